@@ -8,8 +8,10 @@ class ComputeConfig(AppConfig):
         from accounts.entities import EntityKind, register
         from compute import checks  # noqa: F401  (registers them)
         from compute.models import VLAN, Domain, Firewall, Image, Instance, NodeBalancer, StackScript, Volume
+        from compute.services.catalogue.examples import installed_ids as ids_of_catalogue
         from compute.services.hosts.addresses import reached_at
         from compute.worker import kinds  # noqa: F401  (registers them)
+        from config.api.examples import installed_ids
         from config.egress import guard
         from tags.resources import show_with
 
@@ -37,6 +39,7 @@ class ComputeConfig(AppConfig):
         )
 
         guard.add_source(reached_at)
+        installed_ids.source = ids_of_catalogue
         show_with("compute", "compute.api.resources.InstanceResource")
         show_with("domain", "compute.api.domains.DomainResource")
         show_with("nodebalancer", "compute.api.nodebalancers.NodeBalancerResource")

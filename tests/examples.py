@@ -12,18 +12,24 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from compute.models import Address, AddressPool
 from config.api.examples import FILE
 from tests import factories
 from tests.client import File, document
 from tests.config.api.routes import Route
-from tests.policy import AROUND, BEFORE, BODIES, Caller, Scene, address, due_to_move
-from tests.world import STRONG
+from tests.policy import AROUND, BEFORE, BODIES, Caller, Scene, address, due_to_move, scene_of
+from tests.world import STRONG, make_catalogue_world
 
-FIRST_ID = 1001
+FIRST_ID, FIRST_MADE_ID = 1001, 2001
+"""The first ids of objects of the scene, and of objects that an operation makes. So one more operation, and one
+more object in the scene, change no other example. What the platform starts with has smaller ids."""
+FIRST_MADE_NUMBER = 101
+"""The number in names that factories give for a single operation."""
 MOST_ITEMS = 2
 """Of a list, however long: an example shows how it goes on."""
 
 RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
+    "POST /v4/account/users": lambda scene: {"username": "kari", "email": "kari@example.com", "restricted": True},
     "POST /v4/compute/instances": lambda scene: {
         "region": scene.world.region.pk,
         "type": scene.world.type.pk,
@@ -31,6 +37,12 @@ RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
         "root_pass": STRONG,
         "label": "web-1",
         "tags": ["web"],
+    },
+    "POST /v4/compute/instances/{id}/resize": lambda scene: {"type": "g6-standard-2"},
+    "POST /v4/compute/stackscripts": lambda scene: {
+        "label": "web-server",
+        "images": [scene.world.image.pk],
+        "script": "#!/bin/sh\napt-get install -y nginx\n",
     },
     "PUT /v4/compute/instances/{id}": lambda scene: {"label": "web-2", "alerts": {"cpu": 0}, "tags": ["web"]},
     "POST /v4/compute/instances/{compute_id}/configs": lambda scene: {
@@ -48,6 +60,17 @@ RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
     },
     "POST /v4/compute/instances/{id}/mutate": lambda scene: {"allow_auto_disk_resize": False},
     "POST /v4/compute/instances/{id}/migrate": lambda scene: {"upgrade": False},
+    "POST /v4/domains": lambda scene: {
+        "domain": "example.org",
+        "type": "master",
+        "soa_email": "dns@example.org",
+    },
+    "POST /v4/nodebalancers/{nodebalancer_id}/configs/{config_id}/nodes": lambda scene: {
+        "label": "web-1",
+        "address": f"{private_of(scene)}:80",
+    },
+    "POST /v4/profile/tokens": lambda scene: {"label": "ci", "scopes": "computes:read_write volumes:read_only"},
+    "POST /v4/tags": lambda scene: {"label": "production"},
     "POST /v4/networking/firewalls": lambda scene: {
         "label": "web",
         "rules": {
@@ -96,19 +119,36 @@ STEADY_FIELDS: dict[str, Any] = {
     "quota": 1000,  # depends on the day of the month
 }
 """Fields of which each run has another value, of a form that a pattern would not know."""
+OF_OBJECTS = {"address", "compute_id", "config_id", "disk_id", "id"}
+"""Fields of requests that name an object of the account by its id or address."""
 TIME = 1767323045000
 """Milliseconds since 1970, in place of any."""
 
 
-def restart_sequences() -> None:
-    """Have what is made in this transaction the same ids and names in each run."""
+def example_scene() -> Scene:
+    """The scene of the examples, on rows of the catalogue, with the same ids and names in each run."""
+    restart_sequences(1, 1)
+    world = make_catalogue_world()
+    restart_sequences(FIRST_ID, 1)
+    return scene_of(world)
+
+
+def restart_sequences(first_id: int, first_number: int) -> None:
+    """Number the rows that are made from now on, and the names that factories give, from here on."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT quote_ident(sequencename) FROM pg_sequences WHERE schemaname = current_schema()")
-        for (name,) in cursor.fetchall():
-            cursor.execute(f"ALTER SEQUENCE {name} RESTART WITH {FIRST_ID}")
+        cursor.execute(
+            "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, %s, false)"
+            " FROM pg_sequences WHERE schemaname = current_schema()",
+            [first_id],
+        )
     for factory in vars(factories).values():
         if isinstance(factory, type) and hasattr(factory, "reset_sequence"):
-            factory.reset_sequence(1, force=True)
+            factory.reset_sequence(first_number, force=True)
+
+
+def private_of(scene: Scene) -> str:
+    """The private address that the compute has for the call (`balancing` of tests/policy.py)."""
+    return str(Address.objects.get(pool__kind=AddressPool.Kind.PRIVATE, instance=scene.compute).address)
 
 
 def body_of(operation: str, scene: Scene) -> dict[str, Any] | File:
@@ -124,7 +164,7 @@ def exchange(route: Route, scene: Scene, caller: Caller, sent: Any = None) -> tu
         before(operation, scene)
         path = address(route, scene, caller)
         own = body_of(operation, scene)
-        body = own if sent is None else with_fresh_codes(sent, own)
+        body = own if sent is None else with_own(sent, own)
         call = getattr(caller.api, route.method)
         answer = call(path, body) if route.method in ("post", "put") else call(path)
         transaction.set_rollback(True)
@@ -139,9 +179,14 @@ def before(operation: str, scene: Scene) -> None:
         prepare(scene)
 
 
-def with_fresh_codes(sent: dict[str, Any], own: Any) -> dict[str, Any]:
-    """The body, with the codes that hold at this moment."""
-    return {name: own[name] if name in STEADY_FIELDS else value for name, value in sent.items()}
+def with_own(sent: Any, own: Any) -> Any:
+    """A body of the document, with the codes that are valid now, and the ids and addresses of this scene."""
+    if isinstance(sent, dict):
+        replaced = STEADY_FIELDS.keys() | OF_OBJECTS
+        return {name: own[name] if name in replaced else with_own(sent[name], own[name]) for name in sent}
+    if isinstance(sent, list):
+        return [with_own(*each) for each in zip(sent, own, strict=True)]
+    return sent
 
 
 def operation_of(route: Route) -> str:
@@ -150,6 +195,7 @@ def operation_of(route: Route) -> str:
 
 def example_of(route: Route, scene: Scene, caller: Caller) -> dict[str, Any]:
     """What the document shows of the operation: a `request` and a `response`, each where it is JSON."""
+    restart_sequences(FIRST_MADE_ID, FIRST_MADE_NUMBER)
     body, answer = exchange(route, scene, caller)
     found: dict[str, Any] = {}
     if isinstance(body, dict) and takes_json(route):

@@ -445,7 +445,9 @@ def outdated(scene: Scene) -> None:
 def balancing(scene: Scene) -> None:
     """The region offers load balancers, the compute has a private address, and something was measured."""
     Region.objects.filter(pk=scene.world.region.pk).update(capabilities=["Computes", "NodeBalancers"])
-    Address.objects.filter(address="10.0.0.9").update(instance=scene.compute)
+    region = scene.world.region
+    private = Address.objects.filter(region=region, public=False, instance=None).order_by("address")
+    Address.objects.filter(pk__in=private[7:8].values("pk")).update(instance=scene.compute)
     values = dict.fromkeys(("connections", "traffic_in", "traffic_out"), 0.0)
     NodeBalancerSample.objects.create(nodebalancer=scene.node.config.nodebalancer, at=now(), **values)
 

@@ -1,5 +1,6 @@
 """A small world: one region with a host and addresses, one type, one image, one owner."""
 
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +10,7 @@ from accounts.actors import Actor
 from accounts.models import Account, User
 from compute.models import Address, AddressPool, Host, Image, Instance, InstanceType, Kernel
 from compute.services.instances.instances import InstanceSpec, create
+from compute.services.seed import CATALOGUE, seed
 from regions.models import Region
 
 STRONG = "correct-horse-7-battery"
@@ -54,8 +56,36 @@ def make_world() -> World:
     )
     for kernel in ("compute/grub2", "compute/latest-64bit"):
         Kernel.objects.create(id=kernel, label=kernel, version="1", architecture="x86_64")
-    host = Host.objects.create(label="us-test-h1", region=region)
-    for kind, prefix in (("public", PUBLIC), ("private", PRIVATE)):
+    return _inhabited(region, plan, image, PRIVATE)
+
+
+def make_catalogue_world() -> World:
+    """A small world of rows that every fresh installation has: its regions, types, images and kernels."""
+    seed()
+    listed = json.loads(CATALOGUE.read_text())["regions"]
+    Region.objects.bulk_create(
+        Region(
+            id=each["id"], country=each["country"], capabilities=each["capabilities"], position=number,
+            resolvers_ipv4=each["resolvers"]["ipv4"], resolvers_ipv6=each["resolvers"]["ipv6"],
+        )
+        for number, each in enumerate(listed)
+    )  # fmt: skip
+    return _inhabited(*catalogue_rows(), "192.168.128.")
+
+
+def catalogue_rows() -> tuple[Region, InstanceType, Image]:
+    """The rows of the seeded catalogue that examples name."""
+    return (
+        Region.objects.get(pk="us-east"),
+        InstanceType.objects.get(pk="g6-nanode-1"),
+        Image.objects.get(pk="compute/debian11"),
+    )
+
+
+def _inhabited(region: Region, plan: InstanceType, image: Image, private: str) -> World:
+    """A host and addresses in the region, and an account with its owner."""
+    host = Host.objects.create(label=f"{region.pk}-h1", region=region)
+    for kind, prefix in (("public", PUBLIC), ("private", private)):
         pool = AddressPool.objects.create(region=region, kind=kind, network=f"{prefix}0/24", gateway=f"{prefix}1")
         Address.objects.bulk_create(
             Address(

@@ -18,10 +18,11 @@ EXTRA = 6
 def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> None:
     """Create, where missing, an account with an unrestricted and a restricted user, and a staff user.
 
+    Managed monitoring is enabled on a new account, so that all examples of the API reference work there.
     Existing rows stay as they are, except that passwords which do not match are set.
     """
     account, _ = Account.objects.get_or_create(
-        company="Demo", defaults={"email": "demo@example.com", "extra_ipv4": EXTRA}
+        company="Demo", defaults={"email": "demo@example.com", "extra_ipv4": EXTRA, "managed": True}
     )
     owner = _user(OWNER, account=account)
     restricted = _user(RESTRICTED, account=account, restricted=True)

@@ -1,14 +1,16 @@
 """The OpenAPI document as sections of operations, each ready to be shown."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import orjson
 from django.urls import reverse
-from django.utils.safestring import SafeString
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from config.api.documents import document
 from config.reference.fields import REQUEST, RESPONSE, Field, Schema, SchemaReader, written
@@ -91,9 +93,37 @@ class Operation:
         return reverse("docs-operation", args=[self.id])
 
     @property
-    def changes(self) -> bool:
-        """Whether a token that may only read is refused."""
-        return any(scope.endswith("write") for scope in self.scopes) or self.method != "GET"
+    def accepts(self) -> str:
+        """The choices of a token that are not refused, the one with the least access first."""
+        reads = not any(scope.endswith(":read_write") for scope in self.scopes)
+        return " ".join([*["read_only"] * reads, "full", *["none"] * self.public, "pasted"])
+
+    def with_ids(self, ids: Mapping[str, str]) -> "Operation":
+        """The same operation with other ids in its examples and in the descriptions of its parameters."""
+        if not ids:
+            return self
+        json_texts = {f'"{seeded}"': f'"{own}"' for seeded, own in ids.items()}
+        in_code = {f"<code>{escape(seeded)}</code>": f"<code>{escape(own)}</code>" for seeded, own in ids.items()}
+
+        def shown(examples: tuple[Example, ...]) -> tuple[Example, ...]:
+            return tuple(replace(each, text=_replaced(each.text, json_texts)) for each in examples)
+
+        def described(field: Field) -> Field:
+            # both are escaped already, and so is the rest
+            return replace(field, description=mark_safe(_replaced(field.description, in_code)))  # noqa: S308
+
+        return replace(
+            self,
+            parameters=tuple(
+                replace(each, field=described(each.field), example=ids.get(each.example, each.example))
+                for each in self.parameters
+            ),
+            bodies=tuple(
+                replace(each, examples=shown(each.examples), start=_replaced(each.start, json_texts))
+                for each in self.bodies
+            ),
+            answers=tuple(replace(each, examples=shown(each.examples)) for each in self.answers),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +289,11 @@ class _Reader(SchemaReader):
         if kind in empty:
             return empty[kind]
         return {name: self.sample(properties[name]) for name in whole.get("required", ()) if name in properties}
+
+
+def _replaced(text: str, others: Mapping[str, str]) -> str:
+    """The text with each of the others in place of its key, all at once: one may be the key of another."""
+    return re.sub("|".join(map(re.escape, others)), lambda match: others[match[0]], text)
 
 
 def _indented(value: Any) -> str:

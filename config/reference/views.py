@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from config.api.examples import installed_ids
 from config.pages import POLICY_WITH_SCRIPTS
 from config.reference.reading import Reference, reference
 from config.reference.search import search
@@ -29,7 +30,7 @@ def operation(request: HttpRequest, name: str) -> HttpResponse:
     read = reference()
     if name not in read.operations:
         raise Http404
-    return _page(request, "docs/operation.html", {"operation": read.operations[name]})
+    return _page(request, "docs/operation.html", {"operation": read.operations[name].with_ids(installed_ids.get())})
 
 
 @require_safe

@@ -276,18 +276,34 @@ class TestTryingOut:
         assert prefix not in signed_in.driver.execute_script(STORED)
         assert prefix not in signed_in.driver.page_source
 
-    def test_changes_need_full_access(self, signed_in):
+    def test_a_token_that_may_only_read_is_not_offered_for_changes(self, signed_in):
         signed_in.visit(CHANGE)
-        assert "needs full access" in signed_in.problem
+        assert not signed_in.field(READ_ONLY).is_displayed()
+        assert signed_in.field(FULL).is_selected()
         signed_in.driver.find_element(By.ID, "try-body").clear()
         signed_in.driver.find_element(By.ID, "try-body").send_keys('{"company": "Sjø & \'co\'"}')
         signed_in.send()
-        assert signed_in.words_of("came-status").startswith("403")
-        signed_in.pick(FULL)
-        assert signed_in.problem == ""
-        signed_in.send()
         assert signed_in.came["company"] == "Sjø & 'co'"
-        assert [token.scopes == "*" for token in PersonalToken.objects.order_by("pk")] == [False, True]
+        assert [token.scopes for token in PersonalToken.objects.all()] == ["*"]
+
+    def test_after_a_change_reading_is_offered_the_token_that_only_reads(self, signed_in):
+        signed_in.visit(CHANGE)
+        signed_in.go_by('#list a[href$="/account_retrieve"]')
+        assert signed_in.field(READ_ONLY).is_selected()
+
+    def test_a_readers_own_choice_stays_where_it_is_offered(self, signed_in):
+        signed_in.pick(FULL)
+        signed_in.go_by('#list a[href$="/account_update"]')
+        assert signed_in.field(FULL).is_selected()
+        signed_in.go_by('#list a[href$="/account_retrieve"]')
+        assert signed_in.field(FULL).is_selected()
+
+    def test_without_a_token_only_what_is_public_is_offered_to_be_sent(self, reader):
+        reader.visit(ACCOUNT)
+        assert reader.field("that I paste").is_selected()
+        assert not reader.field("none").is_displayed()
+        reader.visit(REGIONS)
+        assert reader.field("none").is_selected()
 
     def test_the_line_for_curl_does_the_same(self, signed_in, owner):
         signed_in.visit(CHANGE)
@@ -330,7 +346,7 @@ class TestTryingOut:
         assert reader.run_line(token) == (200, reader.came)
         reader.visit(ACCOUNT)
         reader.send()
-        assert reader.words_of("came-status").startswith("401")
+        assert reader.problem.startswith("Paste a token first")
 
     def test_parameters_go_where_they_belong(self, reader):
         for name in ("us-east", "us-west", "eu-north"):
@@ -412,7 +428,7 @@ class TestTryingOut:
         reader.visit(f"/login?next={ACCOUNT}")
         reader.sign_in("staff")
         assert "You are staff without an account" in reader.text
-        assert reader.field("none").is_selected()
+        assert reader.field("that I paste").is_selected()
 
 
 @pytest.mark.parametrize("path", ["/docs", REGIONS, CREATE])

@@ -19,10 +19,10 @@ from django.db import close_old_connections, connection, transaction
 
 from tests.client import check, document
 from tests.config.api.routes import Route, routes
-from tests.examples import body_of, restart_sequences
+from tests.examples import body_of, example_scene
 from tests.fuzzing import drawing, judging
 from tests.fuzzing.answers import Answer
-from tests.policy import Caller, Scene, arranged, operation_of, scene_of, values_of
+from tests.policy import Caller, Scene, arranged, operation_of, values_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.generated]
 
@@ -36,9 +36,8 @@ PARTS = 10
 
 
 @pytest.fixture
-def scene(db, request) -> Scene:
-    restart_sequences()  # the document's examples are of this scene, and so name what is there
-    return scene_of(request.getfixturevalue("world"))
+def scene(db) -> Scene:
+    return example_scene()  # so the document's examples name what is there
 
 
 @pytest.fixture
@@ -132,8 +131,8 @@ def test_no_answer_is_outside_of_the_document(part: list[Route], scene: Scene):
     owner = next(caller for caller in scene.callers if caller.name == "owner")
     findings, statuses = [], Counter[int]()
     for route in part:
-        player = Player(route, scene, owner)
         with arranged(route, scene):
+            player = Player(route, scene, owner)
             player.play()
         statuses += player.statuses
         findings += [f"{operation_of(route)}: {shown}" for shown in list(player.findings.values())[:MOST_SHOWN]]

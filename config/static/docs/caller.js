@@ -11,12 +11,29 @@ export class Refused extends Error {
 
 export class Caller {
   #made = {};
+  #picked = "";
 
   constructor(content) {
     this.element = content.querySelector(".caller");
     this.pasted = this.element.querySelector("#pasted");
     this.csrf = this.element.querySelector("#csrf");
-    this.element.addEventListener("change", () => this.#show());
+    this.element.addEventListener("change", (event) => {
+      if (event.target.name === "caller") this.#picked = event.target.value;
+      this.#show();
+    });
+    this.#show();
+  }
+
+  // Offer the choices that an operation accepts, those with the least access first. A reader's own choice stays
+  // where it is offered.
+  offer(accepted) {
+    const choices = [...this.element.querySelectorAll("[name=caller]")];
+    for (const each of choices) {
+      each.disabled = each.closest(".choice").hidden = !accepted.includes(each.value);
+    }
+    const wanted = [this.#picked, ...accepted].filter((value) => accepted.includes(value));
+    const found = wanted.map((value) => choices.find((each) => each.value === value));
+    found.find(Boolean).checked = true;
     this.#show();
   }
 

@@ -104,6 +104,7 @@ function begin() {
   const form = document.querySelector("#try form");
   if (form) {
     form.querySelector("[data-caller]").append(caller.element);
+    caller.offer(form.dataset.accepts.split(" "));
     tryOut(form, caller);
     document.getElementById("try").hidden = false;
   }

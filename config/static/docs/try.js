@@ -60,9 +60,6 @@ export function tryOut(form, caller) {
   const say = () => {
     at("curl").textContent = curlOf(requestOf(form), caller.choice !== "none");
     at("try-problem").hidden = true;
-    if (caller.choice === "read_only" && "changes" in form.dataset) {
-      complain("This needs full access: a token that may only read is refused.");
-    }
   };
   const complain = (words, help) => {
     at("try-problem").replaceChildren(words);

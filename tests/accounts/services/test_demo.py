@@ -18,7 +18,7 @@ def test_the_demo_account_has_its_three_users():
     ensure_demo(staff_password="for-staff", owner_password="for-owner", restricted_password="for-restricted")
     owner, restricted, staff = (User.objects.get(username=name) for name in ("owner", "restricted", "staff"))
     assert owner.account == restricted.account == Account.objects.get(company="Demo")
-    assert owner.account.extra_ipv4 == 6
+    assert (owner.account.extra_ipv4, owner.account.managed) == (6, True)
     assert (owner.restricted, restricted.restricted) == (False, True)
     assert (staff.is_staff, staff.is_superuser, staff.account) == (True, True, None)
     assert owner.check_password("for-owner")

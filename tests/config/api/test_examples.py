@@ -1,24 +1,29 @@
 """Each example of the OpenAPI document is sent, and answered in the shape that its answer has."""
 
 import re
+from collections.abc import Iterable
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from django.db import OperationalError
 
+from config.api.examples import KEPT_SECONDS, InstalledIds
 from tests.baselines import stale
 from tests.client import answer_of, document
 from tests.config.api.routes import Route, routes
 from tests.examples import (
     FILE,
     example_of,
+    example_scene,
     exchange,
     operation_of,
-    restart_sequences,
     shape,
     steady,
     write,
     written,
 )
-from tests.policy import Caller, Scene, scene_of
+from tests.policy import Caller, Scene
 
 ROUTES = routes()
 BINARY = {
@@ -30,9 +35,8 @@ BINARY = {
 
 
 @pytest.fixture
-def scene(db, request) -> Scene:
-    restart_sequences()
-    return scene_of(request.getfixturevalue("world"))
+def scene(db) -> Scene:
+    return example_scene()
 
 
 def caller_of(route: Route, scene: Scene) -> Caller:
@@ -63,6 +67,50 @@ def test_an_example_is_taken_and_answered(route: Route, scene, write_baselines):
     if "response" in example:
         answer_of(route.method, re.sub(r"\{\w+\}", "1", route.documented)).validate(example["response"])
         assert write_baselines or shape(answer.json()) == shape(example["response"]), stale(FILE.name)
+
+
+def test_an_example_is_the_same_in_whatever_order_they_are_recorded(scene):
+    creates = [route for route in ROUTES if route.method == "post" and route.action == "create"]
+
+    def recorded(routes: Iterable[Route]) -> dict[str, Any]:
+        return {operation_of(route): example_of(route, scene, caller_of(route, scene)) for route in routes}
+
+    assert recorded(reversed(creates)) == recorded(creates)
+
+
+class TestInstalledIds:
+    @pytest.fixture
+    def clock(self, monkeypatch) -> list[float]:
+        """The time that passes; its first item can be set."""
+        now = [1000.0]
+        monkeypatch.setattr("config.api.examples.time.monotonic", lambda: now[0])
+        return now
+
+    @pytest.fixture
+    def ids(self, clock) -> InstalledIds:
+        found = InstalledIds()
+        found.source = Mock(return_value={"us-east": "no-osl"})
+        return found
+
+    def test_the_database_is_asked_once_a_minute(self, ids, clock):
+        assert ids.get() == ids.get() == {"us-east": "no-osl"}
+        assert ids.source.call_count == 1
+        clock[0] += KEPT_SECONDS
+        ids.source.return_value = {}
+        assert ids.get() == {}
+
+    def test_they_stay_while_the_database_does_not_answer(self, ids, clock):
+        ids.get()
+        clock[0] += KEPT_SECONDS
+        ids.source.side_effect = OperationalError
+        assert ids.get() == ids.get() == {"us-east": "no-osl"}
+        assert ids.source.call_count == 2
+
+    def test_the_source_gets_the_texts_of_both_sides(self, ids):
+        ids.get()
+        sent, answered = ids.source.call_args.args
+        assert {"us-east", "g6-nanode-1", "compute/debian11"} <= sent
+        assert "compute/latest-64bit" in answered - sent
 
 
 def test_the_document_shows_the_examples():

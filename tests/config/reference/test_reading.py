@@ -1,9 +1,11 @@
 """Documents as sections of operations: a small one with all there can be, and the one that is served."""
 
 import json
+from pathlib import Path
 
 import orjson
 import pytest
+from django.conf import settings
 
 from config.api.documents import document
 from config.reference.reading import METHODS, Operation, Reference, read, reference
@@ -81,6 +83,20 @@ DOCUMENT = {
 }  # fmt: skip
 
 
+REFUSED = ("401", "403")
+POLICY = Path(settings.BASE_DIR) / "docs" / "policy.txt"
+
+
+def with_example(example: str) -> Operation:
+    """An operation of which the body has this example, and whose parameter has one too."""
+    parameter = {
+        "name": "id", "in": "path", "description": "Such as `x`.", "example": "us-east", "schema": {},
+    }  # fmt: skip
+    body = {"content": {"application/json": {"schema": {}, "example": example}}}
+    operation = {"operationId": "x", "parameters": [parameter], "requestBody": body}
+    return read({**DOCUMENT, "paths": {"/v4/x/{id}": {"post": operation}}}).operations["x"]
+
+
 @pytest.fixture(scope="module")
 def small() -> Reference:
     return read(DOCUMENT)
@@ -111,9 +127,43 @@ def test_what_needs_no_token_says_so(small):
     assert not small.operations["volumes_destroy"].public, "what the document says for all counts"
 
 
-def test_a_token_that_may_only_read_is_not_enough_for_writes(small):
-    changing = {each.id for each in small.operations.values() if each.changes}
-    assert changing == {"volumes_update", "volumes_destroy", "odd"}
+def test_tokens_that_are_refused_are_not_offered():
+    """docs/policy.txt says what is refused: the columns `none` and `reads`."""
+    offered = {(each.method, each.path): each.accepts.split() for each in reference().operations.values()}
+    lines = [line.split() for line in POLICY.read_text().splitlines() if " /v4/" in line]
+    assert {(method, path) for method, path, *_ in lines} == offered.keys()
+    for method, path, none, _, reads, *_ in lines:
+        accepted = offered[method, path]
+        assert ("none" in accepted) == (not none.startswith(REFUSED)), f"{method} {path}"
+        assert ("read_only" in accepted) == (not reads.startswith(REFUSED)), f"{method} {path}"
+        assert {"full", "pasted"} <= set(accepted)
+
+
+def test_the_choice_with_the_least_access_comes_first(small):
+    assert small.operations["regions_list"].accepts == "read_only full none pasted"
+    assert small.operations["volumes_update"].accepts == "full pasted"
+
+
+class TestIdsOfAnInstallation:
+    IDS = {"us-east": "us-west", "us-west": "no-osl", "x": "<y>"}
+
+    def test_they_are_shown_in_examples(self, update):
+        other = update.with_ids(self.IDS)
+        assert other.answers[0].examples[0].text == '{\n  "label": "<y>"\n}'
+        assert other.answers[1].examples == update.answers[1].examples
+
+    def test_each_is_replaced_once_and_only_where_it_is_a_whole_text(self):
+        text = '["us-east", "us-west", "us-east-h1", "an us-east"]'
+        operation = with_example(text).with_ids(self.IDS)
+        assert operation.bodies[0].start == '["us-west", "no-osl", "us-east-h1", "an us-east"]'
+
+    def test_they_are_shown_in_descriptions_of_parameters_and_escaped(self):
+        operation = with_example("").with_ids(self.IDS)
+        assert operation.parameters[0].field.description == "<p>Such as <code>&lt;y&gt;</code>.</p>\n"
+        assert operation.parameters[0].example == "us-west"
+
+    def test_without_any_the_operation_stays_as_it_is(self, update):
+        assert update.with_ids({}) is update
 
 
 def test_parameters_are_those_of_path_and_operation(update):

@@ -6,8 +6,11 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from compute.services.seed import seed
+from config.api.examples import installed_ids
 from config.reference.reading import reference
 from tests.accounts.pages.browsers import sign_in
+from tests.factories import HostFactory, RegionFactory
 
 pytestmark = pytest.mark.django_db
 CREATE = "/docs/operations/compute_instances_create"
@@ -86,6 +89,25 @@ def test_the_script_gets_the_list_alone(client):
     assert part.lstrip().startswith('<p role="status">')
     assert "<html" not in part
     assert client.post("/docs/found").status_code == 405
+
+
+@pytest.fixture
+def _ids_read_anew():
+    installed_ids.forget()
+    yield
+    installed_ids.forget()
+
+
+@pytest.mark.usefixtures("_ids_read_anew")
+def test_the_ids_are_those_of_the_installation(client, django_assert_num_queries):
+    seed()
+    HostFactory(region=RegionFactory(id="no-osl"))
+    page = unescape(client.get(CREATE).content.decode())
+    assert page.count('"region": "no-osl"') == 3  # the example, the body to send and the answer
+    assert "us-east" not in page
+    assert page.count('"image": "compute/debian11"') == 3
+    with django_assert_num_queries(0):
+        assert "no-osl" in client.get(CREATE).content.decode()
 
 
 class TestWhoMayTry:

@@ -1,0 +1,106 @@
+"""A fresh installation, as `make serve` makes it, takes every example request of the document.
+
+The first press of *Send* on the page of an operation is sent as the browser sends it: with the body that the page
+shows and the token that it offers first.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import Client
+
+from accounts.actors import Actor
+from accounts.models import User
+from compute.models import Host
+from config.laptop.serving.demo import Logins
+from config.management.commands.serve import with_demo_account
+from config.reference.reading import Operation, reference
+from tests.accounts.pages.browsers import sign_in
+from tests.accounts.signing_in import PASSWORD
+from tests.client import APIClient
+from tests.config.api.routes import Route, routes
+from tests.examples import exchange, operation_of, written
+from tests.policy import scene_of
+from tests.world import World, catalogue_rows
+
+pytestmark = pytest.mark.django_db
+NEEDS_MORE = {
+    "domains_import": "another name server, which transfers a zone",
+    "images_create": "a disk",
+    "networking_ips_assign": "an instance and an address",
+    "networking_ips_create": "an instance",
+    "networking_ips_share": "an instance",
+    "networking_ipv4_assign": "an instance and an address",
+    "networking_ipv4_share": "an instance",
+    "networking_ipv6_ranges_create": "an instance",
+    "profile_phone_number_verify": "the code of a short message",
+    "profile_tfa_enable_confirm": "the code of an app",
+}
+"""Operations without parameters in their path that need something which an empty account lacks, and what. Here the
+first press of *Send* is refused. `test_every_example_request_is_taken` gives them what they need."""
+FIRST = [
+    operation
+    for operation in reference().operations.values()
+    if operation.method == "POST" and operation.bodies and "{" not in operation.path
+]
+"""Operations that a reader can send at once: nothing has to be filled in."""
+WITH_EXAMPLE = [route for route in routes() if "request" in written()[operation_of(route)]]
+
+
+@dataclass(frozen=True)
+class Installation:
+    world: World
+    browser: Client
+
+
+@pytest.fixture(scope="module")
+def installation(django_db_setup, django_db_blocker) -> Iterator[Installation]:
+    """What `make serve` leaves in an empty database, with its owner signed in. Each test undoes its own changes."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        call_command("seed", demo=True, verbosity=0)
+        # Otherwise each test would check the foreign keys of all addresses again, and plan without statistics.
+        connection.check_constraints()
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE compute_address, compute_addresspool, compute_image")
+        with_demo_account(Logins(owner=PASSWORD, staff="for-staff", restricted="for-restricted"))
+        owner = User.objects.get(username="owner")
+        region, plan, image = catalogue_rows()
+        host = Host.objects.get(label="us-east-h1")
+        actor = Actor(owner.account_id, owner.pk, owner.username)
+        world = World(region, plan, image, host, owner.account, actor)
+        yield Installation(world, sign_in("owner"))
+        transaction.set_rollback(True)
+
+
+def first_press(operation: Operation, browser: Client) -> int:
+    """The status after the first press of *Send* on the page of the operation."""
+    page = browser.get(operation.address).content.decode()
+    [body] = re.findall(r'<textarea id="try-body"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    [accepted] = re.findall(r'data-accepts="([^"]+)"', page)
+    made = browser.post("/docs/token", {"access": accepted.split()[0], "back": operation.address})
+    return APIClient(made.json()["token"]).post(operation.path, json.loads(unescape(body))).status_code
+
+
+@pytest.mark.parametrize("operation", FIRST, ids=lambda operation: operation.id)
+def test_the_first_press_of_send_is_answered_200(operation: Operation, installation):
+    status = first_press(operation, installation.browser)
+    assert (status == 200) == (operation.id not in NEEDS_MORE), status
+
+
+def test_no_operation_is_left_out_that_is_not_there():
+    assert NEEDS_MORE.keys() <= {operation.id for operation in FIRST}
+
+
+@pytest.mark.parametrize("route", WITH_EXAMPLE, ids=str)
+def test_every_example_request_is_taken(route: Route, installation):
+    """None is left out. Ids and addresses of the account's objects are those of this database; all else, such as
+    ids of the catalogue, is sent as the document shows it. `exchange` holds that the answer is a good one."""
+    scene = scene_of(installation.world)
+    owner = next(caller for caller in scene.callers if caller.name == "owner")
+    exchange(route, scene, owner, written()[operation_of(route)]["request"])
