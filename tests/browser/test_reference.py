@@ -282,7 +282,9 @@ class TestTryingOut:
         signed_in.driver.find_element(By.ID, "try-body").clear()
         signed_in.driver.find_element(By.ID, "try-body").send_keys('{"company": "Sjø & \'co\'"}')
         signed_in.send()
-        assert signed_in.words_of("came-status").startswith("403")
+        assert signed_in.words_of("came-status").startswith("401")
+        signed_in.send()
+        assert PersonalToken.objects.count() == 1, "a token that lacks the scope is still good, and kept"
         signed_in.pick(FULL)
         assert signed_in.problem == ""
         signed_in.send()
