@@ -60,6 +60,10 @@ class Busy(Invalid):
         super().__init__(reason, field)
 
 
+class ScopeLacking(DomainError):
+    """The token is good but lacks the scope. Answers 401, with a reason of its own."""
+
+
 class Denied(DomainError):
     """The caller sees the entity but may not do this to it. Answers 403."""
 

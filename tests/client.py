@@ -13,6 +13,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
+from config.api.reasons import spelled
+
 KEPT = ("type", "enum", "format", "minimum", "maximum", "items", "required")
 FORMATS = jsonschema.FormatChecker(())
 
@@ -88,6 +90,8 @@ def check(method: str, path: str, response) -> None:
         assert set(body) == {"errors"}
         assert all(set(error) == {"field", "reason"} and error["reason"] for error in body["errors"])
         assert body["errors"]
+        for error in body["errors"]:
+            assert_spelled(error["field"], error["reason"])
         return
     if method in ("GET", "POST", "PUT", "DELETE"):
         try:
@@ -96,6 +100,14 @@ def check(method: str, path: str, response) -> None:
             if any(each.validator_value == "date-time-local" for each in (error, *(error.context or ()))):
                 error.add_note("Times are naive and in UTC (config/api/responses.py).")
             raise
+
+
+def assert_spelled(field: str | None, reason: str) -> None:
+    """Hold that a reason names its field as the request spells it: ``alerts.io``, in an item of a list by the path
+    in the item. The reason for an item that is one value may show the value."""
+    named = re.match(r"(\S+) (?:is required|is not valid|must be (?:at least |at most )?[0-9])", reason)
+    if field is not None and field != "X-Filter" and not field.endswith("]") and named and named[1] != "Length":
+        assert named[1] == spelled(field), f"{field}: {reason}"
 
 
 def assert_documented(method: str, path: str, status: int) -> None:

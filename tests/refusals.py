@@ -85,7 +85,7 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("config/api/parsers.py", "{_path_to(text, scalar.start()): [TOO_LONG]}"): [
         "A number must have at most <number> digits"
     ],
-    ("config/api/parsers.py", "{path: [reasons.not_valid(path.rpartition('.')[2])]}"): ["<name> is not valid"],
+    ("config/api/parsers.py", "{path: [reasons.not_valid(reasons.spelled(path))]}"): ["<name> is not valid"],
     ("config/api/reasons.py", "reason"): PASSED_ON,
     ("config/api/serializers.py", "wrong"): PASSED_ON,
     ("config/api/serializers.py", "problem['reason']"): PASSED_ON,

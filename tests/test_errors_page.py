@@ -145,7 +145,7 @@ def test_reasons_are_found_however_they_are_made(found):
     assert {
         ("Exactly one of disk_id and volume_id is needed.", 400),
         ("Password does not meet strength requirement", 400),
-        ("Files must be at most 5 MB, and not empty.", 400),
+        ("file must be at most 5 MB, and not empty.", 400),
         ("<owner> has at most <most> <nouns>: ask support for more.", 400),
         ("A firewall has at most 25 rules, inbound and outbound together.", 400),
         ("Label must be unique among your computes", 400),

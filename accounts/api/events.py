@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.db.models.lookups import Contains
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
 from rest_framework.serializers import (
@@ -18,13 +20,13 @@ from rest_framework.serializers import (
 )
 
 from accounts.actors import Actor
-from accounts.entities import key_of_slug, shown_id, with_slugs
+from accounts.entities import key_of_slug, kind_of, shown_id, with_slugs
 from accounts.event_names import ACTIONS, ENTITY_TYPES
 from accounts.models import Event
 from accounts.services.events import mark_read, mark_seen
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
-from config.api.filterable import Filterable, refuse
+from config.api.filterable import Filterable, searched
 from config.api.meanings import Meanings
 from config.api.paths import BIGGEST, PathParameters
 from config.api.responses import JSONResponse
@@ -83,8 +85,20 @@ class ByEntityId(Filterable):
     def compares(self, operator: str, raw: Any) -> Q:
         return self._of_numbers(Q(**{f"entity_id__{operator}": self.value(raw)}))
 
+    def searched(self, raw: Any) -> str:
+        try:
+            return searched(raw)
+        except ValueError:
+            raise self.refused() from None
+
     def contains(self, raw: Any) -> Q:
-        raise refuse(f"Cannot use +contains on {self.name}")
+        """Search the id as it is shown: digits, or a slug."""
+        text = self.searched(raw)
+        conditions = [self._of_numbers(Q(entity_id__contains=text))]
+        for kind in with_slugs():
+            slug = Concat(Value(kind_of(kind).prefix), Cast("entity_id", TextField()), output_field=TextField())
+            conditions.append(Q(Contains(slug, text), entity_type=kind))
+        return Q(*conditions, _connector=Q.OR)
 
     def _of_numbers(self, condition: Q) -> Q:
         return condition & ~Q(entity_type__in=with_slugs())
@@ -172,6 +186,7 @@ class EventResource(Resource):
         Seconds(),
         lambda seconds: seconds,
         "time_remaining",
+        ordered_by="time_remaining",
         help_text="Seconds it will take, of migrations and resizes; 0 once they are done, else null.",
     )
     username = CharField(help_text="The user who did it; empty where the platform did.")
@@ -179,7 +194,7 @@ class EventResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "action", "created", "entity.id", "entity.type")
+        filterable = ("id", "action", "created", "entity.id", "entity.type", "read", "seen")
 
 
 class EventViewSet(ResourceViewSet[Actor, Event]):

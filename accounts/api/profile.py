@@ -205,6 +205,7 @@ class ProfileViewSet(ResourceViewSet[Actor, User]):
     resource = ProfileResource
     scopes = {"retrieve": ANY_TOKEN, "update": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
+    refusals = {"update": (403,)}
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:

@@ -51,6 +51,7 @@ class PersonalTokenResource(Resource):
         DateTimeField(),
         shown_expiry,
         "expiry",
+        ordered_by="expiry",  # PostgreSQL orders null, which never ends, after all times
         help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
     )
 
@@ -104,6 +105,7 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
     requests = {"create": PersonalTokenRequest}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
+    refusals = {"create": (403,)}
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[PersonalToken]:

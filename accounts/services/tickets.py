@@ -221,7 +221,7 @@ def path_of(attachment: TicketAttachment) -> Path:
 
 def too_large() -> str:
     """The message for a file of the wrong size."""
-    return f"Files must be at most {settings.ATTACHMENT_LIMIT // 1024**2} MB, and not empty."
+    return f"file must be at most {settings.ATTACHMENT_LIMIT // 1024**2} MB, and not empty."
 
 
 def gravatar(actor: Actor) -> str:
@@ -278,7 +278,7 @@ def _find(actor: Actor, name: str, key: int | str, **where: str) -> EntityRef | 
 
 def _check_file(name: str, size: int, problems: Problems) -> None:
     if PurePath(name).suffix.lower() not in TYPES:
-        problems.add("file", f"Files must be one of {', '.join(sorted(ending[1:] for ending in TYPES))}.")
+        problems.add("file", f"file must be one of {', '.join(sorted(ending[1:] for ending in TYPES))}.")
     if not 0 < size <= settings.ATTACHMENT_LIMIT:
         problems.add("file", too_large())
 

@@ -63,6 +63,7 @@ class AddressResource(Resource):
         ChoiceField(["ipv4", "ipv6", "ipv6/pool", "ipv6/range"]),
         kind,
         "address",
+        ordered_by="address",  # IPv4 comes first
         help_text=Meanings(
             "What kind of address it is.",
             {

@@ -120,7 +120,7 @@ class KernelResource(Resource):
 
 
 class TypeViewSet(ResourceViewSet):
-    """Instance types: sizes and prices."""
+    """Instance types: sizes and prices. The list leaves out types that are no longer sold."""
 
     resource = TypeResource
     ordering = ("position", "id")
@@ -131,6 +131,10 @@ class TypeViewSet(ResourceViewSet):
     @staticmethod
     def objects(actor: Actor | None, path: PathParameters) -> QuerySet[InstanceType]:
         return InstanceType.objects.all()
+
+    @classmethod
+    def listed(cls, actor: Actor | None, path: PathParameters) -> QuerySet[InstanceType]:
+        return cls.objects(actor, path).filter(deprecated=False)
 
 
 class KernelViewSet(ResourceViewSet):

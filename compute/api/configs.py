@@ -75,7 +75,7 @@ class Devices(Resource):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         values, wrong = super().examine(data, positions, path)
         others = (name for name, device in data.items() if device is not None and name not in self.fields)
-        wrong.update((name, [reasons.not_valid(name)]) for name in islice(others, MOST_NAMED))
+        wrong.update((name, [reasons.not_valid(f"{self.within}{name}")]) for name in islice(others, MOST_NAMED))
         return values, wrong
 
 

@@ -154,10 +154,10 @@ class NotificationEntity(Resource):
         sometimes = ("id",)
 
 
-def _label() -> Case:
-    """The label of a notification's topic, in SQL: the list can be ordered by it."""
-    labels = (When(notice_topic=name, then=Value(topic.label)) for name, topic in TOPICS.items())
-    return Case(*labels, output_field=TextField())
+def _of_topic(attribute: str) -> Case:
+    """An attribute of a notification's topic, in SQL: the list can be ordered by it."""
+    texts = (When(notice_topic=name, then=Value(getattr(topic, attribute))) for name, topic in TOPICS.items())
+    return Case(*texts, output_field=TextField())
 
 
 class NotificationResource(Resource):
@@ -172,7 +172,7 @@ class NotificationResource(Resource):
         "notice_url",
         help_text="What it is about.",
     )
-    label = Annotated(CharField(), _label(), help_text="What it is, in a few words.")
+    label = Annotated(CharField(), _of_topic("label"), help_text="What it is, in a few words.")
     message = Computed(
         CharField(),
         lambda topic, label: TOPICS[topic].message.format(label),
@@ -186,10 +186,9 @@ class NotificationResource(Resource):
         "notice_body",
         help_text="What else there is to say; null without.",
     )
-    type = Computed(
+    type = Annotated(
         ChoiceField(TYPES),
-        lambda topic: TOPICS[topic].type,
-        "notice_topic",
+        _of_topic("type"),
         help_text=Meanings(
             "What kind of notification it is.",
             {
@@ -207,10 +206,9 @@ class NotificationResource(Resource):
             },
         ),
     )
-    severity = Computed(
+    severity = Annotated(
         ChoiceField(["minor", "major", "critical"]),
-        lambda topic: TOPICS[topic].severity,
-        "notice_topic",
+        _of_topic("severity"),
         help_text=Meanings(
             "How much it matters.",
             {

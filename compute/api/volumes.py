@@ -54,7 +54,9 @@ class VolumeResource(Resource):
 
     id = IntegerField(read_only=True)
     label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
-    filesystem_path = Computed(CharField(), filesystem_path, "label", help_text="Where the guest finds it.")
+    filesystem_path = Computed(
+        CharField(), filesystem_path, "label", ordered_by="label", help_text="Where the guest finds it."
+    )
     status = ChoiceField(
         Volume.Status.choices,
         read_only=True,
@@ -91,7 +93,7 @@ class VolumeResource(Resource):
     )
 
     class Meta:
-        filterable = ("id", "label", "tags")
+        filterable = ("id", "label", "region", "tags")
 
 
 class VolumeCreate(Resource):

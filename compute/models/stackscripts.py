@@ -5,7 +5,7 @@ from typing import Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, Subquery, Value
-from django.db.models.functions import MD5, Coalesce, Lower
+from django.db.models.functions import MD5, Cast, Coalesce, Lower
 
 from accounts.actors import Actor
 from accounts.models import Account, GrantedQuerySet, User
@@ -30,7 +30,7 @@ class StackScriptQuerySet(GrantedQuerySet):
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
         disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
         return self.annotate(
-            mine=Value(False)
+            mine=Cast(Value(False), BooleanField())  # a parameter alone would be a text
             if actor is None
             else ExpressionWrapper(
                 # of no account, it would be neither true nor false

@@ -5,7 +5,7 @@ A view declares both for each of its actions; one that does not is refused when 
     scopes = {"list": "computes:read_only", "create": "computes:read_write"}
     grants = {"list": "read_only", "create": "add_computes"}
 
-Scopes are checked first (403 "Your OAuth token is not authorized…"), then grants (403 "Unauthorized").
+Scopes are checked first (401 "Your OAuth token is not authorized…"), then grants (403 "Unauthorized").
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Admission of a request: its caller, the rate limits, and the permissions of token and user.
 
-In this order: the caller (401), the rate limits (429), the method (405), the token's scope (403), the user's grant
+In this order: the caller (401), the rate limits (429), the method (405), the token's scope (401), the user's grant
 (403). Headers that all answers have in common are set here too, refusals included.
 """
 
@@ -28,7 +28,7 @@ from config.api.known_users import Known, known_users
 from config.api.parsers import JSONOnly, JSONParser
 from config.api.responses import JSONResponse
 from config.client_address import network_of
-from config.errors import Denied, TooMany
+from config.errors import ScopeLacking, TooMany
 from config.headers import Headers, add_headers, prepared
 from config.logging import current_subject
 
@@ -195,7 +195,7 @@ class Admission(ViewSetMixin, APIView, Generic[A]):
                 raise NotAuthenticated
             return
         if not scope.allows(self.caller):
-            raise Denied(exceptions.reasons.SCOPE_LACKING)
+            raise ScopeLacking(exceptions.reasons.SCOPE_LACKING)
         if not access.granted(self.caller, self.grants[self.action]):
             raise PermissionDenied
 

@@ -42,17 +42,18 @@ REFUSALS: dict[int, tuple[str, str, dict[str, Any]]] = {
     ),
     401: (
         "InvalidToken",
-        "The token is missing, unknown, expired or revoked.",
+        "The token is missing, unknown, expired or revoked (`Invalid Token`), or it lacks the scope "
+        f"(`{reasons.SCOPE_LACKING}`).",
         {"field": None, "reason": reasons.INVALID_TOKEN},
     ),
     403: (
         "Forbidden",
-        "The token lacks the scope, or the user lacks the grant.",
+        "The user lacks the grant.",
         {"field": None, "reason": reasons.UNAUTHORIZED},
     ),
     404: (
         "NotFound",
-        "There is no such object, or none that the caller may see; of a list, there is no such page.",
+        "There is no such object, or none that the caller may see.",
         {"field": None, "reason": reasons.NOT_FOUND},
     ),
     415: (
@@ -96,7 +97,7 @@ def components() -> dict[str, Any]:
     return {"responses": found, "headers": HEADERS}
 
 
-def refused(scope: access.Scope, grant: str, writes: bool, body: bool, path: bool, listed: bool) -> Iterator[int]:
+def refused(grant: str, writes: bool, body: bool, path: bool, listed: bool) -> Iterator[int]:
     """The statuses that refuse an operation, as far as they follow from its declarations.
 
     It `writes`, takes a `body`, has parameters in its `path`, or is `listed` in pages.
@@ -104,9 +105,9 @@ def refused(scope: access.Scope, grant: str, writes: bool, body: bool, path: boo
     if writes or listed:
         yield 400
     yield 401
-    if (scope.names and scope.enforced) or grant != access.ANYONE:
+    if grant != access.ANYONE:
         yield 403
-    if path or listed:
+    if path:
         yield 404
     if body:
         yield 415

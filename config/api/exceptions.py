@@ -33,6 +33,7 @@ UNAVAILABLE = reasons.UNAVAILABLE
 RETRY_SECONDS = 5
 """``Retry-After`` of a 503: seconds in which a lost connection is usually back, and a lock free."""
 DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
+    (errors.ScopeLacking, 401),
     (errors.Denied, 403),
     (errors.Missing, 404),
     (errors.DomainError, 400),

@@ -35,13 +35,22 @@ class Wrapping(serializers.Field):
 class Computed(Wrapping):
     """A value worked out from several columns: ``Computed(CharField(), label_of, "id", "label")``.
 
-    `function` takes the columns' values in order and returns something orjson can write.
+    `function` takes the columns' values in order and returns something orjson can write. `ordered_by` is the column
+    whose order is that of the values, if there is one: lists can be ordered by the field then.
     """
 
-    def __init__(self, child: serializers.Field, function: Callable[..., Any], *columns: str, **kwargs: Any):
+    def __init__(
+        self,
+        child: serializers.Field,
+        function: Callable[..., Any],
+        *columns: str,
+        ordered_by: str | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(child, **kwargs)
         self.function = function
         self.columns = columns
+        self.ordered_by = ordered_by
 
 
 class Annotated(Wrapping):

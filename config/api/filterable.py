@@ -5,7 +5,7 @@ can drift from the first.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -121,6 +121,22 @@ def _digits(text: str) -> int:
     return int(text)
 
 
+def searched(value: Any) -> str:
+    """The text that numbers and addresses are searched for. PostgreSQL writes addresses in lower case."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return _text(value).lower()
+
+
+READ_SEARCHED: dict[Callable, Callable[[Any], str]] = {
+    _integer: searched,
+    _decimal: searched,
+    _address: searched,
+}
+"""How the value of ``+contains`` is read if it is not of the field's own type: it is a part of the field's text."""
+UNSEARCHED = (_moment, _boolean)
+"""The types of values that have no text to search."""
+
 READ_PLAIN: dict[Callable, Callable[[str], Any]] = {
     _boolean: lambda text: {"true": True, "false": False}[text.lower()],
     _integer: _digits,
@@ -180,10 +196,18 @@ class Filterable:
             conditions.append(Q(**{f"{self.path}__{'overlap' if self.array else 'in'}": together}))
         return Q(*conditions, _connector=Q.OR)
 
-    def contains(self, raw: Any) -> Q:
-        if self.read is not _text:
+    def searched(self, raw: Any) -> str:
+        """Check the value of ``+contains``: a part of a text, of a number's digits, or of an address."""
+        if self.read in UNSEARCHED:
             raise refuse(f"Cannot use +contains on {self.name}")
-        return Q(**{f"{self.path}__{'any_contains' if self.array else 'contains'}": self.value(raw)})
+        try:
+            return READ_SEARCHED.get(self.read, self.read)(raw)
+        except ValueError:
+            raise self.refused() from None
+
+    def contains(self, raw: Any) -> Q:
+        text = self.searched(raw)
+        return Q(**{f"{self.path}__{'any_contains' if self.array else 'contains'}": text})
 
     def compares(self, operator: str, raw: Any) -> Q:
         if self.array or self.read is _boolean:
@@ -217,6 +241,8 @@ class ByLabel(Filterable):
         return Q(*map(self.equals, raws), _connector=Q.OR)
 
 
+SEVERAL = (serializers.ListField, serializers.DictField, serializers.JSONField, serializers.BaseSerializer)
+"""Fields that hold more than one value, which have no order."""
 OPERATORS = frozenset({"gt", "gte", "lt", "lte", "neq", "contains"})
 
 
@@ -248,3 +274,29 @@ def _filterable(resource: serializers.Serializer, name: str) -> Filterable:
     if special := getattr(child, "filterable", None):
         return special(name, prefix + path, read)
     return Filterable(name, prefix + path, read, isinstance(child, serializers.ListField))
+
+
+def orderables(resource: serializers.Serializer, filtered: Mapping[str, Filterable]) -> dict[str, str | None]:
+    """Return the ORM path of each field that lists can be ordered by: plain fields, and those that filters accept.
+
+    A plain field has one value that the database knows. Lists and objects are not plain, nor is a value that Python
+    works out, unless the field says what it is `ordered_by`. A constant has no path, since it orders nothing.
+    """
+    plain = {name: _order_path(name, child) for name, child in resource.fields.items() if _is_plain(child)}
+    return {**plain, **{name: each.path for name, each in filtered.items()}}
+
+
+def _is_plain(child: serializers.Field) -> bool:
+    if child.write_only or isinstance(child, fields.Absent):
+        return False
+    if isinstance(child, fields.Computed):
+        return child.ordered_by is not None
+    return not isinstance(child.child if isinstance(child, fields.Wrapping) else child, SEVERAL)
+
+
+def _order_path(name: str, child: serializers.Field) -> str | None:
+    if isinstance(child, fields.Constant):
+        return None
+    if isinstance(child, fields.Computed):
+        return child.ordered_by
+    return f"api_{name}" if isinstance(child, fields.Annotated) else fields.column_of(child)

@@ -1,8 +1,9 @@
 """Collection filters: the ``X-Filter`` language and plain query parameters, compiled to `Q`.
 
-A filter is a JSON object. A bare value means equality; ``{"+gt": 3}`` inside a field uses an operator; ``+and``
-and ``+or`` take arrays of filters; ``+order_by`` names a filterable field and ``+order`` is ``asc`` or
-``desc``, alone of the list's key (`KEYS`). `config.api.filterable` has the fields.
+A filter is a JSON object, or an array of such objects that all have to hold. A bare value means equality.
+``{"+gt": 3}`` inside a field uses an operator. ``+and`` and ``+or`` take arrays of filters. ``+order_by`` names a
+plain field, and ``+order`` is ``asc`` or ``desc``. ``+order`` alone is the order of the list's key (`KEYS`).
+`config.api.filterable` has the fields.
 """
 
 import re
@@ -23,6 +24,7 @@ LONGEST = 64 * 1024
 """Bytes of the header."""
 TOO_DEEP = f"X-Filter nests deeper than {DEEPEST} levels"
 TOO_LONG = f"X-Filter is longer than {LONGEST // 1024} KB"
+ORDER = frozenset({"+order_by", "+order"})
 KEYS = ("id", "address", "range", "label", "username", "when")
 """The key of a list is the first of these fields that its items have and that can be filtered."""
 
@@ -39,17 +41,25 @@ class Filter:
 
 
 class Reader:
-    """Reads one filter, with the fields that the resource lets be filtered."""
+    """Reads one filter, with the fields of the resource that filters accept, and the paths of its orders."""
 
-    def __init__(self, fields: Mapping[str, Filterable]):
+    def __init__(self, fields: Mapping[str, Filterable], orders: Mapping[str, str | None]):
         self.fields = fields
+        self.orders = orders
 
     def read(self, raw: Any) -> Filter:
         """The filter of a decoded ``X-Filter`` header."""
-        if not isinstance(raw, dict):
-            raise refuse("X-Filter must be a JSON object")
-        rest = {key: value for key, value in raw.items() if key not in ("+order_by", "+order")}
-        return Filter(self.object(rest, 0), self.order(raw))
+        conditions: list[Q] = []
+        order: dict[str, Any] = {}
+        for each in raw if isinstance(raw, list) else [raw]:
+            if not isinstance(each, dict):
+                raise refuse("X-Filter must be a JSON object, or an array of such objects")
+            rest = dict(each)
+            for key in ORDER.intersection(rest):
+                if order.setdefault(key, rest[key]) != rest.pop(key):
+                    raise refuse(f"X-Filter has more than one {key}")
+            conditions.append(self.object(rest, 0))
+        return Filter(_all_of(conditions), self.order(order))
 
     def order(self, raw: Mapping[str, Any]) -> str | None:
         direction = raw.get("+order", "asc")
@@ -59,14 +69,14 @@ class Reader:
             name = raw["+order_by"]
             if not isinstance(name, str):
                 raise refuse("+order_by is not valid")
-            if name not in self.fields:
+            if name not in self.orders:
                 raise refuse(f"Cannot order by {_shown(name)}")
-            path = self.fields[name].path
+            path = self.orders[name]
         elif "+order" in raw:
             path = next((self.fields[key].path for key in KEYS if key in self.fields), "pk")
         else:
             return None
-        return ("-" if direction == "desc" else "") + path
+        return None if path is None else ("-" if direction == "desc" else "") + path
 
     def object(self, raw: Any, depth: int, prefix: str = "") -> Q:
         """All conditions of one filter object, together. `depth` counts the ``+and`` and ``+or`` around it."""
@@ -180,7 +190,7 @@ def _nesting(text: bytes) -> int:
     return max(accumulate(_STEP[each] for each in brackets), default=0)
 
 
-def read_header(header: str, fields: Mapping[str, Filterable]) -> Filter:
+def read_header(header: str, fields: Mapping[str, Filterable], orders: Mapping[str, str | None]) -> Filter:
     """Read an ``X-Filter`` header. Anything wrong with it raises `Invalid` on the field ``X-Filter``.
 
     An empty header is no filter.
@@ -196,7 +206,7 @@ def read_header(header: str, fields: Mapping[str, Filterable]) -> Filter:
     except ValueError:
         # orjson reads 1,024 brackets within each other. Each level of a filter is two, an object and an array.
         raise refuse(TOO_DEEP if _nesting(text) > 2 * DEEPEST + 2 else "X-Filter is not valid JSON") from None
-    return Reader(fields).read(raw)
+    return Reader(fields, orders).read(raw)
 
 
 def read_query(query: QueryDict, fields: Mapping[str, Filterable], names: Iterable[str]) -> Q:

@@ -87,7 +87,7 @@ def refuse_nul(data: dict[str, Any]) -> None:
         elif isinstance(item, dict | list):
             within.append(_items(item, path))
         elif isinstance(item, str) and NUL in item:
-            raise ValidationError({path: [reasons.not_valid(path.rpartition(".")[2])]})
+            raise ValidationError({path: [reasons.not_valid(reasons.spelled(path))]})
 
 
 def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:

@@ -60,6 +60,11 @@ class Reading(Admission[A], Generic[A, M]):
         """
         raise NotImplementedError
 
+    @classmethod
+    def listed(cls, actor: Any, path: Mapping[str, Any]) -> QuerySet[M]:
+        """The rows of `objects` that the list shows: all, unless a view says otherwise."""
+        return cls.objects(actor, path)
+
     @property
     def viewer(self) -> A | None:
         """The caller that `objects` is asked with."""
@@ -75,11 +80,17 @@ class Reading(Admission[A], Generic[A, M]):
 
     def page(self, query: QueryDict, path: Mapping[str, Any]) -> JSONResponse:
         page = pagination.read_page(query) if query else pagination.FIRST
-        rows = self.rows_of(self.read_filter(query), page, path)
-        if not rows:
-            self.check_parent(path)
-        total = rows[0][-1] if rows else 0
+        wanted = self.read_filter(query)
+        rows = self.rows_of(wanted, page, path)
+        total = rows[0][-1] if rows else self.total_of(wanted, page, path)
         return JSONResponse(page.envelope(self.resource.shape().page(rows), total))
+
+    def total_of(self, wanted: Filter | None, page: pagination.Page, path: Mapping[str, Any]) -> int:
+        """The number of objects of a list one of whose pages has no rows. Raises `Missing` without the parent."""
+        self.check_parent(path)
+        # rows carry the total, and a page past the last has none: the first page has
+        rows = self.rows_of(wanted, pagination.SHORTEST, path) if page.number > 1 else ()
+        return rows[0][-1] if rows else 0
 
     def rows_of(self, wanted: Filter | None, page: pagination.Page, path: Mapping[str, Any]) -> prepared.Rows:
         """The rows of a page. Raises `Invalid` where those of a filter take the database too long."""
@@ -102,7 +113,7 @@ class Reading(Admission[A], Generic[A, M]):
         if not header and not query:
             return None
         fields = self.resource.filterable()
-        wanted = read_header(header, fields) if header else Filter()
+        wanted = read_header(header, fields, self.resource.orderable()) if header else Filter()
         if query:
             wanted.condition &= read_query(query, fields, self.resource.paths())
         return wanted or None
@@ -120,16 +131,16 @@ class Reading(Admission[A], Generic[A, M]):
     def compiled(self, kind: str, actor: Any) -> statements.Statement:
         shape = self.resource.shape()
         path = statements.SymbolicPath()
-        rows = shape.select(self.objects(actor, path))
         if kind == "list":
+            rows = shape.select(self.listed(actor, path))
             return statements.page_of(rows, shape.columns, self.ordering)
-        rows = rows.filter(**{self.lookup: path["id"]}).order_by()
+        rows = shape.select(self.objects(actor, path)).filter(**{self.lookup: path["id"]}).order_by()
         return statements.Statement.of(rows.values_list(*shape.columns))
 
     def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> statements.Statement:
         """The SQL of a filtered page. Every filter is different, so it is not kept."""
         shape = self.resource.shape()
-        rows = shape.select(self.objects(self.viewer, path)).filter(wanted.condition)
+        rows = shape.select(self.listed(self.viewer, path)).filter(wanted.condition)
         return statements.page_of(rows, shape.columns, self.order_of(wanted), kept=False)
 
     def order_of(self, wanted: Filter) -> tuple[str, ...]:

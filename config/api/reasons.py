@@ -1,5 +1,6 @@
 """The reasons of errors about a field, after the contract's patterns."""
 
+import re
 from collections.abc import Callable, Mapping
 from inspect import isfunction
 from typing import Any
@@ -12,6 +13,8 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 from config.api.paths import BIGGEST
 from config.errors import span, wrong_length
 
+ITEM = re.compile(r"(?:\[[0-9]+\])+$")
+"""The position of an item at the end of a path: its reasons name the list."""
 NOT_FOUND = "Not found"
 UNAUTHORIZED = "Unauthorized"
 INVALID_TOKEN = "Invalid Token"
@@ -38,9 +41,14 @@ def not_valid(name: str, allowed: str = "") -> str:
 
 
 def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> str:
-    """The reason for a number, or a number of items, out of its bounds, of which one may be None: ``Port must be
+    """The reason for a number, or a number of items, out of its bounds, of which one may be None: ``port must be
     1-65535``. A text has a length (`wrong_length`)."""
-    return f"{name.replace('_', ' ').capitalize()} must be {span(low, high)}{unit}"
+    return f"{name} must be {span(low, high)}{unit}"
+
+
+def spelled(path: str) -> str:
+    """The name that a reason has for the field at `path`: the path, or the part of it within an item of a list."""
+    return ITEM.sub("", path).rpartition("].")[2]
 
 
 def describe(name: str, field: serializers.Field, item: bool = False) -> None:

@@ -209,10 +209,12 @@ class ResourceSchema(AutoSchema):
             ),
             OpenApiParameter("page_size", size, "query", description="How many items a page has."),
         ]  # fmt: skip
-        filterable = list(self.view.resource.filterable())
-        if filterable:
-            names = ", ".join(f"`{name}`" for name in filterable)
-            about = f"A filter, as a JSON object (see *X-Filter*), on: {names}. `+order_by` takes the same."
+        filterable, orderable = list(self.view.resource.filterable()), self.view.resource.orderable()
+        if orderable:
+            on = f", on: {_listed(filterable)}" if filterable else ""
+            others = [name for name in orderable if name not in filterable]
+            besides = f"the same{', and ' if others else ''}{_listed(others)}" if filterable else _listed(others)
+            about = f"A filter, as a JSON object (see *X-Filter*){on}. `+order_by` takes {besides}."
             found.append(OpenApiParameter("X-Filter", OpenApiTypes.STR, "header", description=about))
         return found
 
@@ -254,7 +256,6 @@ class ResourceSchema(AutoSchema):
     def refused(self) -> list[int]:
         """The statuses by which the operation is refused."""
         statuses = answers.refused(
-            self.scope,
             self.grant,
             writes=self.method != "GET",
             body=self._get_request_body() is not None,
@@ -423,6 +424,10 @@ def _always(serializer: Any, sometimes: Iterable[str]) -> set[str]:
 def _sentences(written: str) -> list[str]:
     """The sentences of a docstring's first paragraph."""
     return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(written.partition("\n\n")[0].split()))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _with_article(thing: str) -> str:

@@ -21,7 +21,7 @@ contract's reasons, strict about JSON types, and with null taken as not given wh
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rest_framework import serializers
@@ -31,7 +31,7 @@ from rest_framework.fields import SkipField, empty
 from config.api import reasons, unsupported
 from config.api.exceptions import flatten
 from config.api.fields import Wrapping
-from config.api.filterable import Filterable, filterables
+from config.api.filterable import Filterable, filterables, orderables
 from config.api.rendering import Shape, compile_shape
 from config.errors import Problems
 
@@ -88,8 +88,16 @@ class Resource(serializers.Serializer):
         for name, field in named.items():
             if read_only:
                 field.read_only, field.required = True, False
-            reasons.describe(name, field)
+            reasons.describe(f"{self.within}{name}", field)
         return named
+
+    @cached_property
+    def within(self) -> str:
+        """The path of this object in the body, or in the item of a list that it is part of: ``alerts.``."""
+        path, holder = "", self
+        while holder is not None and holder.field_name:
+            path, holder = f"{holder.field_name}.{path}", holder.parent
+        return path
 
     @classmethod
     @cache
@@ -113,6 +121,12 @@ class Resource(serializers.Serializer):
     def filterable(cls) -> dict[str, Filterable]:
         """The fields filters accept, by their name on the wire (``entity.id``)."""
         return filterables(cls(), getattr(getattr(cls, "Meta", None), "filterable", ()))
+
+    @classmethod
+    @cache
+    def orderable(cls) -> dict[str, str | None]:
+        """The fields that lists can be ordered by, by their name on the wire, each with its ORM path."""
+        return orderables(cls(), cls.filterable())
 
     @classmethod
     @cache
@@ -146,7 +160,7 @@ class Resource(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
-            name = self.field_name or getattr(self.parent, "field_name", None) or "body"
+            name = self.within.removesuffix(".") or getattr(self.parent, "field_name", None) or "body"
             raise ValidationError([reasons.not_valid(name)])
         values, wrong = self.examine(data)
         if wrong:
@@ -173,7 +187,7 @@ class Resource(serializers.Serializer):
                     self.set_value(values, field.source_attrs, field.get_default())
                 continue
             value = data[name]
-            problem = _type_problem(field, name, value)
+            problem = _type_problem(field, f"{self.within}{name}", value)
             if problem:
                 if isinstance(problem, dict) and isinstance(field, serializers.ListField):
                     problem = _with_others(field.child, value, problem)

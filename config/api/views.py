@@ -1,6 +1,6 @@
 """`ResourceViewSet`: the work that all endpoints have in common, in the order in which it is done.
 
-The caller (401), the rate limits (429), the method (405), the token's scope (403) and the user's grant (403) are
+The caller (401), the rate limits (429), the method (405), the token's scope (401) and the user's grant (403) are
 checked by `config.api.admission`. Then the action runs (`config.api.reading`, `config.api.writing`), whose objects
 come only from `objects(actor, path)`, so that an object that is not the caller's is a 404. Apps import from here.
 """

@@ -62,6 +62,7 @@ class TaggedResource(Resource):
 
     type = ChoiceField(
         KINDS,
+        source="entity_type",
         help_text=Meanings(
             "What kind of thing it is.",
             {
@@ -126,11 +127,10 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
         wanted = self.read_filter(request.query_params)  # an order at most: nothing of them can be filtered on
         path = {"id": self.named(path["id"])}
         rows = self.rows_of(wanted, page, path)
-        if not rows:
-            self.check_parent(path)
+        total = rows[0][-1] if rows else self.total_of(wanted, page, path)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}
         shown = [{"type": kind, "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
-        return JSONResponse(page.envelope(shown, rows[0][-1] if rows else 0))
+        return JSONResponse(page.envelope(shown, total))
 
     @expensive
     def destroy(self, request: Request, id: str) -> JSONResponse:

@@ -78,9 +78,9 @@ def test_the_whole_life_of_a_confidential_clients_access(visitor, site, app_site
     assert narrow["refresh_token"] != token["refresh_token"]
     assert app.get("/compute/instances").status_code == 200
     refused = app.post("/compute/instances")
-    assert refused.status_code == 403
+    assert refused.status_code == 401
     assert refused.json()["errors"][0]["reason"] == "Your OAuth token is not authorized to use this endpoint."
-    assert app.get("/account/events").status_code == 403
+    assert app.get("/account/events").status_code == 401
 
     answer = app.ask_about(narrow["access_token"]).json()
     assert (answer["active"], answer["username"], answer["scope"]) == (True, "owner", "computes:read_only")
@@ -98,7 +98,7 @@ def test_the_whole_life_of_a_public_clients_access(visitor, site, app_site, acco
     token = app.sign_up(visitor)
     assert "refresh_token" not in token
     assert app.get("/compute/instances").status_code == 200
-    assert app.get("/account/users").status_code == 403
+    assert app.get("/account/users").status_code == 401
 
     backend = App(site, app_site.redirect_uri, account, public=False)
     answer = backend.ask_about(token["access_token"]).json()

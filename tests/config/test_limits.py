@@ -167,6 +167,15 @@ def test_requests_without_a_good_token_count_by_address(anonymous, db, settings)
     assert statuses == [401, 404, 405, 429]
 
 
+def test_a_token_without_the_scope_counts_for_its_user(anonymous, client_of, owner, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "endpoint": "3/60"}
+    narrow = client_of(owner, "images:read_only")
+    answers = [narrow.get("/v4/compute/instances") for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
+    assert client_of(owner).get("/v4/compute/instances").status_code == 429
+    assert anonymous.get("/v4/compute/instances")["X-RateLimit-Remaining"] == "2", "the address has its own count"
+
+
 def test_of_ipv6_a_network_counts_as_one(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/3600"}
     limits.forget()

@@ -227,7 +227,7 @@ def test_full_objects_are_shown_to_a_token_that_may_read_the_account(api, client
     make(api, objects)
     answer = client_for(owner, "account:read_only").get(f"{PATH}/prod")
     assert answer.json() == api.get(f"{PATH}/prod").json()
-    assert client_for(owner, "computes:read_only").get(f"{PATH}/prod").status_code == 403
+    assert client_for(owner, "computes:read_only").get(f"{PATH}/prod").status_code == 401
 
 
 def test_all_that_is_wrong_is_named_at_once(api, objects):

@@ -146,7 +146,7 @@ def _check_fields(instance: Instance, wanted: dict[str, Any], problems: Problems
     if "kernel_id" in wanted:
         _check_kernel(instance, wanted["kernel_id"], problems)
     if not 0 <= wanted.get("memory_limit", 0) <= instance.type.memory:
-        problems.add("memory_limit", f"Memory limit must be 0-{instance.type.memory}")
+        problems.add("memory_limit", f"memory_limit must be 0-{instance.type.memory}")
 
 
 def _check_kernel(instance: Instance, kernel_id: str, problems: Problems) -> None:

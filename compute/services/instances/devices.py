@@ -71,7 +71,7 @@ def _check_each(named: dict[str, int], known: set[int], name: str, problems: Pro
     seen: dict[int, str] = {}
     for slot, pk in named.items():
         if pk not in known:
-            problems.add(f"devices.{slot}.{name}", f"{name} is not valid")
+            problems.add(f"devices.{slot}.{name}", f"devices.{slot}.{name} is not valid")
         elif pk in seen:
             problems.add(f"devices.{slot}.{name}", f"It is in {seen[pk]} already.")
         seen.setdefault(pk, slot)

@@ -104,7 +104,7 @@ def _read(actor: Actor, region_id: str | None, assignments: Sequence[Assignment]
         problems.add("region", "region is not valid")
         region_id = None
     if len(assignments) > MAX_ADDRESSES_PER_REQUEST:
-        problems.add("assignments", f"Assignments must be at most {MAX_ADDRESSES_PER_REQUEST} items")
+        problems.add("assignments", f"assignments must be at most {MAX_ADDRESSES_PER_REQUEST} items")
         problems.raise_any()
     keys = [each.instance_id for each in assignments if each.instance_id is not None]
     targets = named_instances(actor, keys, "assignments")
@@ -258,7 +258,7 @@ def _read_shared(
     if target is None and "compute_id" not in problems:
         problems.add("compute_id", "compute_id is not valid")
     if len(texts) > MAX_ADDRESSES_PER_REQUEST:
-        problems.add("ips", f"Ips must be at most {MAX_ADDRESSES_PER_REQUEST} items")
+        problems.add("ips", f"ips must be at most {MAX_ADDRESSES_PER_REQUEST} items")
         problems.raise_any()
     found = _find(actor, texts)
     rows: dict[str, Address | IPv6Range] = {}

@@ -124,12 +124,12 @@ def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problem
         given = data.get(name)
         if given is None or (given == "" and "default" not in field):
             if "default" not in field:
-                problems.add(path, f"{name} is required")
+                problems.add(path, f"{path} is required")
             values[name] = field.get("default", "")
             continue
         value = _text(given)
         if value is None or _refused(field, value):
-            problems.add(path, f"{name} is not valid")
+            problems.add(path, f"{path} is not valid")
         else:
             values[name] = value
     if sum(map(len, values.values())) > LONGEST_DATA:

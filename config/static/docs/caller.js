@@ -58,7 +58,7 @@ export class Caller {
     return this.#make(this.choice);
   }
 
-  // After a 401: the token was ended elsewhere.
+  // After a 401 `Invalid Token`: the token was ended elsewhere.
   forget() {
     delete this.#made[this.choice];
   }

@@ -83,7 +83,8 @@ export function tryOut(form, caller) {
       method: request.method, headers, body: request.body, credentials: "omit", cache: "no-store", redirect: "manual",
     });
     const content = await answer.blob();
-    if (answer.status === 401) caller.forget();
+    // a token that only lacks the scope is answered 401 too, and its scopes are named
+    if (answer.status === 401 && answer.headers.get("X-OAuth-Scopes") === "unknown") caller.forget();
     await showAnswer(answer, content, performance.now() - started);
   }
 

@@ -129,4 +129,4 @@ class TestRestriction:
 
 
 def test_it_needs_the_write_scope(client_for, owner):
-    assert client_for(owner, "account:read_only").put(PATH, {"timezone": "UTC"}).status_code == 403
+    assert client_for(owner, "account:read_only").put(PATH, {"timezone": "UTC"}).status_code == 401

@@ -109,7 +109,7 @@ class TestCreating:
         assert [each["field"] for each in answer.json()["errors"]] == [field]
 
     def test_needs_the_write_scope(self, client_for, owner):
-        assert client_for(owner, "account:read_only").post("/v4/profile/tokens", {}).status_code == 403
+        assert client_for(owner, "account:read_only").post("/v4/profile/tokens", {}).status_code == 401
 
 
 class TestTheOnesThereAre:

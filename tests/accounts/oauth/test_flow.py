@@ -43,7 +43,7 @@ def test_an_app_gets_a_token_that_works_within_its_scopes(app, owner):
     created = Client().post(
         LIST, {}, content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {token['access_token']}"
     )
-    assert created.status_code == 403
+    assert created.status_code == 401
     assert created.json()["errors"][0]["reason"] == "Your OAuth token is not authorized to use this endpoint."
 
 

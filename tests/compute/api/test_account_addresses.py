@@ -115,7 +115,7 @@ class TestTheList:
 
     def test_scopes(self, client_for, owner, first):
         assert client_for(owner, "ips:read_only").get(IPS).status_code == 200
-        assert client_for(owner, "computes:read_write").get(IPS).status_code == 403
+        assert client_for(owner, "computes:read_write").get(IPS).status_code == 401
 
 
 class TestOneAddress:
@@ -128,7 +128,7 @@ class TestOneAddress:
         assert changed.json()["rdns"] == "web.example.com"
         assert api.get(f"{IPS}/198.18.0.2").json() == changed.json()
         assert errors(api.put(f"{IPS}/{slaac(first)}", {"rdns": "web.example.com"})).keys() == {"rdns"}
-        assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 403
+        assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 401
 
     def test_takes_back_what_it_showed_and_changes_nothing(self, api, first, settings):
         settings.RDNS_CHECK = True  # nobody needs to know the platform's own names
@@ -183,7 +183,7 @@ class TestAdding:
     def test_needs_to_write_addresses_alone(self, client_for, owner, restricted, first):
         body = {"type": "ipv4", "public": True, "compute_id": first.pk}
         for scopes in ("computes:read_write", "ips:read_only computes:read_write"):
-            assert client_for(owner, scopes).post(IPS, body).status_code == 403
+            assert client_for(owner, scopes).post(IPS, body).status_code == 401
         answer = client_for(owner, "ips:read_write").post(IPS, body)
         assert (answer.status_code, answer["X-Accepted-OAuth-Scopes"]) == (400, "ips:read_write")
         assert client_for(restricted).post(IPS, body).status_code == 400
@@ -311,7 +311,7 @@ class TestAssigning:
 
     def test_needs_to_write_addresses_alone(self, client_for, owner, first):
         assert assign(client_for(owner, "ips:read_write"), ("198.18.0.2", first.pk)).status_code == 200
-        assert assign(client_for(owner, "computes:read_write"), ("198.18.0.2", first.pk)).status_code == 403
+        assert assign(client_for(owner, "computes:read_write"), ("198.18.0.2", first.pk)).status_code == 401
 
     def test_ends_the_share_that_the_new_holder_had_and_no_other(self, api, first, second, world):
         third = world.offline(label="third")
@@ -489,7 +489,7 @@ class TestSharing:
 
     def test_needs_to_write_addresses_alone(self, client_for, owner, first, second):
         assert share(client_for(owner, "ips:read_write"), second, "198.18.0.2").status_code == 200
-        assert share(client_for(owner, "computes:read_write"), second, "198.18.0.2").status_code == 403
+        assert share(client_for(owner, "computes:read_write"), second, "198.18.0.2").status_code == 401
 
     def test_the_body(self, api, first):
         assert set(errors(api.post(f"{IPS}/share", {}))) == {"compute_id", "ips"}

@@ -129,8 +129,8 @@ def test_label_and_devices_are_required(api, instance):
         ("label", "x" * 49, "Length must be 1-48 characters"),
         ("kernel", "compute/none", "kernel is not valid"),
         ("kernel", 5, "kernel is not valid"),
-        ("memory_limit", -1, "Memory limit must be 0-2147483647"),
-        ("memory_limit", 2049, "Memory limit must be 0-2048"),
+        ("memory_limit", -1, "memory_limit must be 0-2147483647"),
+        ("memory_limit", 2049, "memory_limit must be 0-2048"),
         ("memory_limit", "64", "memory_limit is not valid"),
         ("run_level", "4", "run_level is not valid"),
         ("virt_mode", "none", "virt_mode is not valid"),
@@ -186,9 +186,8 @@ def test_a_disk_must_be_one_of_the_instance_that_stays(api, config, disks, world
     another = DiskFactory(instance=InstanceFactory(account=world.account, host=world.host, type=world.type))
     Disk.objects.filter(pk=disks[1].pk).update(status="deleting")
     refused = errors(put_devices(api, config, sda=disk(another.pk), sdb=disk(disks[1].pk), sdc=disk(2**63 - 1)))
-    assert refused == dict.fromkeys(
-        ["devices.sda.disk_id", "devices.sdb.disk_id", "devices.sdc.disk_id"], "disk_id is not valid"
-    )
+    fields = [f"devices.{slot}.disk_id" for slot in ("sda", "sdb", "sdc")]
+    assert refused == {field: f"{field} is not valid" for field in fields}
 
 
 @pytest.mark.parametrize("number", [2**63, -1, True, "5", 1.5])
@@ -222,7 +221,7 @@ def test_a_volume_that_is_elsewhere_is_refused(api, config, world, stranger):
         "sdc": volume(VolumeFactory(account=world.account, instance=other).pk),
     }
     assert errors(put_devices(api, config, **devices)) == {
-        "devices.sda.volume_id": "volume_id is not valid",
+        "devices.sda.volume_id": "devices.sda.volume_id is not valid",
         "devices.sdb.volume_id": "The volume is in another region.",
         "devices.sdc.volume_id": "The volume is already attached to another compute.",
     }

@@ -248,7 +248,7 @@ class TestRules:
         reason = "A firewall has at most 25 rules, inbound and outbound together."
         assert errors(refused) == {"rules.inbound": reason}
         refused = api.post(FIREWALLS, {**with_rules(outbound=thirteen * 2), "label": "web-2"})
-        assert errors(refused) == {"rules.outbound": "Outbound must be at most 25 items"}
+        assert errors(refused) == {"rules.outbound": "rules.outbound must be at most 25 items"}
 
     def test_lists_that_are_too_long_have_one_problem_each(self, api):
         """Whatever is wrong with what is in them: ten thousand of them are not looked at."""
@@ -258,7 +258,7 @@ class TestRules:
             "rules.inbound[0].addresses.ipv6": "Ipv6 must be at most 255 items",
         }
         assert errors(api.post(FIREWALLS, with_rules(*[{}] * 26))) == {
-            "rules.inbound": "Inbound must be at most 25 items"
+            "rules.inbound": "rules.inbound must be at most 25 items"
         }
 
     @pytest.mark.parametrize("rule", [None, "x", []])

@@ -212,7 +212,7 @@ def test_adding_needs_the_grant_both_scopes_and_the_instance(client_for, helper,
     api = client_for(helper)
     assert set(errors(api.post(IMAGES, {"disk_id": disk.pk}), 404)) == {"disk_id"}
     GrantFactory(user=helper, entity_id=instance.pk)
-    assert client_for(helper, "images:read_write").post(IMAGES, {"disk_id": disk.pk}).status_code == 403
+    assert client_for(helper, "images:read_write").post(IMAGES, {"disk_id": disk.pk}).status_code == 401
     GlobalGrants.objects.update(add_images=False)
     assert api.post(IMAGES, {"disk_id": disk.pk}).status_code == 403
     GlobalGrants.objects.update(add_images=True)

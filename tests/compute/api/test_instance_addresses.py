@@ -428,8 +428,8 @@ class TestWhoMay:
     def test_scopes(self, client_for, owner, instance):
         reads = client_for(owner, "computes:read_only")
         assert reads.get(ips(instance)).status_code == 200
-        assert add(reads, instance, public=False).status_code == 403
-        assert client_for(owner, "ips:read_write").get(ips(instance)).status_code == 403
+        assert add(reads, instance, public=False).status_code == 401
+        assert client_for(owner, "ips:read_write").get(ips(instance)).status_code == 401
 
     def test_strangers_find_nothing(self, client_for, stranger, instance):
         api = client_for(stranger)

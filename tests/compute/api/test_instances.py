@@ -347,7 +347,7 @@ def test_a_token_without_the_scope_is_refused(client_for, owner, running):
 
     assert reader.get(f"{INSTANCES}/{running.pk}").status_code == 200
     refused = reader.post(f"{INSTANCES}/{running.pk}/reboot")
-    assert errors(refused, 403) == {None: "Your OAuth token is not authorized to use this endpoint."}
+    assert errors(refused, 401) == {None: "Your OAuth token is not authorized to use this endpoint."}
 
 
 # --- changing and power --------------------------------------------------------------------------------------

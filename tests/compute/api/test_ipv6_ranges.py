@@ -199,8 +199,8 @@ class TestReading:
         assert reads.get(RANGES).status_code == reads.get(POOLS).status_code == 200
         assert reads.get(f"{RANGES}/2001:db8::").status_code == 404
         assert allocate(client_for(owner, "ips:read_write"), instance).status_code == 200
-        assert allocate(client_for(owner, "ips:read_only computes:read_write"), instance).status_code == 403
-        assert client_for(owner, "computes:read_write").get(RANGES).status_code == 403
+        assert allocate(client_for(owner, "ips:read_only computes:read_write"), instance).status_code == 401
+        assert client_for(owner, "computes:read_write").get(RANGES).status_code == 401
 
 
 class TestEnding:

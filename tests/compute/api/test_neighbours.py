@@ -121,7 +121,7 @@ class TestTheLists:
     def test_need_the_scope_of_computes(self, kind, client_for, owner, instance):
         assert listed(client_for(owner, "computes:read_only"), instance, kind).status_code == 200
         scopes = "volumes:read_write firewall:read_write nodebalancers:read_write"
-        assert listed(client_for(owner, scopes), instance, kind).status_code == 403
+        assert listed(client_for(owner, scopes), instance, kind).status_code == 401
 
     @each_kind
     def test_cost_two_queries_however_long(self, kind, api, instance):

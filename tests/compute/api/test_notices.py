@@ -228,4 +228,4 @@ def test_more_to_tell_costs_no_more_queries(path, api, account):
 @pytest.mark.parametrize("path", [NOTIFICATIONS, MAINTENANCE])
 def test_a_token_needs_the_account_scope(path, client_for, owner):
     assert client_for(owner, "account:read_only").get(path).status_code == 200
-    assert client_for(owner, "computes:read_write").get(path).status_code == 403
+    assert client_for(owner, "computes:read_write").get(path).status_code == 401

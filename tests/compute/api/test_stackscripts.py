@@ -163,7 +163,7 @@ def test_anybody_reads_the_public_ones_and_only_those(anonymous, client_for, own
         assert (shown["mine"], shown["username"]) == (False, "owner")
         assert api.get(f"{SCRIPTS}/{private.pk}").status_code == 404
     assert ids(client_for(owner).get(SCRIPTS)) == [private.pk, public.pk]
-    assert client_for(owner, "computes:read_only").get(SCRIPTS).status_code == 403
+    assert client_for(owner, "computes:read_only").get(SCRIPTS).status_code == 401
 
 
 def test_a_restricted_user_sees_what_is_public_or_granted(client_for, restricted, account):

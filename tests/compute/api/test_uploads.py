@@ -95,7 +95,7 @@ def test_it_needs_scope_and_grant_and_the_creator_may_write(client_for, world, b
     helper = User.objects.create_user("helper", account=world.account, restricted=True)
     assert client_for(helper).post(UPLOAD, body).status_code == 403
     GlobalGrants.objects.create(user=helper, add_images=True)
-    assert client_for(helper, "images:read_only").post(UPLOAD, body).status_code == 403
+    assert client_for(helper, "images:read_only").post(UPLOAD, body).status_code == 401
     made = client_for(helper, "images:read_write").post(UPLOAD, body).json()
     assert f"private/{Grant.objects.get(entity_type='image').entity_id}" == made["image"]["id"]
 

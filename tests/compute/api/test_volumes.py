@@ -938,22 +938,24 @@ def test_attaching_and_detaching_needs_two_scopes(client_for, volume, off, world
     owner = User.objects.get(pk=world.actor.user_id)
     for verb in ("attach", "detach"):
         for scope in ("volumes:read_write", "computes:read_write"):
-            assert client_for(owner, scope).post(at(volume, verb), {"compute_id": off.pk}).status_code == 403
+            assert client_for(owner, scope).post(at(volume, verb), {"compute_id": off.pk}).status_code == 401
     both = client_for(owner, "volumes:read_write computes:read_write")
     answer = both.post(at(volume, "attach"), {"compute_id": off.pk})
     assert answer.status_code == 200
     assert answer["X-Accepted-OAuth-Scopes"] == "volumes:read_write,computes:read_write"
 
 
-def test_lists_are_filtered_by_label_and_tags(api, world):
-    VolumeFactory(account=world.account, label="blue", tags=["big", "wet"])
-    VolumeFactory(account=world.account, label="green", tags=["wet"])
+def test_lists_are_filtered_by_label_region_and_tags(api, world):
+    VolumeFactory(account=world.account, label="blue", region=world.region, tags=["big", "wet"])
+    VolumeFactory(account=world.account, label="green", region=RegionFactory(id="us-more"), tags=["wet"])
 
     def labels(wanted: dict) -> list[str]:
         return [row["label"] for row in api.get(VOLUMES, x_filter=wanted).json()["data"]]
 
     assert labels({"tags": "wet"}) == ["blue", "green"]
     assert labels({"tags": "big"}) == ["blue"]
+    assert labels({"region": "us-more"}) == ["green"]
+    assert labels({"region": {"+contains": "-test"}}) == ["blue"]
     assert labels({"label": {"+contains": "ee"}}) == ["green"]
     assert errors(api.get(VOLUMES, x_filter={"size": 20})) == {"X-Filter": "Cannot filter on size"}
 

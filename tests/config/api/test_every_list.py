@@ -1,6 +1,8 @@
 """Filters, orders and query parameters of every list: what has to hold for those to come, too."""
 
 import ipaddress
+import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +11,28 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from config.api.filterable import OPERATORS
 from config.api.filters import KEYS
+from tests.client import document
 from tests.config.api.more_rows import TAG, add_more
 from tests.config.api.routes import Route, lists, reachable
 
 LISTS = lists()
 WITHOUT_KEY = {"/v4/tags/{id}"}
 """Lists whose items have no field of their own: they show entities of several kinds."""
+WORKED_OUT = {
+    "Address": {"gateway", "subnet_mask", "rdns"},
+    "App": {"thumbnail_url", "website"},
+    "IPv6Pool": {"route_target"},
+    "IPv6Range": {"route_target"},
+    "NodeBalancerConfig": {"ssl_cert", "ssl_key"},
+    "Notification": {"message", "body"},
+    "OAuthClient": {"secret", "thumbnail_url"},
+    "Reply": {"friendly_name"},
+}
+"""Plain fields that no list is ordered by: Python works out their values, in an order that no column has."""
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+SCALARS = {"string", "integer", "number", "boolean", "null"}
 
 Ask = Callable[..., Any]
 
@@ -143,6 +160,7 @@ def test_fields_that_cannot_be_filtered_are_named(ask: Ask):
         for name in sorted(resource.paths() - set(resource.filterable())):
             assert reason(ask(route, query=f"?{name}=x")) == f"Cannot filter on {name}", route
             assert reason(ask(route, {name: "x"})) == f"Cannot filter on {name}", route
+        for name in sorted(resource.paths() - set(resource.orderable())):
             assert reason(ask(route, {"+order_by": name})) == f"Cannot order by {name}", route
 
 
@@ -157,6 +175,166 @@ def test_a_page_of_keys_finds_those_that_are_there(ask: Ask):
                 data = found(ask(route, x_filter, query="?page_size=500"))
             assert data == [item for item in there if item[key] is not None], route
             assert len(queries) < 6, f"{route}: the queries follow the number of conditions"
+
+
+def parameter_of(route: Route) -> str:
+    """What the document says of the filters and orders of a list."""
+    (found,) = (
+        each["description"]
+        for each in document()["paths"][route.documented]["get"]["parameters"]
+        if each["name"] == "X-Filter"
+    )
+    return found
+
+
+def schema_of(route: Route) -> tuple[str, dict[str, Any]]:
+    """The name and the schema of a list's items, in the document."""
+    schemas = document()["components"]["schemas"]
+    page = document()["paths"][route.documented]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    item = schemas[page["$ref"].rpartition("/")[2]]["properties"]["data"]["items"]["$ref"].rpartition("/")[2]
+    return item, schemas[item]
+
+
+def kinds_of(schema: dict[str, Any]) -> set[str]:
+    """The JSON types of a field's values, by its schema in the document."""
+    if "$ref" in schema:
+        return kinds_of(document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    several = [*schema.get("oneOf", ()), *schema.get("allOf", ()), *schema.get("anyOf", ())]
+    kinds = schema.get("type", [])
+    return {*([kinds] if isinstance(kinds, str) else kinds), *(kind for each in several for kind in kinds_of(each))}
+
+
+def test_a_list_is_ordered_by_every_plain_field_of_the_document():
+    """A new field can be ordered by, or is among those `WORKED_OUT`."""
+    unordered: dict[str, set[str]] = {}
+    for route in LISTS:
+        item, schema = schema_of(route)
+        plain = {name for name, each in schema["properties"].items() if kinds_of(each) <= SCALARS}
+        if lacking := plain - set(route.view.resource.orderable()):
+            unordered[item] = lacking
+    assert unordered == WORKED_OUT
+
+
+def test_the_document_names_the_filters_and_orders_of_every_list():
+    for route in LISTS:
+        resource, said = route.view.resource, parameter_of(route)
+        filters, _, orders = said.partition(". ")
+        named = set(re.findall(r"`([^`]+)`", filters))
+        assert named == set(resource.filterable()), route
+        also = named if "the same" in orders else set()
+        assert {*re.findall(r"`([^`]+)`", orders), *also} - {"+order_by"} == set(resource.orderable()), route
+        marked = {name for name, each in schema_of(route)[1]["properties"].items() if each.get("x-filterable")}
+        assert marked == {name for name in named if "." not in name}, route
+
+
+def at(item: dict, name: str) -> Any:
+    """The value of a field, of a nested one by its path; of a list of objects the label of the first."""
+    value: Any = item
+    for part in name.split("."):
+        value = value[0] if isinstance(value, list) and value else value
+        value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, list) and value:
+        return value[0]["label"] if isinstance(value[0], dict) else value[0]
+    return None if value == [] else value
+
+
+def in_groups(values: list[Any]) -> bool:
+    """Whether equal values stand together: of the order of texts, only the database knows."""
+    return len(list(itertools.groupby(values))) == len(set(values))
+
+
+def test_every_list_can_be_ordered_by_each_of_its_plain_fields(ask: Ask):
+    for route in LISTS:
+        unordered = found(ask(route))
+        for name in route.view.resource.orderable():
+            up = found(ask(route, {"+order_by": name}))
+            down = found(ask(route, {"+order_by": name, "+order": "desc"}))
+            where = f"{route} by {name}"
+            assert sorted(map(orjson.dumps, up)) == sorted(map(orjson.dumps, down)), where
+            if any(isinstance(item.get(name.split(".")[0]), list) for item in unordered):
+                continue  # of arrays, it has an order, and which is PostgreSQL's
+            values = [at(item, name) for item in up]
+            assert [at(item, name) for item in down] == values[::-1], where
+            there = [value for value in values if value is not None]
+            assert values[: len(there)] == there, f"{where}: nulls come last"
+            if all(isinstance(value, bool | int | float) or TIME.fullmatch(value) for value in there):
+                assert there == sorted(there), where
+            else:
+                assert in_groups(there), where
+
+
+def sensible(route: Route, name: str) -> set[str]:
+    """The operators that make sense for a field, by its type in the document."""
+    _, schema = schema_of(route)
+    kinds: set[str] = set()
+    for part in name.split("."):
+        while "$ref" in schema or "allOf" in schema or "oneOf" in schema:
+            inner = schema if "$ref" in schema else (schema.get("allOf") or schema["oneOf"])[0]
+            schema = document()["components"]["schemas"][inner["$ref"].rpartition("/")[2]]
+        schema = schema.get("items", schema)["properties"][part]
+        kinds |= kinds_of(schema)
+    if "array" in kinds:
+        return {"neq", "contains"}
+    if "boolean" in kinds:
+        return {"neq"}
+    return {*OPERATORS} - ({"contains"} if schema.get("format") == "date-time-local" else set())
+
+
+def test_each_field_takes_every_operator_that_makes_sense_for_it(ask: Ask):
+    for route in LISTS:
+        items = found(ask(route))
+        for name in route.view.resource.filterable():
+            # where no object has a value: one that texts and times take
+            value = next((value for item in items if (value := at(item, name)) is not None), "2024-01-01T00:00:00")
+            taken = {
+                operator for operator in OPERATORS if ask(route, {name: {f"+{operator}": value}}).status_code == 200
+            }
+            assert taken == sensible(route, name), f"{route} by {name}"
+
+
+def test_a_search_finds_what_shows_the_text(ask: Ask):
+    for route in LISTS:
+        items = found(ask(route))
+        for name in route.view.resource.filterable():
+            if "contains" not in sensible(route, name):
+                continue
+            for item in items:
+                if (value := at(item, name)) not in (None, ""):
+                    text = str(value)[-3:]
+                    data = found(ask(route, {name: {"+contains": text}}))
+                    assert item in data, f"{route}: {text} in {name}"
+                    assert all(text in shown(each, name) for each in data), f"{route}: {text} in {name}"
+                    assert found(ask(route, {name: {"+contains": f"{text}~"}})) == [], f"{route}: {text}~ in {name}"
+
+
+def shown(item: dict, name: str) -> str:
+    """All that an item shows of a field, as a text."""
+    return orjson.dumps(item.get(name.split(".")[0])).decode()
+
+
+def test_a_search_box_looks_through_numbers_texts_and_addresses(ask: Ask):
+    routes = {route.documented: route for route in LISTS}
+    for path, names in {
+        "/v4/compute/instances": ("id", "label", "tags", "ipv4"),
+        "/v4/nodebalancers": ("label", "ipv4"),
+        "/v4/domains": ("domain",),
+        "/v4/volumes": ("id", "label", "region"),
+    }.items():
+        everything = found(ask(routes[path], query="?page_size=500"))
+        for text in ("1", "e", "198."):
+            wanted = {"+or": [{name: {"+contains": text}} for name in names]}
+            expected = [item for item in everything if any(text in shown(item, name) for name in names)]
+            assert found(ask(routes[path], wanted, query="?page_size=500")) == expected, (path, text)
+
+
+def test_a_page_past_the_last_is_empty_and_has_the_true_total(ask: Ask):
+    for route in LISTS:
+        first = ask(route).json()
+        for number in (2, 100, 10**18, 2**63 - 1, 10**30):
+            for x_filter in (None, {"+order": "asc"}):
+                response = ask(route, x_filter, query=f"?page={number}")
+                assert response.status_code == 200, route
+                assert response.json() == {**first, "data": [], "page": min(number, 2**63 - 1)}, route
 
 
 def strangers(key: str, like: Any, count: int) -> list[Any]:

@@ -19,6 +19,7 @@ REQUEST = RequestFactory().get("/v4/regions")
     [
         (errors.Invalid("label is required", "label"), 400, "label is required"),
         (errors.Busy(), 400, "Compute busy."),
+        (errors.ScopeLacking("Not with this token"), 401, "Not with this token"),
         (errors.Denied(), 403, "Unauthorized"),
         (errors.Missing(), 404, "Not found"),
         (Kernel.DoesNotExist(), 404, "Not found"),

@@ -81,6 +81,14 @@ def found(client: Client, wanted, query: str = "") -> list[str] | dict:
         ({"kvm": True, "+order_by": "label", "+order": "desc"}, ["gamma", "alpha"]),
         ({"+order_by": "version", "+order": "desc"}, ["gamma", "beta", "alpha"]),
         ({"label": "bêta"}, []),
+        ([], ["alpha", "beta", "gamma"]),
+        ([{}, {"+or": []}], ["alpha", "beta", "gamma"]),
+        ([{"label": "beta"}], ["beta"]),
+        ([{"kvm": True}, {"label": {"+contains": "mm"}}], ["gamma"]),
+        ([{"label": "beta"}, {"label": "gamma"}], []),
+        ([{"kvm": True}, {"+order_by": "label", "+order": "desc"}], ["gamma", "alpha"]),
+        ([{"+order_by": "label"}, {"+order": "desc", "kvm": True}], ["gamma", "alpha"]),
+        ([{"+order_by": "label", "kvm": True}, {"+order_by": "label"}], ["alpha", "gamma"]),
     ],
 )
 def test_a_filter_finds(kernels, anonymous, wanted, labels):
@@ -120,7 +128,13 @@ def test_a_filter_finds(kernels, anonymous, wanted, labels):
         ({"+order": None}, "+order must be asc or desc"),
         ({"+order_by": "label", "+order": "up"}, "+order must be asc or desc"),
         ({"+and": [{"+order_by": "label"}]}, "Unknown operator +order_by"),
-        ([], "X-Filter must be a JSON object"),
+        ({"built": {"+contains": "2024"}}, "Cannot use +contains on built"),
+        ("label", "X-Filter must be a JSON object, or an array of such objects"),
+        ([7], "X-Filter must be a JSON object, or an array of such objects"),
+        ([[{"label": "beta"}]], "X-Filter must be a JSON object, or an array of such objects"),
+        ([{"label": "beta"}, {"foo": 1}], "Cannot filter on foo"),
+        ([{"+order_by": "label"}, {"+order_by": "version"}], "X-Filter has more than one +order_by"),
+        ([{"+order": "asc"}, {"+order": "desc"}], "X-Filter has more than one +order"),
     ],
 )
 def test_a_filter_that_makes_no_sense_is_refused_and_named(kernels, anonymous, wanted, reason):
@@ -220,7 +234,7 @@ def test_a_header_has_64_kb(kernels, anonymous):
     ],
 )
 def test_a_page_of_values_is_one_condition(wanted):
-    condition = read_header(orjson.dumps(wanted).decode(), TypeResource.filterable()).condition
+    condition = read_header(orjson.dumps(wanted).decode(), TypeResource.filterable(), {}).condition
     assert list(condition.flatten())[-1] == list(range(500))
     assert str(condition).count("memory") == 1
 
@@ -329,12 +343,39 @@ def test_an_array_matches_when_any_element_does(anonymous, db):
         assert [region["id"] for region in response.json()["data"]] == ids
 
 
+@pytest.mark.parametrize(
+    ("wanted", "sizes"),
+    [
+        ({"memory": {"+contains": "09"}}, [4096]),
+        ({"memory": {"+contains": "4"}}, [1024, 4096]),
+        ({"memory": {"+contains": 24}}, [1024]),
+        ({"memory": {"+contains": "%"}}, []),
+        ({"memory": {"+contains": "x"}}, []),
+        ({"+or": [{"id": {"+contains": "4096"}}, {"memory": {"+contains": "102"}}]}, [1024, 4096]),
+    ],
+)
+def test_numbers_are_searched_by_their_digits(anonymous, db, wanted, sizes):
+    for memory in (1024, 4096):
+        InstanceTypeFactory(id=f"t-{memory}", memory=memory)
+    response = anonymous.get("/v4/compute/types", headers={"X-Filter": orjson.dumps(wanted).decode()})
+    assert sorted(each["memory"] for each in response.json()["data"]) == sizes
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}, "\x00"])
+def test_the_text_to_search_for_is_a_text_or_a_number(anonymous, db, value):
+    response = anonymous.get(
+        "/v4/compute/types", headers={"X-Filter": orjson.dumps({"memory": {"+contains": value}}).decode()}
+    )
+    assert response.status_code == 400
+    assert response.json()["errors"] == [{"field": "X-Filter", "reason": "memory is not valid"}]
+
+
 def test_a_foreign_key_can_be_searched(anonymous, db):
     response = anonymous.get("/v4/compute/types", headers={"X-Filter": '{"successor": {"+contains": "g6"}}'})
     assert response.status_code == 200
 
 
 def test_reading_needs_no_database():
-    fields = KernelResource.filterable()
+    fields, orders = KernelResource.filterable(), KernelResource.orderable()
     with pytest.raises(Invalid, match="Cannot filter on built_at"):
-        read_header('{"built_at": 1}', fields)
+        read_header('{"built_at": 1}', fields, orders)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 
 import orjson
@@ -13,13 +14,17 @@ from django.urls import get_resolver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accounts.entities import grantable
 from accounts.models import GlobalGrants
 from config.api import access
+from config.api.filters import KEYS
 from config.api.views import ResourceViewSet
 from config.server.lanes import Routes
 from tests.baselines import compared_with
+from tests.client import check
 from tests.config.api.more_rows import add_more
 from tests.config.api.routes import Route, lists, reachable, routes
+from tests.factories import GlobalGrantsFactory, GrantFactory, StackScriptFactory
 from tests.locks import touched
 
 TESTS = Path(__file__).parents[2]
@@ -111,6 +116,34 @@ def test_what_the_loop_answers_waits_for_no_lock(filled, client_of):
         if done and served.lane_of("GET", address, filtered=False) is None:
             locking[str(route)] = done
     assert not locking
+
+
+def test_a_value_has_the_type_of_its_field_for_every_caller(filled, client_of, anonymous):
+    """Lists and objects, without a token, for a restricted user with grants, and for an owner."""
+    world, values, user = filled
+    add_more(world, values, user)
+    StackScriptFactory(is_public=True)
+    restricted = GlobalGrantsFactory(user__account=world.account).user
+    for kind in grantable():
+        for key in kind.model._default_manager.filter(account=world.account).values_list(kind.key, flat=True):
+            GrantFactory(user=restricted, entity_type=kind.name, entity_id=key)
+    reads = {route.documented: route for route in ROUTES if route.method == "get"}
+    looked_at: Counter[str] = Counter()
+    for name, client in {"none": anonymous, "restricted": client_of(restricted), "owner": client_of(user)}.items():
+        for route in (route for route in LISTS if reachable(route, values)):
+            response = client.get(route.fill(values))
+            check("GET", route.fill(values), response)
+            if response.status_code != 200:
+                continue
+            looked_at[name] += bool(response.json()["data"])
+            one = reads.get(f"{route.documented}/{{id}}")
+            for item in response.json()["data"][:3] if one and one.action != "list" else ():
+                key = next(item[key] for key in KEYS if key in item)
+                path = one.fill({**values, "id": key})
+                check("GET", path, client.get(path))
+    assert looked_at["none"] == 5
+    assert looked_at["restricted"] >= 25
+    assert looked_at["owner"] > 40
 
 
 GARBAGE_PATHS = (

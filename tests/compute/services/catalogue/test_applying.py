@@ -75,7 +75,8 @@ def test_what_is_gone_from_the_file_is_retired_while_somebody_has_it_and_else_re
     ]  # fmt: skip
     assert Region.objects.get().retired
     assert not Host.objects.get().enabled
-    assert ids(client, "/v4/compute/types") == ["mine", "g6-test-2"], "what is retired comes last"
+    assert ids(client, "/v4/compute/types") == ["mine"], "a retired type is listed no more"
+    assert client.get("/v4/compute/types/g6-test-2").status_code == 200, "who has it still finds it"
     assert Instance.objects.get().type.deprecated
     assert LogEntry.objects.count() == len(done)
     assert "1 compute has it" in LogEntry.objects.get(object_id="g6-test-2").change_message

@@ -170,18 +170,18 @@ def test_numbers_and_truths_become_texts_and_what_is_not_asked_for_is_ignored():
 @pytest.mark.parametrize(
     ("data", "problems"),
     [
-        (None, {"stackscript_data.must": "must is required"}),
-        ({"must": None}, {"stackscript_data.must": "must is required"}),
-        ({"must": ""}, {"stackscript_data.must": "must is required"}),
-        ({"must": ["x"]}, {"stackscript_data.must": "must is not valid"}),
-        ({"must": "x", "one": "c"}, {"stackscript_data.one": "one is not valid"}),
-        ({"must": "x", "one": "a,b"}, {"stackscript_data.one": "one is not valid"}),
+        (None, {"stackscript_data.must": "stackscript_data.must is required"}),
+        ({"must": None}, {"stackscript_data.must": "stackscript_data.must is required"}),
+        ({"must": ""}, {"stackscript_data.must": "stackscript_data.must is required"}),
+        ({"must": ["x"]}, {"stackscript_data.must": "stackscript_data.must is not valid"}),
+        ({"must": "x", "one": "c"}, {"stackscript_data.one": "stackscript_data.one is not valid"}),
+        ({"must": "x", "one": "a,b"}, {"stackscript_data.one": "stackscript_data.one is not valid"}),
         (
             {"many": "a,c", "may": {}},
             {
-                "stackscript_data.must": "must is required",
-                "stackscript_data.may": "may is not valid",
-                "stackscript_data.many": "many is not valid",
+                "stackscript_data.must": "stackscript_data.must is required",
+                "stackscript_data.may": "stackscript_data.may is not valid",
+                "stackscript_data.many": "stackscript_data.many is not valid",
             },
         ),
         ({"must": "x" * 65_536}, {"stackscript_data": "Length must be at most 65535 characters"}),
