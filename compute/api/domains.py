@@ -1,5 +1,7 @@
 """Domains and their records."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import (
@@ -15,10 +17,12 @@ from rest_framework.serializers import IPAddressField as Address
 
 from accounts.actors import Actor
 from compute.models import Domain, DomainRecord
+from compute.services.common.dns_names import to_ascii
 from compute.services.domains import domains, records, zone_files, zone_import
 from compute.services.domains.domains import DomainSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import CaselessField, Computed
+from config.api.filterable import Filterable
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
@@ -38,6 +42,21 @@ def addresses(help_text: str) -> ListField:
     return ListField(child=Address(), required=False, help_text=help_text)
 
 
+class ByName(Filterable):
+    """A name, which its column holds in punycode."""
+
+    def value(self, raw: Any) -> Any:
+        return super().value(to_ascii(raw) if isinstance(raw, str) else raw)
+
+
+class ZoneName(CaselessField):
+    filterable = ByName
+
+
+class RecordName(CharField):
+    filterable = ByName
+
+
 class DomainResource(Resource):
     """A zone. Seconds are rounded up to those that zones may have; 0 is the platform's default."""
 
@@ -53,11 +72,11 @@ class DomainResource(Resource):
         ),
     )
     domain: Field = Computed(
-        CaselessField(),
+        ZoneName(),
         lambda label, spelling: spelling or label,
         "label",
         "spelling",
-        help_text="The zone's name, without a dot at its end, as it was written.",
+        help_text="The zone's name, without a dot at its end, as it was written, and Unicode as punycode.",
     )
     status = ChoiceField(
         Domain.Status.choices,
@@ -172,7 +191,7 @@ class RecordResource(Resource):
             },
         ),
     )
-    name = CharField(
+    name = RecordName(
         min_length=1,
         max_length=100,
         required=False,

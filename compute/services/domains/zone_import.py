@@ -23,7 +23,14 @@ from accounts.services import attempts, quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
-from compute.services.common.dns_names import WRONG_ZONE, is_host, is_mailbox, is_zone, relative
+from compute.services.common.dns_names import (
+    is_host,
+    is_mailbox,
+    is_zone,
+    relative,
+    to_ascii,
+    wrong_zone,
+)
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
@@ -71,9 +78,9 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     `TooMany` after many imports.
     """
     problems = problems or Problems()
-    label = (source.name or "").strip().removesuffix(".")
+    label = to_ascii((source.name or "").strip()).removesuffix(".")
     if source.name is not None and not is_zone(label):
-        problems.add("domain", WRONG_ZONE)
+        problems.add("domain", wrong_zone(label))
     place = _place(source.server, problems)
     problems.raise_any()
     attempts.check("domain_import", f"account:{actor.account_id}")
@@ -146,10 +153,10 @@ def _parse(server: str) -> _Place:
     server = server.strip()
     host, colon, port = server.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
-        return _Place(server.strip("[]"), PORT)
+        return _Place(to_ascii(server.strip("[]")), PORT)
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise Invalid(f"{FIELD} is not valid", FIELD)
-    return _Place(host.strip("[]"), int(port))
+    return _Place(to_ascii(host.strip("[]")), int(port))
 
 
 def _literal(host: str) -> guard.Address | None:
