@@ -196,7 +196,8 @@ class RecordResource(Resource):
         max_length=100,
         required=False,
         allow_blank=True,
-        help_text="The name it is about, in full or below the domain; empty is the domain itself.",
+        help_text="The name it is about, in full or below the domain; empty is the domain itself. That of an SRV "
+        "record begins with its service and protocol: `_sip._tcp`.",
     )
     # the spaces around a text are part of it; around other targets, the service takes them off
     target = CharField(
@@ -221,16 +222,18 @@ class RecordResource(Resource):
     port = IntegerField(
         min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
     )
-    service = CharField(
-        required=False,
-        allow_null=True,
-        max_length=64,
+    service: Field = Computed(
+        CharField(allow_null=True, max_length=64),
+        records.as_sent,
+        "type",
+        "service",
         help_text="The service of an SRV record, such as `sip`; null of others.",
     )
-    protocol = CharField(
-        required=False,
-        allow_null=True,
-        max_length=64,
+    protocol: Field = Computed(
+        CharField(allow_null=True, max_length=64),
+        records.as_sent,
+        "type",
+        "protocol",
         help_text="The protocol of an SRV record, such as `tcp`; null of others. Without it the zone "
         "serves `_tcp`.",
     )
@@ -254,6 +257,13 @@ class RecordResource(Resource):
 
     class Meta:
         filterable = ("id", "type", "name", "target", "tag")
+
+
+class RecordRequest(RecordResource):
+    """The body of a record. Targets are written in full: a name in one is below the domain only if it says so."""
+
+    service = CharField(required=False, allow_null=True, max_length=64)
+    protocol = CharField(required=False, allow_null=True, max_length=64)
 
 
 def spec_of(given: Body) -> DomainSpec:
@@ -341,6 +351,7 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
     """The records of a domain."""
 
     resource = RecordResource
+    requests = {"create": RecordRequest, "update": RecordRequest}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = {
         "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,

@@ -82,10 +82,23 @@ def delete(actor: Actor, record: DomainRecord) -> None:
     record_event(actor, "dns_record_delete", domain_ref(domain), ref)
 
 
+def as_sent(kind: str, stored: str | None) -> str | None:
+    """The service or protocol of a record as its client sent it.
+
+    SRV records store it behind an underscore. Rows stored ``_sip`` for ``sip`` already when answers showed that
+    underscore, so they need no migration.
+    """
+    return stored.removeprefix("_") if kind == Type.SRV and stored else stored
+
+
 def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems) -> None:
     """Set the given fields on the row, checked by themselves and beside the domain's other records."""
     for name, value in values.items():
         setattr(record, name, value)
+    if record.type == Type.SRV:
+        for name in ("service", "protocol"):
+            if value := values.get(name):
+                setattr(record, name, f"_{value}")
     own = check(record, domain.label)
     for problem in own:
         if problem.field not in problems:
@@ -171,26 +184,47 @@ def _text(record: DomainRecord, problems: Problems) -> None:
 
 
 def _service(record: DomainRecord, problems: Problems) -> None:
-    """An SRV record's name is made of its service and its protocol, ``_tcp`` without one.
+    """An SRV record's name begins with its service and its protocol, ``_tcp`` without one.
 
-    Further labels of an imported name stay. A target may be any name, or an address, which is a name here.
+    The labels that its client gave as the name follow. A target may be any name, or an address, which is a name
+    here.
     """
-    below = record.name.split(".")[2:] if record.name.startswith("_") else []
     for field in ("service", "protocol"):
-        value = getattr(record, field) or ""
+        value = as_sent(record.type, getattr(record, field)) or ""
         if not value and field == "protocol":
             record.protocol = None
-            continue
-        if not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > MAX_LABEL_LENGTH - 1:
+        elif not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > MAX_LABEL_LENGTH - 1:
             problems.add(field, f"{field} is not valid" if value else f"{field} is required")
-        setattr(record, field, f"_{value.removeprefix('_').lower()}")
     if not problems:
-        record.name = ".".join((f"{record.service}.{record.protocol or DEFAULT_PROTOCOL}", *below))
+        prefix = [_label(record.service), _label(record.protocol or DEFAULT_PROTOCOL)]
+        below = _below(record.name, prefix[0])
+        record.name = ".".join([*prefix, *below])
         if len(record.name) > LONGEST_NAME:
-            problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
+            if below:
+                problems.add(
+                    "name", f"name, service and protocol have more than {LONGEST_NAME} characters together"
+                )
+            else:
+                problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
     if record.target != "." and not _SRV_TARGET.fullmatch(record.target):  # a dot: it is not there (RFC 2782)
         problems.add("target", "target is required" if not record.target else "target is not valid")
     record.target = record.target.lower()
+
+
+def _label(stored: str | None) -> str:
+    """The label of a stored service or protocol: with one underscore, whether its client sent one or not."""
+    return f"_{(as_sent(Type.SRV, stored) or '').removeprefix('_').lower()}"
+
+
+def _below(name: str, service: str) -> list[str]:
+    """The labels of an SRV record's name behind its service and its protocol, which may be missing.
+
+    Clients send back the whole name, also with another service or protocol than it begins with.
+    """
+    labels = name.split(".") if name else []
+    if len(labels) > 1 and all(label.startswith("_") for label in labels[:2]):
+        return labels[2:]
+    return labels[1:] if labels[:1] == [service] else labels
 
 
 def _authority(record: DomainRecord, problems: Problems) -> None:

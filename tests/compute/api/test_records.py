@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import dns.zone
 import pytest
 
 from accounts.models import Event
@@ -40,9 +41,22 @@ def records(domain) -> str:
         ({"type": "TXT", "name": "_dmarc", "target": 'v=DMARC1; p="none"; ü'}, {}),
         ({"type": "TXT", "name": "spaces", "target": "  two before, one behind "}, {}),
         ({"type": "SRV", "service": "s" * 49, "protocol": "p" * 48, "target": HOST},
-         {"name": f"_{'s' * 49}._{'p' * 48}", "service": f"_{'s' * 49}", "protocol": f"_{'p' * 48}"}),
+         {"name": f"_{'s' * 49}._{'p' * 48}"}),
+        ({"type": "SRV", "service": "s" * 62, "target": HOST}, {"name": f"_{'s' * 62}._tcp"}),
         ({"type": "SRV", "service": "sip", "protocol": "TCP", "target": HOST, "port": 5060, "weight": 5},
-         {"name": "_sip._tcp", "service": "_sip", "protocol": "_tcp"}),
+         {"name": "_sip._tcp"}),
+        ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST}, {"name": "_sip._tcp"}),
+        ({"type": "SRV", "service": "_" + "s" * 62, "target": HOST}, {"name": f"_{'s' * 62}._tcp"}),
+        ({"type": "SRV", "service": "minecraft", "protocol": "tcp", "name": "play", "target": HOST},
+         {"name": "_minecraft._tcp.play"}),
+        ({"type": "SRV", "service": "minecraft", "name": "Play.example.com.", "target": HOST},
+         {"name": "_minecraft._tcp.play"}),
+        ({"type": "SRV", "service": "ldap", "protocol": "tcp", "name": "_ldap._tcp.dc._msdcs", "target": HOST},
+         {"name": "_ldap._tcp.dc._msdcs"}),
+        ({"type": "SRV", "service": "ldap", "protocol": "tcp", "name": "_msdcs", "target": HOST},
+         {"name": "_ldap._tcp._msdcs"}),
+        ({"type": "SRV", "service": "ldap", "protocol": "tcp", "name": "_ldap", "target": HOST},
+         {"name": "_ldap._tcp"}),
         ({"type": "PTR", "name": "7", "target": HOST}, {}),
         ({"type": "CAA", "tag": "issue", "target": "letsencrypt.org"}, {"name": ""}),
         ({"type": "CAA", "tag": "issue", "target": "ca.example.net; account=230123"}, {"name": ""}),
@@ -62,6 +76,7 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
     assert made == {"id": made["id"], **whole, "created": made["created"], "updated": made["updated"]}
     assert api.get(f"{records}/{made['id']}").json() == made
     assert api.get(records).json()["data"] == [made]
+    read_zone(api, domain)
     domain.refresh_from_db()
     assert domain.serial > before
     event = Event.objects.get()
@@ -100,6 +115,9 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "port": 65536}, "port"),
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "weight": -1}, "weight"),
         ({"type": "SRV", "service": "s" * 50, "protocol": "p" * 49, "target": HOST}, "service"),
+        ({"type": "SRV", "service": "s" * 50, "protocol": "p" * 30, "name": "n" * 30, "target": HOST}, "name"),
+        ({"type": "SRV", "service": "s" * 63, "target": HOST}, "service"),
+        ({"type": "SRV", "service": "sip", "name": "*", "target": HOST}, "name"),
         ({"type": "PTR", "name": "7", "target": "203.0.113.7/24"}, "target"),
         ({"type": "PTR", "name": "7", "target": "203.0.113.7"}, "target"),
         ({"type": "CAA", "target": "letsencrypt.org"}, "tag"),
@@ -128,6 +146,57 @@ def test_beside_a_cname_stands_nothing(api, records):
 
 def zone_of(api: Any, domain: Domain) -> list[str]:
     return api.get(f"/v4/domains/{domain.pk}/zone-file").json()["zone_file"]
+
+
+def read_zone(api: Any, domain: Domain) -> dns.zone.Zone:
+    """The zone as a reader of zone files understands it."""
+    return dns.zone.from_text("\n".join(zone_of(api, domain)), origin=domain.label, relativize=True)
+
+
+SRV = {"type": "SRV", "service": "minecraft", "protocol": "tcp", "name": "play", "target": HOST, "port": 25565}
+
+
+@pytest.mark.parametrize("wish", [SRV, {**SRV, "service": "_Minecraft", "protocol": None}], ids=str)
+def test_a_service_that_is_put_back_is_no_change(api, records, wish):
+    made = api.post(records, wish).json()
+    assert (made["service"], made["protocol"]) == (wish["service"], wish["protocol"])
+    assert made["name"] == "_minecraft._tcp.play"
+    path = f"{records}/{made['id']}"
+    for body in (made, {"name": made["name"]}, {"service": wish["service"]}, {"name": "play"}):
+        assert api.put(path, body).json() == made
+    assert [event.action for event in Event.objects.all()] == ["dns_record_create"]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"service": "Mumble"}, "_mumble._tcp.play"),
+        ({"protocol": "udp"}, "_minecraft._udp.play"),
+        ({"service": "mumble", "name": "_minecraft._tcp.play"}, "_mumble._tcp.play"),
+        ({"name": "game"}, "_minecraft._tcp.game"),
+        ({"name": ""}, "_minecraft._tcp"),
+        ({"protocol": None}, "_minecraft._tcp.play"),
+    ],
+    ids=str,
+)
+def test_the_name_of_a_service_follows_its_parts(api, records, domain, change, name):
+    made = api.post(records, SRV).json()
+    changed = api.put(f"{records}/{made['id']}", change).json()
+    assert changed == {**made, **change, "name": name, "updated": changed["updated"]}
+    (found,) = read_zone(api, domain).find_rdataset(name, "SRV")
+    assert found.to_text() == f"0 0 25565 {HOST}."
+
+
+def test_a_service_with_the_underscores_of_older_answers_is_shown_without(api, records, domain):
+    """Rows had these values before answers showed what was sent."""
+    record = RecordFactory(
+        domain=domain, type="SRV", name="_sip._tcp", service="_sip", protocol="_tcp", target=HOST, port=5060
+    )
+    path = f"{records}/{record.pk}"
+    shown = api.get(path).json()
+    assert (shown["name"], shown["service"], shown["protocol"]) == ("_sip._tcp", "sip", "tcp")
+    assert api.put(path, shown).json() == shown
+    assert not Event.objects.exists()
 
 
 @pytest.mark.parametrize("other", [{}, {"port": 1}, {"priority": 1}, {"ttl_sec": 300}], ids=str)
