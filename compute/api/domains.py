@@ -28,6 +28,7 @@ from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Body, Resource
 from config.api.views import ResourceViewSet, expensive
+from config.client_address import address_of
 
 READ = "domains:read_only"
 WRITE = "domains:read_write"
@@ -205,7 +206,8 @@ class RecordResource(Resource):
         allow_blank=True,
         max_length=4096,
         trim_whitespace=False,
-        help_text="What the name leads to, in full; up to 4096 characters.",
+        help_text="What the name leads to, in full; up to 4096 characters. `[remote_addr]` of A and AAAA records "
+        "is the address that the request comes from.",
     )
     priority = IntegerField(
         min_value=0,
@@ -371,7 +373,7 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
         Which fields it needs follows from its type. Name servers have it within seconds.
         """
         domain, given = self.get_parent(), self.body()
-        return self.answer(records.create(self.actor, domain, given, given.problems))
+        return self.answer(records.create(self.actor, domain, given, given.problems, address_of(request)))
 
     def update(self, request: Request, domain_id: int, id: int) -> JSONResponse:
         """Change what is given of a record, but its type.
@@ -379,7 +381,7 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
         Name servers have it within seconds.
         """
         record, given = self.get_entity(), self.body(partial=True)
-        return self.answer(records.update(self.actor, record, given, given.problems))
+        return self.answer(records.update(self.actor, record, given, given.problems, address_of(request)))
 
     def destroy(self, request: Request, domain_id: int, id: int) -> JSONResponse:
         """Delete a record.

@@ -24,6 +24,9 @@ LONGEST_NAME = 100
 """Characters of a name below its zone."""
 DEFAULT_PROTOCOL = "_tcp"
 """What an SRV record without a protocol is served for."""
+REMOTE_ADDRESS = "[remote_addr]"
+"""The target of A and AAAA records that stands for the address of the caller."""
+ADDRESS_VERSIONS = {Type.A: 4, Type.AAAA: 6}
 _SERVICE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
 _SRV_TARGET = re.compile(r"(?=.{1,253}\Z)(?:[A-Za-z0-9_:-]{1,63}\.)*[A-Za-z0-9_:-]{1,63}\.?", re.ASCII)
 """Labels of letters, digits, hyphens and underscores; colons, as some put an IPv6 address there."""
@@ -33,9 +36,12 @@ _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
 
 @transaction.atomic
 def create(
-    actor: Actor, domain: Domain, values: Mapping[str, Any], problems: Problems | None = None
+    actor: Actor, domain: Domain, values: Mapping[str, Any], problems: Problems | None = None, remote: str = ""
 ) -> DomainRecord:
-    """Add a record to a master domain. Raises `Invalid` with every field that is wrong."""
+    """Add a record to a master domain. `remote` is the caller's address, for targets that ask for it.
+
+    Raises `Invalid` with every field that is wrong.
+    """
     problems = problems or Problems()
     locked = lock_domain(domain.pk)
     if locked.type != Domain.Type.MASTER:
@@ -45,7 +51,7 @@ def create(
         own = Account.objects.values_list("quotas", flat=True).get(pk=actor.account_id)
         quotas.compare("records", own, locked.records.all(), problems)
     record = DomainRecord(domain=locked)
-    _apply(record, locked, values, problems)
+    _apply(record, locked, values, problems, remote)
     record.save(force_insert=True)
     touch(locked)
     record_event(actor, "dns_record_create", domain_ref(locked), record_ref(record))
@@ -54,16 +60,23 @@ def create(
 
 @transaction.atomic
 def update(
-    actor: Actor, record: DomainRecord, values: Mapping[str, Any], problems: Problems | None = None
+    actor: Actor,
+    record: DomainRecord,
+    values: Mapping[str, Any],
+    problems: Problems | None = None,
+    remote: str = "",
 ) -> DomainRecord:
-    """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then."""
+    """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then.
+
+    `remote` is the caller's address, for targets that ask for it.
+    """
     domain = lock_domain(record.domain_id)
     locked = DomainRecord.objects.filter(pk=record.pk).first()
     if locked is None:
         raise Missing
     before = {field.attname: getattr(locked, field.attname) for field in DomainRecord._meta.concrete_fields}
     given = {name: value for name, value in values.items() if name != "type"}
-    _apply(locked, domain, given, problems or Problems())
+    _apply(locked, domain, given, problems or Problems(), remote)
     changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
         locked.save(update_fields=[*changed, "updated"])
@@ -91,7 +104,9 @@ def as_sent(kind: str, stored: str | None) -> str | None:
     return stored.removeprefix("_") if kind == Type.SRV and stored else stored
 
 
-def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems) -> None:
+def _apply(
+    record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems, remote: str
+) -> None:
     """Set the given fields on the row, checked by themselves and beside the domain's other records."""
     for name, value in values.items():
         setattr(record, name, value)
@@ -99,6 +114,11 @@ def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], prob
         for name in ("service", "protocol"):
             if value := values.get(name):
                 setattr(record, name, f"_{value}")
+    version = ADDRESS_VERSIONS.get(Type(record.type)) if record.type else None
+    if version and record.target.strip() == REMOTE_ADDRESS:
+        record.target = _remote_address(remote, version)
+        if not record.target and "target" not in problems:
+            problems.add("target", f"The request did not come from an IPv{version} address.")
     own = check(record, domain.label)
     for problem in own:
         if problem.field not in problems:
@@ -106,6 +126,16 @@ def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], prob
     if record.type and not own:
         _beside(record, domain, problems)
     problems.raise_any()
+
+
+def _remote_address(remote: str, version: int) -> str:
+    """The caller's address, if it is of this version; else empty."""
+    try:
+        address = ipaddress.ip_address(remote)
+    except ValueError:  # a request that came through a Unix socket has none
+        return ""
+    address = getattr(address, "ipv4_mapped", None) or address
+    return str(address) if address.version == version else ""
 
 
 def check(record: DomainRecord, zone: str) -> Problems:
@@ -242,8 +272,8 @@ def _authority(record: DomainRecord, problems: Problems) -> None:
 
 
 CHECKS: dict[DomainRecord.Type, Callable[[DomainRecord, Problems], None]] = {
-    Type.A: _address(4),
-    Type.AAAA: _address(6),
+    Type.A: _address(ADDRESS_VERSIONS[Type.A]),
+    Type.AAAA: _address(ADDRESS_VERSIONS[Type.AAAA]),
     Type.NS: _host,
     Type.MX: _mail,
     Type.CNAME: _alias,

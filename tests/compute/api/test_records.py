@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Event
 from compute.models import Domain, DomainRecord
-from tests.client import wrong_fields
+from tests.client import errors, wrong_fields
 from tests.factories import DomainFactory, RecordFactory
 
 pytestmark = pytest.mark.django_db
@@ -197,6 +197,53 @@ def test_a_service_with_the_underscores_of_older_answers_is_shown_without(api, r
     assert (shown["name"], shown["service"], shown["protocol"]) == ("_sip._tcp", "sip", "tcp")
     assert api.put(path, shown).json() == shown
     assert not Event.objects.exists()
+
+
+REMOTE = "[remote_addr]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "target"),
+    [
+        ("A", "198.51.100.7", "198.51.100.7"),
+        ("A", "::ffff:198.51.100.7", "198.51.100.7"),
+        ("AAAA", "2001:DB8::7", "2001:db8::7"),
+    ],
+)
+def test_a_record_takes_the_address_of_its_caller(api, records, domain, kind, address, target):
+    api.address = address
+    assert api.post(records, {"type": kind, "name": "home", "target": REMOTE}).json()["target"] == target
+    other = RecordFactory(domain=domain, type=kind, target="203.0.113.7" if kind == "A" else "2001:db8::1")
+    path = f"{records}/{other.pk}"
+    assert api.put(path, {"target": f" {REMOTE} "}).json()["target"] == target
+    events = Event.objects.count()
+    assert api.put(path, {"target": REMOTE}).status_code == 200
+    assert Event.objects.count() == events, "the address is the same as before"
+
+
+@pytest.mark.parametrize(("kind", "address"), [("A", "2001:db8::7"), ("AAAA", "198.51.100.7"), ("A", "")])
+def test_a_caller_without_an_address_of_the_family_is_refused(api, records, domain, kind, address):
+    record = RecordFactory(domain=domain, type=kind, target="203.0.113.7" if kind == "A" else "2001:db8::1")
+    wish = {"type": kind, "name": "home", "target": REMOTE}
+    version = {"A": 4, "AAAA": 6}[kind]
+    api.address = address
+    for answer in (api.post(records, wish), api.put(f"{records}/{record.pk}", {"target": REMOTE})):
+        assert errors(answer) == {"target": f"The request did not come from an IPv{version} address."}
+    assert list(DomainRecord.objects.values_list("target", flat=True)) == [record.target]
+
+
+def test_the_address_of_a_caller_is_that_in_front_of_the_proxies(api, records, settings):
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": 1}
+    headers = {"X-Forwarded-For": "192.0.2.66, 198.51.100.7"}
+    made = api.post(records, {"type": "A", "name": "home", "target": REMOTE}, **headers)
+    assert made.json()["target"] == "198.51.100.7"
+
+
+@pytest.mark.parametrize("kind", ["TXT", "CNAME"])
+def test_the_word_for_the_callers_address_is_none_of_other_types(api, records, kind):
+    answer = api.post(records, {"type": kind, "name": "home", "target": REMOTE})
+    assert (answer.status_code, kind) in ((200, "TXT"), (400, "CNAME"))
+    assert kind != "TXT" or answer.json()["target"] == REMOTE
 
 
 @pytest.mark.parametrize("other", [{}, {"port": 1}, {"priority": 1}, {"ttl_sec": 300}], ids=str)
