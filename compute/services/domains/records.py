@@ -13,7 +13,15 @@ from accounts.services import quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
-from compute.services.common.dns_names import MAX_LABEL_LENGTH, is_alias, is_host, is_name, relative, seconds
+from compute.services.common.dns_names import (
+    MAX_LABEL_LENGTH,
+    is_alias,
+    is_host,
+    is_name,
+    relative,
+    seconds,
+    to_ascii,
+)
 from compute.services.domains.domains import lock_domain, touch
 from config.errors import Missing, Problems, wrong_length
 
@@ -151,8 +159,12 @@ def check(record: DomainRecord, zone: str) -> Problems:
         CHECKS[Type(record.type)](record, problems)
     if record.type == Type.SRV and "." not in record.target and ":" not in record.target:
         record.target = f"{record.target}.{zone}"
-    if record.name and not is_name(f"{record.name}.{zone}"):
+    # a star inside of a label is an ordinary character (RFC 4592), and tools mark the owners of wildcards so
+    name = record.name.replace("*", "x") if record.type == Type.TXT else record.name
+    if name and not is_name(f"{name}.{zone}"):
         problems.add("name", "name is not valid")
+    elif len(name) > LONGEST_NAME and record.type != Type.SRV:
+        problems.add("name", wrong_length(None, LONGEST_NAME))
     return problems
 
 
@@ -186,6 +198,7 @@ def _address(version: int) -> Callable[[DomainRecord, Problems], None]:
 
 
 def _host(record: DomainRecord, problems: Problems) -> None:
+    record.target = to_ascii(record.target)
     if not is_host(record.target):
         problems.add("target", "target must be a host name")
     record.target = record.target.lower()
@@ -193,6 +206,7 @@ def _host(record: DomainRecord, problems: Problems) -> None:
 
 def _alias(record: DomainRecord, problems: Problems) -> None:
     """A CNAME may lead to names that no host has, such as ``_acme-challenge``."""
+    record.target = to_ascii(record.target)
     if not is_alias(record.target):
         problems.add("target", "target must be a name")
     record.target = record.target.lower()
@@ -236,6 +250,7 @@ def _service(record: DomainRecord, problems: Problems) -> None:
                 )
             else:
                 problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
+    record.target = to_ascii(record.target)
     if record.target != "." and not _SRV_TARGET.fullmatch(record.target):  # a dot: it is not there (RFC 2782)
         problems.add("target", "target is required" if not record.target else "target is not valid")
     record.target = record.target.lower()
@@ -258,15 +273,23 @@ def _below(name: str, service: str) -> list[str]:
 
 
 def _authority(record: DomainRecord, problems: Problems) -> None:
-    """CAA (RFC 8659): who may issue certificates, or where to report attempts."""
+    """CAA (RFC 8659): who may issue certificates, or where to report attempts.
+
+    Clients also give a bare domain to report to, and a wildcard of an authority.
+    """
     if not record.tag:
         problems.add("tag", "tag is required")
     elif record.tag == DomainRecord.Tag.IODEF:
-        if not _REPORT.fullmatch(record.target):
-            problems.add("target", "target must begin with mailto:, http:// or https://")
+        if ":" not in record.target:
+            record.target = to_ascii(record.target)
+        if not _REPORT.fullmatch(record.target) and not is_host(record.target):
+            problems.add("target", "target must be a domain, or begin with mailto:, http:// or https://")
     else:
-        issuer, _, _ = record.target.partition(";")
-        known = not issuer.strip() or is_host(issuer.strip())
+        issuer, *parameters = record.target.split(";", 1)
+        record.target = ";".join((to_ascii(issuer), *parameters))
+        issuer = to_ascii(issuer).strip()
+        wild = record.tag == DomainRecord.Tag.ISSUEWILD
+        known = not issuer or is_host(issuer.removeprefix("*.") if wild else issuer)
         if not record.target or not known or not _CA.fullmatch(record.target):
             problems.add("target", "target must be the domain of an authority, or ; for none")
 
