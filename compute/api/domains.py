@@ -333,8 +333,8 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
     def import_zone(self, request: Request) -> JSONResponse:
         """Add a domain with the records that another name server transfers (AXFR).
 
-        Records that cannot be written here are left out; the event says how many. The server has two
-        seconds.
+        Records that cannot be written here are left out. The event names them, and the values that were changed.
+        The server has two seconds.
         """
         given = self.body()
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))

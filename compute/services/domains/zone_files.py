@@ -64,8 +64,7 @@ def _data(record: DomainRecord) -> Rdata:
         case Type.AAAA:
             return AAAA(IN, kind, target)
         case Type.TXT:
-            data = target.encode()
-            return TXT(IN, kind, [data[at : at + STRING] for at in range(0, len(data), STRING)])
+            return TXT(IN, kind, strings(target))
         case Type.CAA:
             return CAA(IN, kind, 0, record.tag, target.encode())
         case Type.MX:
@@ -74,6 +73,12 @@ def _data(record: DomainRecord) -> Rdata:
         case Type.SRV:
             return SRV(IN, kind, record.priority, record.weight, record.port, _name(target))
     return _OF_A_NAME[Type(record.type)](IN, kind, _name(target))
+
+
+def strings(text: str) -> tuple[bytes, ...]:
+    """The strings of a TXT record with this text."""
+    data = text.encode()
+    return tuple(data[at : at + STRING] for at in range(0, len(data), STRING))
 
 
 _OF_A_NAME = {Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR}
