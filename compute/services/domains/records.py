@@ -178,6 +178,14 @@ def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
             problems.add("name", "There are records of this name, beside which a CNAME cannot be.")
     elif others.filter(type=Type.CNAME).exists():
         problems.add("name", "There is a CNAME of this name, beside which no other record can be.")
+    elif record.type == Type.MX:
+        mail = others.filter(type=Type.MX)
+        if not record.target and mail.exists():
+            problems.add(
+                "target", "There are MX records of this name. An MX record without a target must be alone."
+            )
+        elif record.target and mail.filter(target="").exists():
+            problems.add("target", "There is an MX record without a target, which must be the only MX record.")
 
 
 # --- types --------------------------------------------------------------------------------------------------
@@ -213,9 +221,13 @@ def _alias(record: DomainRecord, problems: Problems) -> None:
 
 
 def _mail(record: DomainRecord, problems: Problems) -> None:
-    """An MX without a target says that the domain takes no mail (RFC 7505)."""
+    """An MX without a target says that the domain takes no mail (RFC 7505). Only the domain itself can say so."""
     if record.target in ("", "."):
         record.target = ""
+        if record.name:
+            problems.add("name", "An MX record without a target cannot have a name: it is of the domain itself.")
+        if record.priority:
+            problems.add("priority", "The priority of an MX record without a target must be 0.")
     else:
         _host(record, problems)
 

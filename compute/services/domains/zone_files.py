@@ -47,7 +47,12 @@ def _soa(domain: Domain) -> str:
 
 def _records(domain: Domain) -> Iterator[str]:
     served = set()  # the DNS has each record once, however often a customer wrote it
-    for record in sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk)):
+    records = sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk))
+    with_mail = {record.name for record in records if record.type == Type.MX and record.target}
+    for record in records:
+        # older rows may have both, which mail servers would not understand
+        if record.type == Type.MX and not record.target and record.name in with_mail:
+            continue
         data = f"{record.type} {_data(record).to_text()}"
         if (record.name, data) not in served:
             served.add((record.name, data))

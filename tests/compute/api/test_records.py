@@ -7,8 +7,12 @@ import pytest
 
 from accounts.models import Event
 from compute.models import Domain, DomainRecord
+from compute.services.domains import domains
+from compute.services.domains import records as domain_records
 from tests.client import errors, wrong_fields
 from tests.factories import DomainFactory, RecordFactory
+from tests.racing import RACERS, done, race
+from tests.world import World
 
 pytestmark = pytest.mark.django_db
 HOST = "web.example.net"
@@ -36,7 +40,8 @@ def records(domain) -> str:
         ({"type": "AAAA", "name": "www", "target": "2001:DB8:0::1"}, {"target": "2001:db8::1"}),
         ({"type": "NS", "name": "sub", "target": "NS1.Example.net"}, {"target": "ns1.example.net"}),
         ({"type": "MX", "target": HOST, "priority": 10}, {"name": ""}),
-        ({"type": "MX", "name": "quiet", "target": "."}, {"target": ""}),
+        ({"type": "MX", "target": "."}, {"name": "", "target": ""}),
+        ({"type": "MX", "name": "example.com", "target": "", "priority": 0}, {"name": ""}),
         ({"type": "CNAME", "name": "blog", "target": "_x.example.net"}, {}),
         ({"type": "TXT", "name": "_dmarc", "target": 'v=DMARC1; p="none"; ü'}, {}),
         ({"type": "TXT", "name": "spaces", "target": "  two before, one behind "}, {}),
@@ -126,6 +131,9 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "A", "name": "a-*.apps", "target": "203.0.113.7"}, "name"),
         ({"type": "TXT", "name": "-*.apps", "target": "x"}, "name"),
         ({"type": "NS", "name": "sub", "target": "ü。example"}, "target"),
+        ({"type": "MX", "name": "quiet", "target": "."}, "name"),
+        ({"type": "MX", "name": "quiet", "target": ""}, "name"),
+        ({"type": "MX", "target": "", "priority": 10}, "priority"),
         ({"type": "MX", "target": HOST, "priority": 256}, "priority"),
         ({"type": "CNAME", "target": HOST}, "name"),
         ({"type": "CNAME", "name": "x", "target": "*.example.net"}, "target"),
@@ -274,6 +282,51 @@ def test_the_word_for_the_callers_address_is_none_of_other_types(api, records, k
     answer = api.post(records, {"type": kind, "name": "home", "target": REMOTE})
     assert (answer.status_code, kind) in ((200, "TXT"), (400, "CNAME"))
     assert kind != "TXT" or answer.json()["target"] == REMOTE
+
+
+NO_MAIL = {"type": "MX", "target": "", "priority": 0}
+
+
+def test_a_domain_without_mail_has_no_other_mx_record(api, records, domain):
+    mail = api.post(records, {"type": "MX", "target": HOST, "priority": 10}).json()
+    assert wrong_fields(api.post(records, NO_MAIL)) == ["target"]
+    assert wrong_fields(api.post(records, {**NO_MAIL, "target": "."})) == ["target"]
+    other = api.post(records, {"type": "MX", "name": "sub", "target": HOST}).json()
+    assert api.delete(f"{records}/{mail['id']}").status_code == 200
+    none = api.post(records, NO_MAIL).json()
+    for target in (HOST, ""):
+        assert wrong_fields(api.post(records, {**NO_MAIL, "target": target})) == ["target"]
+    assert wrong_fields(api.put(f"{records}/{other['id']}", {"name": ""})) == ["target"]
+    assert wrong_fields(api.put(f"{records}/{none['id']}", {"name": "quiet"})) == ["name"]
+    assert wrong_fields(api.put(f"{records}/{none['id']}", {"priority": 1})) == ["priority"]
+    assert api.put(f"{records}/{none['id']}", none).json() == none
+    assert [line for line in zone_of(api, domain) if " MX " in line] == [
+        "@ IN MX 0 .", f"sub IN MX 0 {HOST}."
+    ]  # fmt: skip
+    assert api.put(f"{records}/{none['id']}", {"target": HOST}).json()["target"] == HOST
+    assert wrong_fields(api.put(f"{records}/{other['id']}", {"name": "", "target": ""})) == ["target"]
+
+
+def test_older_rows_that_say_both_are_served_as_mail(api, domain):
+    for target in ("", HOST):
+        RecordFactory(domain=domain, type="MX", name="", target=target)
+    assert [line for line in zone_of(api, domain) if " MX " in line] == [f"@ IN MX 0 {HOST}."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_simultaneous_requests_either_mail_or_none_is_kept(world: World):
+    domain = domains.create(
+        world.actor,
+        domains.DomainSpec({"label": "example.com", "type": "master", "soa_email": "dns@example.com"}),
+    )
+    results = race(
+        lambda number: domain_records.create(
+            world.actor, domain, {**NO_MAIL, "target": "" if number % 2 else HOST, "priority": 0}
+        )
+    )
+    targets = [record.target for record in done(results)]
+    assert sorted(domain.records.values_list("target", flat=True)) == sorted(targets)
+    assert targets in ([""], [HOST] * (RACERS // 2))
 
 
 @pytest.mark.parametrize("other", [{}, {"port": 1}, {"priority": 1}, {"ttl_sec": 300}], ids=str)

@@ -165,6 +165,7 @@ def test_what_could_not_be_written_here_is_left_out(api, primary):
         record("@", "CAA", '0 contact "mailto:dns@example.com"'),
         record("host", "HINFO", '"a" "b"'),
         record("_443._tcp.www", "TLSA", "3 1 1 " + "ab" * 32),
+        record("quiet", "MX", "0 ."),
     ]
     made = ask(api, primary(whole(*kept, *left))).json()
     start, names, changes = re.split(r" left out: |\. Changed: ", Event.objects.latest("pk").message)
