@@ -43,9 +43,13 @@ class File:
 
 
 class APIClient:
-    """Speaks JSON with a bearer token. A documented operation that answers something else fails the test."""
+    """Speaks JSON with a bearer token. A documented operation that answers something else fails the test.
+
+    Requests come from `address`.
+    """
 
     def __init__(self, token: str | None = None):
+        self.address = "127.0.0.1"
         self._client = Client(raise_request_exception=False)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
@@ -69,7 +73,12 @@ class APIClient:
             body, media_type = body.content, body.media_type
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         response = self._client.generic(
-            method, path, data, content_type=media_type, headers={**self._headers, **headers}
+            method,
+            path,
+            data,
+            content_type=media_type,
+            headers={**self._headers, **headers},
+            REMOTE_ADDR=self.address,
         )
         check(method, path.partition("?")[0], response)
         return response

@@ -52,7 +52,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "sms": (set(), set()),
     "api": (
         BELOW | REFERENCES | {"models", "services"},
-        {"api", "db", "errors", "paths"},
+        {"api", "client_address", "db", "errors", "paths"},
     ),
     "pages": (
         BELOW | {"models", "services", "openid"},

@@ -1,5 +1,7 @@
 """Domains and their records."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.serializers import (
@@ -15,15 +17,18 @@ from rest_framework.serializers import IPAddressField as Address
 
 from accounts.actors import Actor
 from compute.models import Domain, DomainRecord
+from compute.services.common.dns_names import to_ascii
 from compute.services.domains import domains, records, zone_files, zone_import
 from compute.services.domains.domains import DomainSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import CaselessField, Computed
+from config.api.filterable import Filterable
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Body, Resource
 from config.api.views import ResourceViewSet, expensive
+from config.client_address import address_of
 
 READ = "domains:read_only"
 WRITE = "domains:read_write"
@@ -36,6 +41,21 @@ def times(help_text: str) -> IntegerField:
 
 def addresses(help_text: str) -> ListField:
     return ListField(child=Address(), required=False, help_text=help_text)
+
+
+class ByName(Filterable):
+    """A name, which its column holds in punycode."""
+
+    def value(self, raw: Any) -> Any:
+        return super().value(to_ascii(raw) if isinstance(raw, str) else raw)
+
+
+class ZoneName(CaselessField):
+    filterable = ByName
+
+
+class RecordName(CharField):
+    filterable = ByName
 
 
 class DomainResource(Resource):
@@ -53,11 +73,11 @@ class DomainResource(Resource):
         ),
     )
     domain: Field = Computed(
-        CaselessField(),
+        ZoneName(),
         lambda label, spelling: spelling or label,
         "label",
         "spelling",
-        help_text="The zone's name, without a dot at its end, as it was written.",
+        help_text="The zone's name, without a dot at its end, as it was written, and Unicode as punycode.",
     )
     status = ChoiceField(
         Domain.Status.choices,
@@ -172,12 +192,13 @@ class RecordResource(Resource):
             },
         ),
     )
-    name = CharField(
+    name = RecordName(
         min_length=1,
         max_length=100,
         required=False,
         allow_blank=True,
-        help_text="The name it is about, in full or below the domain; empty is the domain itself.",
+        help_text="The name it is about, in full or below the domain; empty is the domain itself. That of an SRV "
+        "record begins with its service and protocol: `_sip._tcp`.",
     )
     # the spaces around a text are part of it; around other targets, the service takes them off
     target = CharField(
@@ -185,7 +206,8 @@ class RecordResource(Resource):
         allow_blank=True,
         max_length=4096,
         trim_whitespace=False,
-        help_text="What the name leads to, in full; up to 4096 characters.",
+        help_text="What the name leads to, in full; up to 4096 characters. `[remote_addr]` of A and AAAA records "
+        "is the address that the request comes from.",
     )
     priority = IntegerField(
         min_value=0,
@@ -202,16 +224,18 @@ class RecordResource(Resource):
     port = IntegerField(
         min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
     )
-    service = CharField(
-        required=False,
-        allow_null=True,
-        max_length=64,
+    service: Field = Computed(
+        CharField(allow_null=True, max_length=64),
+        records.as_sent,
+        "type",
+        "service",
         help_text="The service of an SRV record, such as `sip`; null of others.",
     )
-    protocol = CharField(
-        required=False,
-        allow_null=True,
-        max_length=64,
+    protocol: Field = Computed(
+        CharField(allow_null=True, max_length=64),
+        records.as_sent,
+        "type",
+        "protocol",
         help_text="The protocol of an SRV record, such as `tcp`; null of others. Without it the zone "
         "serves `_tcp`.",
     )
@@ -235,6 +259,13 @@ class RecordResource(Resource):
 
     class Meta:
         filterable = ("id", "type", "name", "target", "tag")
+
+
+class RecordRequest(RecordResource):
+    """The body of a record. Targets are written in full: a name in one is below the domain only if it says so."""
+
+    service = CharField(required=False, allow_null=True, max_length=64)
+    protocol = CharField(required=False, allow_null=True, max_length=64)
 
 
 def spec_of(given: Body) -> DomainSpec:
@@ -302,8 +333,8 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
     def import_zone(self, request: Request) -> JSONResponse:
         """Add a domain with the records that another name server transfers (AXFR).
 
-        Records that cannot be written here are left out; the event says how many. The server has two
-        seconds.
+        Records that cannot be written here are left out. The event names them, and the values that were changed.
+        The server has two seconds.
         """
         given = self.body()
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))
@@ -322,6 +353,7 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
     """The records of a domain."""
 
     resource = RecordResource
+    requests = {"create": RecordRequest, "update": RecordRequest}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = {
         "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,
@@ -341,7 +373,7 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
         Which fields it needs follows from its type. Name servers have it within seconds.
         """
         domain, given = self.get_parent(), self.body()
-        return self.answer(records.create(self.actor, domain, given, given.problems))
+        return self.answer(records.create(self.actor, domain, given, given.problems, address_of(request)))
 
     def update(self, request: Request, domain_id: int, id: int) -> JSONResponse:
         """Change what is given of a record, but its type.
@@ -349,7 +381,7 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
         Name servers have it within seconds.
         """
         record, given = self.get_entity(), self.body(partial=True)
-        return self.answer(records.update(self.actor, record, given, given.problems))
+        return self.answer(records.update(self.actor, record, given, given.problems, address_of(request)))
 
     def destroy(self, request: Request, domain_id: int, id: int) -> JSONResponse:
         """Delete a record.

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from compute.services.common.dns_names import is_alias
+from compute.services.common.dns_names import is_alias, to_ascii
 from config.egress.guard import Address
 from config.errors import Invalid, wrong_length
 from managed.models import Service
@@ -14,6 +14,7 @@ PORTS = {"http": 80, "https": 443}
 NOT_VALID = "address is not valid"
 MAX_ADDRESS_LENGTH = 100
 """Characters of an address, at most."""
+_HOST = re.compile(r"(?P<before>\s*(?:[A-Za-z]+://)?)(?P<host>[^:/?#@\\]+)(?P<rest>.*)", re.DOTALL)
 _IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
 
 
@@ -35,8 +36,11 @@ class Target:
 
 
 def normalised(service_type: str, address: str) -> str:
-    """An address as it is stored: without a fragment. Raises `Invalid` on ``address``."""
-    kept = parse(service_type, address).url or address.strip()
+    """An address as it is stored: without a fragment, and a Unicode host as punycode.
+
+    Raises `Invalid` on ``address``.
+    """
+    kept = parse(service_type, address).url or _with_ascii_host(address).strip()
     if len(kept) > MAX_ADDRESS_LENGTH:  # the canonical spelling of an IPv6 address may be longer than the given
         raise Invalid(wrong_length(None, MAX_ADDRESS_LENGTH), "address")
     return kept
@@ -68,7 +72,13 @@ def of_url(address: str) -> Target:
     return Target(host, PORTS[split.scheme] if port is None else port, url)
 
 
+def _with_ascii_host(address: str) -> str:
+    found = None if address.isascii() else _HOST.fullmatch(address)
+    return f"{found['before']}{to_ascii(found['host'])}{found['rest']}" if found else address
+
+
 def _split(address: str) -> SplitResult:
+    address = _with_ascii_host(address)
     # Python's parser drops tabs and line ends that others keep: the URL checked must be the URL requested
     if not address.isascii() or not address.isprintable() or " " in address.strip() or "\\" in address:
         raise Invalid(NOT_VALID, "address")

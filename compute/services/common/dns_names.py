@@ -1,8 +1,10 @@
 """DNS names as customers write them (RFC 1035), and the times that zones may have."""
 
 import re
+import unicodedata
 from functools import cache
 
+import idna
 from publicsuffixlist import PublicSuffixList
 
 VALID_SECONDS = (
@@ -14,13 +16,41 @@ DEFAULTS = {"expire_sec": 1209600, "refresh_sec": 14400, "retry_sec": 14400, "tt
 MAX_NAME_LENGTH = 253
 MAX_LABEL_LENGTH = 63
 
-ZONE = re.compile(r"(\*\.)?([a-zA-Z0-9-_]{1,63}\.)+([a-zA-Z]{2,3}\.)?([a-zA-Z]{2,16}|xn--[a-zA-Z0-9]+)", re.ASCII)
-"""The contract's pattern of a domain."""
+ZONE = re.compile(r"(\*\.)?([a-zA-Z0-9-_]{1,63}\.)+([a-zA-Z]{2,3}\.)?([a-zA-Z]{2,16}|xn--[a-zA-Z0-9-]+)", re.ASCII)
+"""The contract's pattern of a domain. The last label may have hyphens if it is punycode (`.vermögensberater`)."""
 _HOST_LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)", re.ASCII)
 _NAME_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
+WRONG_ZONE = (
+    "domain is not valid: letters, digits and hyphens only, in labels of 1-63 characters, the last of 2-16 letters"
+)
+NO_DOT = "domain must have at least two labels with a dot between them, as in example.com"
 
 
-WRONG_ZONE = "domain is not valid: letters, digits and hyphens only, in labels of 1-63 characters"
+def to_ascii(name: str) -> str:
+    """The name with its Unicode labels as punycode (IDNA 2008): ``xn--mnchen-3ya.example`` for ``münchen.example``.
+
+    A label that IDNA 2008 does not allow stays as it is: the pattern of the name refuses it. Letters are only put
+    into lower case and composed. Nothing else is mapped, so that no Unicode label or dot becomes an ASCII one.
+    """
+    return name if name.isascii() else ".".join(map(_to_ascii_label, name.split(".")))
+
+
+def _to_ascii_label(label: str) -> str:
+    # punycode is longer than its text, and the encoder takes quadratic time
+    if label.isascii() or len(label) > MAX_LABEL_LENGTH:
+        return label
+    composed = unicodedata.normalize("NFC", label.lower())
+    if composed.isascii():  # a letter such as the Kelvin sign
+        return label
+    try:
+        return idna.alabel(composed).decode("ascii")
+    except UnicodeError:
+        return label
+
+
+def wrong_zone(name: str) -> str:
+    """The reason why a name, which is not one of `is_zone`, cannot be a domain."""
+    return WRONG_ZONE if "." in name.removeprefix("*.") else NO_DOT
 
 
 def is_zone(name: str) -> bool:
@@ -68,11 +98,11 @@ def is_name(name: str) -> bool:
 
 
 def relative(name: str, zone: str) -> str:
-    """A record's name as it is stored: relative to the zone, in lower case, "" for the zone itself.
+    """A record's name as it is stored: relative to the zone, in punycode and lower case, "" for the zone itself.
 
     ``www``, ``www.example.com`` and ``www.example.com.`` are the same name in the zone ``example.com``.
     """
-    name, zone = name.strip(), zone.lower()
+    name, zone = to_ascii(name.strip()), zone.lower()
     # letters such as the Kelvin sign, of which lower() makes ASCII, stay as they are: for `is_name` to refuse
     bare = (name.lower() if name.isascii() else name).removesuffix(".")
     if bare in ("", "@", zone):

@@ -18,7 +18,15 @@ from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
-from compute.services.common.dns_names import WRONG_ZONE, is_mailbox, is_name, is_suffix, is_zone, seconds
+from compute.services.common.dns_names import (
+    is_mailbox,
+    is_name,
+    is_suffix,
+    is_zone,
+    seconds,
+    to_ascii,
+    wrong_zone,
+)
 from config.db.rows import lock
 from config.db.unique import note_taken
 from config.egress import guard
@@ -107,7 +115,7 @@ def clone(actor: Actor, source: Domain, name: str) -> Domain:
     lock_account(actor.account_id)  # before the source, for the quota
     locked = lock_domain(source.pk)
     problems = Problems()
-    _check_names(locked, name, problems)
+    _check_names(locked, to_ascii(name), problems)
     problems.raise_any()
     copied = ("type", "status", "group", "description", "soa_email", *LISTS, *TIMES)
     tags = locked.tags if not actor.restricted else ()
@@ -164,7 +172,7 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
     for name, value in spec.values.items():
         setattr(domain, name, value)
     if "label" in spec.values:
-        written = domain.label.removesuffix(".")
+        written = to_ascii(domain.label).removesuffix(".")
         domain.label = written.lower()
         domain.spelling = written if written != domain.label else ""
         # a letter such as the Kelvin sign, of which lower() makes ASCII, is none that a name may have
@@ -195,7 +203,7 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
 def _check_label(actor: Actor, domain: Domain, written: str, problems: Problems) -> None:
     """Check a new name of the domain: it must not be below a domain of another account."""
     if not is_zone(written):
-        problems.add("domain", WRONG_ZONE)
+        problems.add("domain", wrong_zone(written))
         return
     if is_suffix(domain.label):
         problems.add("domain", "Everybody can register names below this one.")
@@ -212,7 +220,8 @@ def _check_names(domain: Domain, label: str, problems: Problems) -> None:
     # each name is valid below the present name, so the longest one decides
     named = domain.records.exclude(name="").order_by(Length("name").desc())
     longest = named.values_list("name", flat=True).first()
-    if longest is not None and not is_name(f"{longest}.{label}"):
+    # TXT names may have stars inside of labels, and the length is the same without them
+    if longest is not None and is_zone(label) and not is_name(f"{longest.replace('*', 'x')}.{label}"):
         problems.add("domain", "A record of the domain cannot be below this name.")
 
 

@@ -13,7 +13,15 @@ from accounts.services import quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref, record_ref
-from compute.services.common.dns_names import MAX_LABEL_LENGTH, is_alias, is_host, is_name, relative, seconds
+from compute.services.common.dns_names import (
+    MAX_LABEL_LENGTH,
+    is_alias,
+    is_host,
+    is_name,
+    relative,
+    seconds,
+    to_ascii,
+)
 from compute.services.domains.domains import lock_domain, touch
 from config.errors import Missing, Problems, wrong_length
 
@@ -24,6 +32,9 @@ LONGEST_NAME = 100
 """Characters of a name below its zone."""
 DEFAULT_PROTOCOL = "_tcp"
 """What an SRV record without a protocol is served for."""
+REMOTE_ADDRESS = "[remote_addr]"
+"""The target of A and AAAA records that stands for the address of the caller."""
+ADDRESS_VERSIONS = {Type.A: 4, Type.AAAA: 6}
 _SERVICE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
 _SRV_TARGET = re.compile(r"(?=.{1,253}\Z)(?:[A-Za-z0-9_:-]{1,63}\.)*[A-Za-z0-9_:-]{1,63}\.?", re.ASCII)
 """Labels of letters, digits, hyphens and underscores; colons, as some put an IPv6 address there."""
@@ -33,9 +44,12 @@ _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
 
 @transaction.atomic
 def create(
-    actor: Actor, domain: Domain, values: Mapping[str, Any], problems: Problems | None = None
+    actor: Actor, domain: Domain, values: Mapping[str, Any], problems: Problems | None = None, remote: str = ""
 ) -> DomainRecord:
-    """Add a record to a master domain. Raises `Invalid` with every field that is wrong."""
+    """Add a record to a master domain. `remote` is the caller's address, for targets that ask for it.
+
+    Raises `Invalid` with every field that is wrong.
+    """
     problems = problems or Problems()
     locked = lock_domain(domain.pk)
     if locked.type != Domain.Type.MASTER:
@@ -45,7 +59,7 @@ def create(
         own = Account.objects.values_list("quotas", flat=True).get(pk=actor.account_id)
         quotas.compare("records", own, locked.records.all(), problems)
     record = DomainRecord(domain=locked)
-    _apply(record, locked, values, problems)
+    _apply(record, locked, values, problems, remote)
     record.save(force_insert=True)
     touch(locked)
     record_event(actor, "dns_record_create", domain_ref(locked), record_ref(record))
@@ -54,16 +68,23 @@ def create(
 
 @transaction.atomic
 def update(
-    actor: Actor, record: DomainRecord, values: Mapping[str, Any], problems: Problems | None = None
+    actor: Actor,
+    record: DomainRecord,
+    values: Mapping[str, Any],
+    problems: Problems | None = None,
+    remote: str = "",
 ) -> DomainRecord:
-    """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then."""
+    """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then.
+
+    `remote` is the caller's address, for targets that ask for it.
+    """
     domain = lock_domain(record.domain_id)
     locked = DomainRecord.objects.filter(pk=record.pk).first()
     if locked is None:
         raise Missing
     before = {field.attname: getattr(locked, field.attname) for field in DomainRecord._meta.concrete_fields}
     given = {name: value for name, value in values.items() if name != "type"}
-    _apply(locked, domain, given, problems or Problems())
+    _apply(locked, domain, given, problems or Problems(), remote)
     changed = [name for name, value in before.items() if getattr(locked, name) != value]
     if changed:
         locked.save(update_fields=[*changed, "updated"])
@@ -82,10 +103,30 @@ def delete(actor: Actor, record: DomainRecord) -> None:
     record_event(actor, "dns_record_delete", domain_ref(domain), ref)
 
 
-def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems) -> None:
+def as_sent(kind: str, stored: str | None) -> str | None:
+    """The service or protocol of a record as its client sent it.
+
+    SRV records store it behind an underscore. Rows stored ``_sip`` for ``sip`` already when answers showed that
+    underscore, so they need no migration.
+    """
+    return stored.removeprefix("_") if kind == Type.SRV and stored else stored
+
+
+def _apply(
+    record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems, remote: str
+) -> None:
     """Set the given fields on the row, checked by themselves and beside the domain's other records."""
     for name, value in values.items():
         setattr(record, name, value)
+    if record.type == Type.SRV:
+        for name in ("service", "protocol"):
+            if value := values.get(name):
+                setattr(record, name, f"_{value}")
+    version = ADDRESS_VERSIONS.get(Type(record.type)) if record.type else None
+    if version and record.target.strip() == REMOTE_ADDRESS:
+        record.target = _remote_address(remote, version)
+        if not record.target and "target" not in problems:
+            problems.add("target", f"The request did not come from an IPv{version} address.")
     own = check(record, domain.label)
     for problem in own:
         if problem.field not in problems:
@@ -93,6 +134,16 @@ def _apply(record: DomainRecord, domain: Domain, values: Mapping[str, Any], prob
     if record.type and not own:
         _beside(record, domain, problems)
     problems.raise_any()
+
+
+def _remote_address(remote: str, version: int) -> str:
+    """The caller's address, if it is of this version; else empty."""
+    try:
+        address = ipaddress.ip_address(remote)
+    except ValueError:  # a request that came through a Unix socket has none
+        return ""
+    address = getattr(address, "ipv4_mapped", None) or address
+    return str(address) if address.version == version else ""
 
 
 def check(record: DomainRecord, zone: str) -> Problems:
@@ -108,8 +159,12 @@ def check(record: DomainRecord, zone: str) -> Problems:
         CHECKS[Type(record.type)](record, problems)
     if record.type == Type.SRV and "." not in record.target and ":" not in record.target:
         record.target = f"{record.target}.{zone}"
-    if record.name and not is_name(f"{record.name}.{zone}"):
+    # a star inside of a label is an ordinary character (RFC 4592), and tools mark the owners of wildcards so
+    name = record.name.replace("*", "x") if record.type == Type.TXT else record.name
+    if name and not is_name(f"{name}.{zone}"):
         problems.add("name", "name is not valid")
+    elif len(name) > LONGEST_NAME and record.type != Type.SRV:
+        problems.add("name", wrong_length(None, LONGEST_NAME))
     return problems
 
 
@@ -123,6 +178,14 @@ def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
             problems.add("name", "There are records of this name, beside which a CNAME cannot be.")
     elif others.filter(type=Type.CNAME).exists():
         problems.add("name", "There is a CNAME of this name, beside which no other record can be.")
+    elif record.type == Type.MX:
+        mail = others.filter(type=Type.MX)
+        if not record.target and mail.exists():
+            problems.add(
+                "target", "There are MX records of this name. An MX record without a target must be alone."
+            )
+        elif record.target and mail.filter(target="").exists():
+            problems.add("target", "There is an MX record without a target, which must be the only MX record.")
 
 
 # --- types --------------------------------------------------------------------------------------------------
@@ -143,6 +206,7 @@ def _address(version: int) -> Callable[[DomainRecord, Problems], None]:
 
 
 def _host(record: DomainRecord, problems: Problems) -> None:
+    record.target = to_ascii(record.target)
     if not is_host(record.target):
         problems.add("target", "target must be a host name")
     record.target = record.target.lower()
@@ -150,15 +214,20 @@ def _host(record: DomainRecord, problems: Problems) -> None:
 
 def _alias(record: DomainRecord, problems: Problems) -> None:
     """A CNAME may lead to names that no host has, such as ``_acme-challenge``."""
+    record.target = to_ascii(record.target)
     if not is_alias(record.target):
         problems.add("target", "target must be a name")
     record.target = record.target.lower()
 
 
 def _mail(record: DomainRecord, problems: Problems) -> None:
-    """An MX without a target says that the domain takes no mail (RFC 7505)."""
+    """An MX without a target says that the domain takes no mail (RFC 7505). Only the domain itself can say so."""
     if record.target in ("", "."):
         record.target = ""
+        if record.name:
+            problems.add("name", "An MX record without a target cannot have a name: it is of the domain itself.")
+        if record.priority:
+            problems.add("priority", "The priority of an MX record without a target must be 0.")
     else:
         _host(record, problems)
 
@@ -171,45 +240,75 @@ def _text(record: DomainRecord, problems: Problems) -> None:
 
 
 def _service(record: DomainRecord, problems: Problems) -> None:
-    """An SRV record's name is made of its service and its protocol, ``_tcp`` without one.
+    """An SRV record's name begins with its service and its protocol, ``_tcp`` without one.
 
-    Further labels of an imported name stay. A target may be any name, or an address, which is a name here.
+    The labels that its client gave as the name follow. A target may be any name, or an address, which is a name
+    here.
     """
-    below = record.name.split(".")[2:] if record.name.startswith("_") else []
     for field in ("service", "protocol"):
-        value = getattr(record, field) or ""
+        value = as_sent(record.type, getattr(record, field)) or ""
         if not value and field == "protocol":
             record.protocol = None
-            continue
-        if not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > MAX_LABEL_LENGTH - 1:
+        elif not _SERVICE.fullmatch(value) or len(value.removeprefix("_")) > MAX_LABEL_LENGTH - 1:
             problems.add(field, f"{field} is not valid" if value else f"{field} is required")
-        setattr(record, field, f"_{value.removeprefix('_').lower()}")
     if not problems:
-        record.name = ".".join((f"{record.service}.{record.protocol or DEFAULT_PROTOCOL}", *below))
+        prefix = [_label(record.service), _label(record.protocol or DEFAULT_PROTOCOL)]
+        below = _below(record.name, prefix[0])
+        record.name = ".".join([*prefix, *below])
         if len(record.name) > LONGEST_NAME:
-            problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
+            if below:
+                problems.add(
+                    "name", f"name, service and protocol have more than {LONGEST_NAME} characters together"
+                )
+            else:
+                problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
+    record.target = to_ascii(record.target)
     if record.target != "." and not _SRV_TARGET.fullmatch(record.target):  # a dot: it is not there (RFC 2782)
         problems.add("target", "target is required" if not record.target else "target is not valid")
     record.target = record.target.lower()
 
 
+def _label(stored: str | None) -> str:
+    """The label of a stored service or protocol: with one underscore, whether its client sent one or not."""
+    return f"_{(as_sent(Type.SRV, stored) or '').removeprefix('_').lower()}"
+
+
+def _below(name: str, service: str) -> list[str]:
+    """The labels of an SRV record's name behind its service and its protocol, which may be missing.
+
+    Clients send back the whole name, also with another service or protocol than it begins with.
+    """
+    labels = name.split(".") if name else []
+    if len(labels) > 1 and all(label.startswith("_") for label in labels[:2]):
+        return labels[2:]
+    return labels[1:] if labels[:1] == [service] else labels
+
+
 def _authority(record: DomainRecord, problems: Problems) -> None:
-    """CAA (RFC 8659): who may issue certificates, or where to report attempts."""
+    """CAA (RFC 8659): who may issue certificates, or where to report attempts.
+
+    Clients also give a bare domain to report to, and a wildcard of an authority.
+    """
     if not record.tag:
         problems.add("tag", "tag is required")
     elif record.tag == DomainRecord.Tag.IODEF:
-        if not _REPORT.fullmatch(record.target):
-            problems.add("target", "target must begin with mailto:, http:// or https://")
+        if ":" not in record.target:
+            record.target = to_ascii(record.target)
+        if not _REPORT.fullmatch(record.target) and not is_host(record.target):
+            problems.add("target", "target must be a domain, or begin with mailto:, http:// or https://")
     else:
-        issuer, _, _ = record.target.partition(";")
-        known = not issuer.strip() or is_host(issuer.strip())
+        issuer, *parameters = record.target.split(";", 1)
+        record.target = ";".join((to_ascii(issuer), *parameters))
+        issuer = to_ascii(issuer).strip()
+        wild = record.tag == DomainRecord.Tag.ISSUEWILD
+        known = not issuer or is_host(issuer.removeprefix("*.") if wild else issuer)
         if not record.target or not known or not _CA.fullmatch(record.target):
             problems.add("target", "target must be the domain of an authority, or ; for none")
 
 
 CHECKS: dict[DomainRecord.Type, Callable[[DomainRecord, Problems], None]] = {
-    Type.A: _address(4),
-    Type.AAAA: _address(6),
+    Type.A: _address(ADDRESS_VERSIONS[Type.A]),
+    Type.AAAA: _address(ADDRESS_VERSIONS[Type.AAAA]),
     Type.NS: _host,
     Type.MX: _mail,
     Type.CNAME: _alias,

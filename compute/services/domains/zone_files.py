@@ -47,7 +47,12 @@ def _soa(domain: Domain) -> str:
 
 def _records(domain: Domain) -> Iterator[str]:
     served = set()  # the DNS has each record once, however often a customer wrote it
-    for record in sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk)):
+    records = sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk))
+    with_mail = {record.name for record in records if record.type == Type.MX and record.target}
+    for record in records:
+        # older rows may have both, which mail servers would not understand
+        if record.type == Type.MX and not record.target and record.name in with_mail:
+            continue
         data = f"{record.type} {_data(record).to_text()}"
         if (record.name, data) not in served:
             served.add((record.name, data))
@@ -64,8 +69,7 @@ def _data(record: DomainRecord) -> Rdata:
         case Type.AAAA:
             return AAAA(IN, kind, target)
         case Type.TXT:
-            data = target.encode()
-            return TXT(IN, kind, [data[at : at + STRING] for at in range(0, len(data), STRING)])
+            return TXT(IN, kind, strings(target))
         case Type.CAA:
             return CAA(IN, kind, 0, record.tag, target.encode())
         case Type.MX:
@@ -74,6 +78,12 @@ def _data(record: DomainRecord) -> Rdata:
         case Type.SRV:
             return SRV(IN, kind, record.priority, record.weight, record.port, _name(target))
     return _OF_A_NAME[Type(record.type)](IN, kind, _name(target))
+
+
+def strings(text: str) -> tuple[bytes, ...]:
+    """The strings of a TXT record with this text."""
+    data = text.encode()
+    return tuple(data[at : at + STRING] for at in range(0, len(data), STRING))
 
 
 _OF_A_NAME = {Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR}

@@ -2,8 +2,9 @@
 
 import ipaddress
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import dns.exception
@@ -23,10 +24,20 @@ from accounts.services import attempts, quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
 from compute.refs import domain_ref
-from compute.services.common.dns_names import WRONG_ZONE, is_host, is_mailbox, is_zone, relative
+from compute.services.common.dns_names import (
+    DEFAULTS,
+    is_host,
+    is_mailbox,
+    is_zone,
+    relative,
+    seconds,
+    to_ascii,
+    wrong_zone,
+)
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
+from compute.services.domains.zone_files import strings
 from config.db.elsewhere import ask_elsewhere
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
@@ -39,6 +50,10 @@ MAX_RECORDS = 12_000
 LARGEST = 16 << 20
 """Bytes of the whole transfer."""
 HIGHEST_PRIORITY = 255
+LONGEST_LIST = 1000
+"""Characters of one list of records in the event's message."""
+LONGEST_CHANGES = 2000
+"""Characters of all changes in the event's message."""
 Type = DomainRecord.Type
 
 
@@ -48,6 +63,32 @@ class Source:
 
     name: str | None
     server: str | None
+
+
+@dataclass(slots=True)
+class _Content:
+    """The records of a zone that can be imported, in its order, and what the customer has to know of the others."""
+
+    records: list[DomainRecord] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """Name and type of each record that cannot be imported."""
+    changes: dict[str, list[str]] = field(default_factory=dict)
+    """Changes of values, each with the name and type of the records that have it."""
+
+    def note(self, change: str, of: str) -> None:
+        self.changes.setdefault(change, []).append(of)
+
+    @property
+    def message(self) -> str:
+        words = [f"{counted(len(self.records), 'record was', 'records were')} imported."]
+        if self.left_out:
+            words.append(f"{counted(len(self.left_out), 'was', 'were')} left out: {_listed(self.left_out)}.")
+        if self.changes:
+            # every TTL may be rounded: other changes come first
+            changes = sorted(self.changes.items(), key=lambda change: change[0].startswith("ttl_sec"))
+            listed = [f"{change} ({_listed(of)})" for change, of in changes]
+            words.append(f"Changed: {_listed(listed, '; ', LONGEST_CHANGES)}.")
+        return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +102,9 @@ class _Place:
 def import_zone(actor: Actor, source: Source, problems: Problems | None = None) -> Domain:
     """Create a master domain from a zone that another name server transfers.
 
-    Records that are not valid here are left out, and the event says how many. The zone's own name servers are left
-    out too: the platform's take their place. The transfer ends before the transaction begins.
+    Records that are not valid here are left out. The event's message has their names and types, and the values that
+    were changed. The zone's own name servers are not mentioned, as the platform's take their place. The transfer
+    ends before the transaction begins.
 
     The name server is a stranger's, and the request waits for it: DOMAIN_IMPORT_TIMEOUT seconds at most, the lookup
     of its name and all its addresses together, and not often for one account.
@@ -71,25 +113,23 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     `TooMany` after many imports.
     """
     problems = problems or Problems()
-    label = (source.name or "").strip().removesuffix(".")
+    label = to_ascii((source.name or "").strip()).removesuffix(".")
     if source.name is not None and not is_zone(label):
-        problems.add("domain", WRONG_ZONE)
+        problems.add("domain", wrong_zone(label))
     place = _place(source.server, problems)
     problems.raise_any()
     attempts.check("domain_import", f"account:{actor.account_id}")
     name = label.lower()
     zone = ask_elsewhere(_transfer, name, place)
-    records, left = _read(zone, name)
-    spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name)})
+    content = _Content()
+    spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name, content)})
+    _read(zone, name, content)
     with transaction.atomic():
         domain = domains.create(actor, spec)
-        if len(records) > (most := quotas.most_for(actor.account_id, "records")):
+        if len(content.records) > (most := quotas.most_for(actor.account_id, "records")):
             raise Invalid(QUOTAS["records"].reason(most), FIELD)
-        domains.add_records(domain, records)
-        message = f"{counted(len(records), 'record was', 'records were')} imported."
-        if left:
-            message += f" {counted(left, 'was', 'were')} left out."
-        record_event(actor, "dns_zone_import", domain_ref(domain), message=message)
+        domains.add_records(domain, content.records)
+        record_event(actor, "dns_zone_import", domain_ref(domain), message=content.message)
     return domain
 
 
@@ -146,10 +186,10 @@ def _parse(server: str) -> _Place:
     server = server.strip()
     host, colon, port = server.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
-        return _Place(server.strip("[]"), PORT)
+        return _Place(to_ascii(server.strip("[]")), PORT)
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise Invalid(f"{FIELD} is not valid", FIELD)
-    return _Place(host.strip("[]"), int(port))
+    return _Place(to_ascii(host.strip("[]")), int(port))
 
 
 def _literal(host: str) -> guard.Address | None:
@@ -175,18 +215,33 @@ def _check_open(addresses: Iterable[guard.Address]) -> None:
         raise Invalid("The platform does not ask this name server.", FIELD)
 
 
-def _authority(zone: dns.zone.Zone, name: str) -> dict[str, Any]:
+def _listed(items: Sequence[str], separator: str = ", ", longest: int = LONGEST_LIST) -> str:
+    """The first items, up to `longest` characters but one at least, and the number of the others."""
+    ends = accumulate(len(item) + len(separator) for item in items)
+    shown = max(1, sum(end <= longest for end in ends))
+    more = len(items) - shown
+    return separator.join(items[:shown]) + (f" and {more} more" if more else "")
+
+
+def _authority(zone: dns.zone.Zone, name: str, content: _Content) -> dict[str, Any]:
     """A domain's columns from the zone's SOA record; a mailbox that is no address becomes hostmaster (RFC 2142)."""
     soa = zone.get_soa()
     user, *host = (label.decode("ascii", "replace") for label in soa.rname.labels)
     email = f"{user}@{'.'.join(host).removesuffix('.')}"
-    return {
-        "soa_email": email if _is_email(email) else f"hostmaster@{name.removeprefix('*.')}",
+    if not _is_email(email):
+        email = f"hostmaster@{name.removeprefix('*.')}"
+        content.note(f"soa_email became {email}", "@ SOA")
+    times = {
         "refresh_sec": soa.refresh,
         "retry_sec": soa.retry,
         "expire_sec": soa.expire,
         "ttl_sec": soa.minimum,
     }
+    for column, value in times.items():
+        served = seconds(value) or DEFAULTS[column]
+        if served != value:
+            content.note(f"{column} {value} became {served}", "@ SOA")
+    return {"soa_email": email, **times}
 
 
 def _is_email(text: str) -> bool:
@@ -197,21 +252,29 @@ def _is_email(text: str) -> bool:
     return is_mailbox(text)
 
 
-def _read(zone: dns.zone.Zone, name: str) -> tuple[list[DomainRecord], int]:
-    """The records that can be imported, in the order of the zone, and the number of records that cannot."""
-    records: list[DomainRecord] = []
-    left = 0
-    for owner, ttl, data in zone.iterate_rdatas():
+def _read(zone: dns.zone.Zone, name: str, content: _Content) -> None:
+    """Sort the zone's records into those that can be imported and the others, and note what was changed."""
+    found: list[tuple[dns.name.Name, int, Any]] = list(zone.iterate_rdatas())
+    root = dns.name.root
+    with_mail = {owner for owner, _, data in found if data.rdtype == dns.rdatatype.MX and data.exchange != root}
+    for owner, ttl, data in found:
         kind = dns.rdatatype.to_text(data.rdtype)
         below = relative(owner.to_text(), name)
         if kind == "SOA" or (kind == Type.NS and not below):
             continue
+        of = f"{below or '@'} {kind}"
         made = _record(kind, below, ttl, data) if kind in Type.values else None
-        if made is not None and _fits(made, name):
-            records.append(made)
-        else:
-            left += 1
-    return records, left
+        alone = kind != Type.MX or data.exchange != root or owner not in with_mail
+        if made is None or not alone or not _fits(made, name):
+            content.left_out.append(of)
+            continue
+        content.records.append(made)
+        if kind == Type.CAA and data.flags:
+            content.note(f"flags {data.flags} became 0", of)
+        if kind == Type.TXT and data.strings != strings(made.target):
+            content.note("strings were joined", of)
+        if made.ttl_sec != ttl:
+            content.note(f"ttl_sec {ttl} became {made.ttl_sec}", of)
 
 
 def _fits(record: DomainRecord, zone: str) -> bool:
@@ -235,6 +298,8 @@ def _record(kind: str, name: str, ttl: int, data: Any) -> DomainRecord | None:
         case Type.SRV:
             record.priority, record.weight, record.port = data.priority, data.weight, data.port
             record.target = _host(data.target) or "."
+            if "." not in record.target:  # a single label with a dot is not below the domain
+                record.target += "."
             record.service, _, rest = name.partition(".")
             record.protocol = rest.partition(".")[0]
         case Type.TXT | Type.CAA:

@@ -13,6 +13,7 @@ from accounts.services.events import record_event
 from compute import listeners
 from compute.models import Address, Instance
 from compute.refs import address_ref, instance_ref
+from compute.services.common.dns_names import to_ascii
 from compute.services.common.locks import lock_all
 from compute.services.networking import rdns
 from compute.services.networking.addresses import default_rdns, list_addresses, release, take
@@ -75,12 +76,12 @@ def delete(actor: Actor, address: Address) -> None:
 def rename(actor: Actor, address: Address, name: str | None) -> Address:
     """Set the reverse name of a public IPv4 address; None restores the platform's. Returns the address anew.
 
-    The name may end with a dot, which is not kept. Raises `Invalid` on ``rdns``: where the name is no host name, or
-    the setting RDNS_CHECK asks for a forward record and none matches; and `TooMany` after many lookups. The lookup
-    precedes the transaction, which so waits for no name server. What is so already needs neither: clients send
-    back what they got.
+    The name may end with a dot, which is not kept. A Unicode name is kept as punycode. Raises `Invalid` on
+    ``rdns``: where the name is no host name, or the setting RDNS_CHECK asks for a forward record and none matches;
+    and `TooMany` after many lookups. The lookup precedes the transaction, which so waits for no name server. What
+    is so already needs neither: clients send back what they got.
     """
-    name = None if name is None else name.removesuffix(".")
+    name = None if name is None else to_ascii(name).removesuffix(".")
     if name is not None and address.public and name == default_rdns(address.address, settings.PLATFORM_DOMAIN):
         name = None
     if ":" in address.address:

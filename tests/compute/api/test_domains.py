@@ -85,7 +85,10 @@ def test_seconds_are_rounded_up_to_valid_ones(api, wish, kept):
         ({"domain": "-a.example.com"}, "domain"),
         ({"domain": f"{'x' * 64}.com"}, "domain"),
         ({"domain": ".".join(["x" * 60] * 4) + ".example.com"}, "domain"),
-        ({"domain": "bücher.example"}, "domain"),
+        ({"domain": "bü_cher.example"}, "domain"),
+        ({"domain": f"{'ü' * 60}.example"}, "domain"),
+        ({"domain": "bücher。example"}, "domain"),
+        ({"domain": "１２７.example"}, "domain"),
         ({"domain": "\u212aelvin.example"}, "domain"),
         ({"type": "primary"}, "type"),
         ({"soa_email": None}, "soa_email"),
@@ -116,6 +119,50 @@ def test_bad_input_names_the_field_and_changes_nothing(api, account, changes, fi
         )
     assert api.get(f"{PATH}/{domain.pk}").json() == before
     assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["", "/import", "/{id}/clone"])
+def test_a_name_without_a_dot_is_told_what_it_lacks(api, account, path):
+    domain = DomainFactory(account=account, label="one.example")
+    wish = {**MASTER, "domain": "example", "remote_nameserver": "192.0.2.1"}
+    reason = "domain must have at least two labels with a dot between them, as in example.com"
+    assert errors(api.post(PATH + path.format(id=domain.pk), wish)) == {"domain": reason}
+    assert errors(api.put(f"{PATH}/{domain.pk}", {"domain": "example."})) == {"domain": reason}
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("München.Example", "xn--mnchen-3ya.Example"),
+        ("mu\u0308nchen.example.", "xn--mnchen-3ya.example"),
+        ("*.straße.vermögensberater", "*.xn--strae-oqa.xn--vermgensberater-ctb"),
+    ],
+)
+def test_a_name_in_unicode_is_kept_as_punycode(api, account, written, shown):
+    made = api.post(PATH, {**MASTER, "domain": written}).json()
+    assert made["domain"] == shown
+    assert Domain.objects.get().label == shown.lower()
+    for name in (written.removesuffix("."), shown):
+        assert api.get(PATH, {"domain": name}).json()["data"] == [made]
+        assert errors(api.post(PATH, {**MASTER, "domain": name})) == {"domain": "This domain is in use already."}
+    assert api.put(f"{PATH}/{made['id']}", {"domain": written}).json() == made
+    assert api.get(f"{PATH}/{made['id']}/zone-file").json()["zone_file"][1] == f"$ORIGIN {shown.lower()}."
+    other = DomainFactory(account=account, label="one.example")
+    RecordFactory(domain=other, type="TXT", name="a-*.apps", target="x")
+    clone = api.post(f"{PATH}/{other.pk}/clone", {"domain": f"zwei.{written}"}) if written[0] != "*" else None
+    assert clone is None or clone.json()["domain"] == f"zwei.{shown}"
+
+
+def test_records_below_a_name_in_unicode_may_be_written_in_full(api):
+    made = api.post(PATH, {**MASTER, "domain": "münchen.example"}).json()
+    wish = {"type": "A", "name": "bücher.münchen.example", "target": "203.0.113.7"}
+    record = api.post(f"{PATH}/{made['id']}/records", wish).json()
+    assert record["name"] == "xn--bcher-kva"
+    assert api.get(f"{PATH}/{made['id']}/records", {"name": "bücher"}).json()["data"] == [record]
+
+
+def test_what_is_below_a_suffix_in_unicode_is_nobodys(api):
+    assert wrong_fields(api.post(PATH, {**MASTER, "domain": "公司.cn"})) == ["domain"]
 
 
 def test_a_name_is_one_accounts_on_the_whole_platform(api, client_for, stranger):

@@ -295,7 +295,8 @@ class TestReverseNames:
     @pytest.mark.parametrize(
         "name",
         ["", "web", "web..example.com", "-web.example.com", "web.example.com..", "a b.example.com",
-         "wé.example.com", f"{'a' * 64}.example.com", ".".join(["a" * 60] * 5), 5, "web\n.example.com"],
+         "w\u3002b.example.com", "w_é.example.com", f"{'é' * 60}.example.com", f"{'a' * 64}.example.com",
+         ".".join(["a" * 60] * 5), 5, "web\n.example.com"],
     )  # fmt: skip
     def test_are_host_names(self, name, api, instance):
         refused = api.put(ips(instance, "198.18.0.2"), {"rdns": name})
@@ -307,6 +308,12 @@ class TestReverseNames:
         path = ips(instance, "198.18.0.2")
         assert api.put(path, {"rdns": "web.example.com."}).json()["rdns"] == "web.example.com"
         assert api.get(path).json()["rdns"] == "web.example.com"
+
+    def test_in_unicode_are_kept_as_punycode(self, api, instance):
+        path = ips(instance, "198.18.0.2")
+        for _ in range(2):
+            assert api.put(path, {"rdns": "münchen.example.com."}).json()["rdns"] == "xn--mnchen-3ya.example.com"
+        assert Event.objects.count() == 1
 
     def test_that_are_the_platforms_own_restore_it(self, api, instance):
         path = ips(instance, "198.18.0.2")

@@ -2,12 +2,17 @@
 
 from typing import Any
 
+import dns.zone
 import pytest
 
 from accounts.models import Event
 from compute.models import Domain, DomainRecord
-from tests.client import wrong_fields
+from compute.services.domains import domains
+from compute.services.domains import records as domain_records
+from tests.client import errors, wrong_fields
 from tests.factories import DomainFactory, RecordFactory
+from tests.racing import RACERS, done, race
+from tests.world import World
 
 pytestmark = pytest.mark.django_db
 HOST = "web.example.net"
@@ -35,19 +40,50 @@ def records(domain) -> str:
         ({"type": "AAAA", "name": "www", "target": "2001:DB8:0::1"}, {"target": "2001:db8::1"}),
         ({"type": "NS", "name": "sub", "target": "NS1.Example.net"}, {"target": "ns1.example.net"}),
         ({"type": "MX", "target": HOST, "priority": 10}, {"name": ""}),
-        ({"type": "MX", "name": "quiet", "target": "."}, {"target": ""}),
+        ({"type": "MX", "target": "."}, {"name": "", "target": ""}),
+        ({"type": "MX", "name": "example.com", "target": "", "priority": 0}, {"name": ""}),
         ({"type": "CNAME", "name": "blog", "target": "_x.example.net"}, {}),
         ({"type": "TXT", "name": "_dmarc", "target": 'v=DMARC1; p="none"; ü'}, {}),
         ({"type": "TXT", "name": "spaces", "target": "  two before, one behind "}, {}),
+        ({"type": "TXT", "name": "a-*.apps", "target": "heritage=dns"}, {}),
+        ({"type": "TXT", "name": "*.apps", "target": "heritage=dns"}, {}),
         ({"type": "SRV", "service": "s" * 49, "protocol": "p" * 48, "target": HOST},
-         {"name": f"_{'s' * 49}._{'p' * 48}", "service": f"_{'s' * 49}", "protocol": f"_{'p' * 48}"}),
+         {"name": f"_{'s' * 49}._{'p' * 48}"}),
+        ({"type": "SRV", "service": "s" * 62, "target": HOST}, {"name": f"_{'s' * 62}._tcp"}),
         ({"type": "SRV", "service": "sip", "protocol": "TCP", "target": HOST, "port": 5060, "weight": 5},
-         {"name": "_sip._tcp", "service": "_sip", "protocol": "_tcp"}),
+         {"name": "_sip._tcp"}),
+        ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST}, {"name": "_sip._tcp"}),
+        ({"type": "SRV", "service": "_" + "s" * 62, "target": HOST}, {"name": f"_{'s' * 62}._tcp"}),
+        ({"type": "SRV", "service": "minecraft", "protocol": "tcp", "name": "play", "target": HOST},
+         {"name": "_minecraft._tcp.play"}),
+        ({"type": "SRV", "service": "minecraft", "name": "Play.example.com.", "target": HOST},
+         {"name": "_minecraft._tcp.play"}),
+        ({"type": "SRV", "service": "ldap", "protocol": "tcp", "name": "_ldap._tcp.dc._msdcs", "target": HOST},
+         {"name": "_ldap._tcp.dc._msdcs"}),
+        ({"type": "SRV", "service": "ldap", "protocol": "tcp", "name": "_msdcs", "target": HOST},
+         {"name": "_ldap._tcp._msdcs"}),
+        ({"type": "SRV", "service": "ldap", "protocol": "tcp", "name": "_ldap", "target": HOST},
+         {"name": "_ldap._tcp"}),
         ({"type": "PTR", "name": "7", "target": HOST}, {}),
         ({"type": "CAA", "tag": "issue", "target": "letsencrypt.org"}, {"name": ""}),
         ({"type": "CAA", "tag": "issue", "target": "ca.example.net; account=230123"}, {"name": ""}),
         ({"type": "CAA", "tag": "issuewild", "target": ";"}, {"name": ""}),
+        ({"type": "CAA", "tag": "issuewild", "target": "*.letsencrypt.org"}, {"name": ""}),
+        ({"type": "CAA", "tag": "issuewild", "target": "*.ca.example.net; account=230123"}, {"name": ""}),
+        ({"type": "CAA", "tag": "issuewild", "target": "letsencrypt.org"}, {"name": ""}),
         ({"type": "CAA", "tag": "iodef", "target": "mailto:security@example.com"}, {"name": ""}),
+        ({"type": "CAA", "tag": "iodef", "target": "https://sec.example.net/report"}, {"name": ""}),
+        ({"type": "CAA", "tag": "iodef", "target": "sec.example.net"}, {"name": ""}),
+        ({"type": "A", "name": "München", "target": "203.0.113.7"}, {"name": "xn--mnchen-3ya"}),
+        ({"type": "TXT", "name": "_dmarc.mu\u0308nchen", "target": "x"}, {"name": "_dmarc.xn--mnchen-3ya"}),
+        ({"type": "MX", "target": "mail.münchen.example"}, {"name": "", "target": "mail.xn--mnchen-3ya.example"}),
+        ({"type": "CNAME", "name": "x", "target": "_x.münchen.example"}, {"target": "_x.xn--mnchen-3ya.example"}),
+        ({"type": "SRV", "service": "sip", "protocol": "tcp", "target": "münchen"},
+         {"name": "_sip._tcp", "target": "xn--mnchen-3ya.example.com"}),
+        ({"type": "CAA", "tag": "issue", "target": "münchen.example; a=b"},
+         {"name": "", "target": "xn--mnchen-3ya.example; a=b"}),
+        ({"type": "CAA", "tag": "iodef", "target": "münchen.example"},
+         {"name": "", "target": "xn--mnchen-3ya.example"}),
         ({"type": "A", "name": "www", "target": "203.0.113.7", "ttl_sec": 301}, {"ttl_sec": 3600}),
     ],
     ids=str,
@@ -62,6 +98,7 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
     assert made == {"id": made["id"], **whole, "created": made["created"], "updated": made["updated"]}
     assert api.get(f"{records}/{made['id']}").json() == made
     assert api.get(records).json()["data"] == [made]
+    read_zone(api, domain)
     domain.refresh_from_db()
     assert domain.serial > before
     event = Event.objects.get()
@@ -87,6 +124,16 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "NS", "name": "sub", "target": ""}, "target"),
         ({"type": "NS", "name": "sub", "target": "203.0.113.7"}, "target"),
         ({"type": "A", "name": "\u212a", "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "ü" * 60, "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": ".".join(["ü" * 20] * 4), "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "ü_", "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "１２７", "target": "203.0.113.7"}, "name"),
+        ({"type": "A", "name": "a-*.apps", "target": "203.0.113.7"}, "name"),
+        ({"type": "TXT", "name": "-*.apps", "target": "x"}, "name"),
+        ({"type": "NS", "name": "sub", "target": "ü。example"}, "target"),
+        ({"type": "MX", "name": "quiet", "target": "."}, "name"),
+        ({"type": "MX", "name": "quiet", "target": ""}, "name"),
+        ({"type": "MX", "target": "", "priority": 10}, "priority"),
         ({"type": "MX", "target": HOST, "priority": 256}, "priority"),
         ({"type": "CNAME", "target": HOST}, "name"),
         ({"type": "CNAME", "name": "x", "target": "*.example.net"}, "target"),
@@ -100,6 +147,9 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "port": 65536}, "port"),
         ({"type": "SRV", "service": "_sip", "protocol": "_tcp", "target": HOST, "weight": -1}, "weight"),
         ({"type": "SRV", "service": "s" * 50, "protocol": "p" * 49, "target": HOST}, "service"),
+        ({"type": "SRV", "service": "s" * 50, "protocol": "p" * 30, "name": "n" * 30, "target": HOST}, "name"),
+        ({"type": "SRV", "service": "s" * 63, "target": HOST}, "service"),
+        ({"type": "SRV", "service": "sip", "name": "*", "target": HOST}, "name"),
         ({"type": "PTR", "name": "7", "target": "203.0.113.7/24"}, "target"),
         ({"type": "PTR", "name": "7", "target": "203.0.113.7"}, "target"),
         ({"type": "CAA", "target": "letsencrypt.org"}, "tag"),
@@ -107,7 +157,13 @@ def test_a_record_of_each_type_is_kept(api, records, domain, wish, kept):
         ({"type": "CAA", "tag": "issue", "target": ""}, "target"),
         ({"type": "CAA", "tag": "issue", "target": "not a host"}, "target"),
         ({"type": "CAA", "tag": "issue", "target": 'x.org" evil'}, "target"),
-        ({"type": "CAA", "tag": "iodef", "target": "letsencrypt.org"}, "target"),
+        ({"type": "CAA", "tag": "issue", "target": "*.letsencrypt.org"}, "target"),
+        ({"type": "CAA", "tag": "issuewild", "target": "*"}, "target"),
+        ({"type": "CAA", "tag": "issuewild", "target": "*."}, "target"),
+        ({"type": "CAA", "tag": "issuewild", "target": "a.*.letsencrypt.org"}, "target"),
+        ({"type": "CAA", "tag": "iodef", "target": "*.example.net"}, "target"),
+        ({"type": "CAA", "tag": "iodef", "target": "ftp://example.net"}, "target"),
+        ({"type": "CAA", "tag": "iodef", "target": "not a host"}, "target"),
     ],
     ids=str,
 )
@@ -128,6 +184,149 @@ def test_beside_a_cname_stands_nothing(api, records):
 
 def zone_of(api: Any, domain: Domain) -> list[str]:
     return api.get(f"/v4/domains/{domain.pk}/zone-file").json()["zone_file"]
+
+
+def read_zone(api: Any, domain: Domain) -> dns.zone.Zone:
+    """The zone as a reader of zone files understands it."""
+    return dns.zone.from_text("\n".join(zone_of(api, domain)), origin=domain.label, relativize=True)
+
+
+SRV = {"type": "SRV", "service": "minecraft", "protocol": "tcp", "name": "play", "target": HOST, "port": 25565}
+
+
+@pytest.mark.parametrize("wish", [SRV, {**SRV, "service": "_Minecraft", "protocol": None}], ids=str)
+def test_a_service_that_is_put_back_is_no_change(api, records, wish):
+    made = api.post(records, wish).json()
+    assert (made["service"], made["protocol"]) == (wish["service"], wish["protocol"])
+    assert made["name"] == "_minecraft._tcp.play"
+    path = f"{records}/{made['id']}"
+    for body in (made, {"name": made["name"]}, {"service": wish["service"]}, {"name": "play"}):
+        assert api.put(path, body).json() == made
+    assert [event.action for event in Event.objects.all()] == ["dns_record_create"]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"service": "Mumble"}, "_mumble._tcp.play"),
+        ({"protocol": "udp"}, "_minecraft._udp.play"),
+        ({"service": "mumble", "name": "_minecraft._tcp.play"}, "_mumble._tcp.play"),
+        ({"name": "game"}, "_minecraft._tcp.game"),
+        ({"name": ""}, "_minecraft._tcp"),
+        ({"protocol": None}, "_minecraft._tcp.play"),
+    ],
+    ids=str,
+)
+def test_the_name_of_a_service_follows_its_parts(api, records, domain, change, name):
+    made = api.post(records, SRV).json()
+    changed = api.put(f"{records}/{made['id']}", change).json()
+    assert changed == {**made, **change, "name": name, "updated": changed["updated"]}
+    (found,) = read_zone(api, domain).find_rdataset(name, "SRV")
+    assert found.to_text() == f"0 0 25565 {HOST}."
+
+
+def test_a_service_with_the_underscores_of_older_answers_is_shown_without(api, records, domain):
+    """Rows had these values before answers showed what was sent."""
+    record = RecordFactory(
+        domain=domain, type="SRV", name="_sip._tcp", service="_sip", protocol="_tcp", target=HOST, port=5060
+    )
+    path = f"{records}/{record.pk}"
+    shown = api.get(path).json()
+    assert (shown["name"], shown["service"], shown["protocol"]) == ("_sip._tcp", "sip", "tcp")
+    assert api.put(path, shown).json() == shown
+    assert not Event.objects.exists()
+
+
+REMOTE = "[remote_addr]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "target"),
+    [
+        ("A", "198.51.100.7", "198.51.100.7"),
+        ("A", "::ffff:198.51.100.7", "198.51.100.7"),
+        ("AAAA", "2001:DB8::7", "2001:db8::7"),
+    ],
+)
+def test_a_record_takes_the_address_of_its_caller(api, records, domain, kind, address, target):
+    api.address = address
+    assert api.post(records, {"type": kind, "name": "home", "target": REMOTE}).json()["target"] == target
+    other = RecordFactory(domain=domain, type=kind, target="203.0.113.7" if kind == "A" else "2001:db8::1")
+    path = f"{records}/{other.pk}"
+    assert api.put(path, {"target": f" {REMOTE} "}).json()["target"] == target
+    events = Event.objects.count()
+    assert api.put(path, {"target": REMOTE}).status_code == 200
+    assert Event.objects.count() == events, "the address is the same as before"
+
+
+@pytest.mark.parametrize(("kind", "address"), [("A", "2001:db8::7"), ("AAAA", "198.51.100.7"), ("A", "")])
+def test_a_caller_without_an_address_of_the_family_is_refused(api, records, domain, kind, address):
+    record = RecordFactory(domain=domain, type=kind, target="203.0.113.7" if kind == "A" else "2001:db8::1")
+    wish = {"type": kind, "name": "home", "target": REMOTE}
+    version = {"A": 4, "AAAA": 6}[kind]
+    api.address = address
+    for answer in (api.post(records, wish), api.put(f"{records}/{record.pk}", {"target": REMOTE})):
+        assert errors(answer) == {"target": f"The request did not come from an IPv{version} address."}
+    assert list(DomainRecord.objects.values_list("target", flat=True)) == [record.target]
+
+
+def test_the_address_of_a_caller_is_that_in_front_of_the_proxies(api, records, settings):
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": 1}
+    headers = {"X-Forwarded-For": "192.0.2.66, 198.51.100.7"}
+    made = api.post(records, {"type": "A", "name": "home", "target": REMOTE}, **headers)
+    assert made.json()["target"] == "198.51.100.7"
+
+
+@pytest.mark.parametrize("kind", ["TXT", "CNAME"])
+def test_the_word_for_the_callers_address_is_none_of_other_types(api, records, kind):
+    answer = api.post(records, {"type": kind, "name": "home", "target": REMOTE})
+    assert (answer.status_code, kind) in ((200, "TXT"), (400, "CNAME"))
+    assert kind != "TXT" or answer.json()["target"] == REMOTE
+
+
+NO_MAIL = {"type": "MX", "target": "", "priority": 0}
+
+
+def test_a_domain_without_mail_has_no_other_mx_record(api, records, domain):
+    mail = api.post(records, {"type": "MX", "target": HOST, "priority": 10}).json()
+    assert wrong_fields(api.post(records, NO_MAIL)) == ["target"]
+    assert wrong_fields(api.post(records, {**NO_MAIL, "target": "."})) == ["target"]
+    other = api.post(records, {"type": "MX", "name": "sub", "target": HOST}).json()
+    assert api.delete(f"{records}/{mail['id']}").status_code == 200
+    none = api.post(records, NO_MAIL).json()
+    for target in (HOST, ""):
+        assert wrong_fields(api.post(records, {**NO_MAIL, "target": target})) == ["target"]
+    assert wrong_fields(api.put(f"{records}/{other['id']}", {"name": ""})) == ["target"]
+    assert wrong_fields(api.put(f"{records}/{none['id']}", {"name": "quiet"})) == ["name"]
+    assert wrong_fields(api.put(f"{records}/{none['id']}", {"priority": 1})) == ["priority"]
+    assert api.put(f"{records}/{none['id']}", none).json() == none
+    assert [line for line in zone_of(api, domain) if " MX " in line] == [
+        "@ IN MX 0 .", f"sub IN MX 0 {HOST}."
+    ]  # fmt: skip
+    assert api.put(f"{records}/{none['id']}", {"target": HOST}).json()["target"] == HOST
+    assert wrong_fields(api.put(f"{records}/{other['id']}", {"name": "", "target": ""})) == ["target"]
+
+
+def test_older_rows_that_say_both_are_served_as_mail(api, domain):
+    for target in ("", HOST):
+        RecordFactory(domain=domain, type="MX", name="", target=target)
+    assert [line for line in zone_of(api, domain) if " MX " in line] == [f"@ IN MX 0 {HOST}."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_simultaneous_requests_either_mail_or_none_is_kept(world: World):
+    domain = domains.create(
+        world.actor,
+        domains.DomainSpec({"label": "example.com", "type": "master", "soa_email": "dns@example.com"}),
+    )
+    results = race(
+        lambda number: domain_records.create(
+            world.actor, domain, {**NO_MAIL, "target": "" if number % 2 else HOST, "priority": 0}
+        )
+    )
+    targets = [record.target for record in done(results)]
+    assert sorted(domain.records.values_list("target", flat=True)) == sorted(targets)
+    assert targets in ([""], [HOST] * (RACERS // 2))
 
 
 @pytest.mark.parametrize("other", [{}, {"port": 1}, {"priority": 1}, {"ttl_sec": 300}], ids=str)

@@ -22,6 +22,14 @@ GOOD = [
     ("url", "  http://example.com/  ", "example.com", 80, "http://example.com/"),
     ("url", "http://example.com./", "example.com.", 80, "http://example.com./"),
     ("url", "http://xn--bcher-kva.example/", "xn--bcher-kva.example", 80, "http://xn--bcher-kva.example/"),
+    ("url", "http://Bücher.example/", "xn--bcher-kva.example", 80, "http://xn--bcher-kva.example/"),
+    (
+        "url",
+        " https://bu\u0308cher.example:81?q",
+        "xn--bcher-kva.example",
+        81,
+        "https://xn--bcher-kva.example:81?q",
+    ),
     ("url", "http://my_host.example/", "my_host.example", 80, "http://my_host.example/"),
     ("url", "http://8.8.8.8/", "8.8.8.8", 80, "http://8.8.8.8/"),
     ("url", "http://[2001:DB8:0::1]:81/", "2001:db8::1", 81, "http://[2001:db8::1]:81/"),
@@ -29,6 +37,8 @@ GOOD = [
     ("url", "http://example.com/a%20b?c=%0d%0a", "example.com", 80, "http://example.com/a%20b?c=%0d%0a"),
     ("tcp", "example.com:22", "example.com", 22, None),
     ("tcp", "tcp://example.com:22", "example.com", 22, None),
+    ("tcp", "bücher.example:22", "xn--bcher-kva.example", 22, None),
+    ("tcp", "tcp://bücher.example:22", "xn--bcher-kva.example", 22, None),
     ("tcp", "tcp://example.com:22/", "example.com", 22, None),
     ("tcp", "8.8.8.8:53", "8.8.8.8", 53, None),
     ("tcp", "[2001:db8::1]:53", "2001:db8::1", 53, None),
@@ -43,7 +53,8 @@ NO_HOSTS = (
     "", ".", "..", "example..com", ".example.com", "example.com..", "-a.example", "a-.example", "exam ple.com",
     "example.com%2f", "%31%32%37.0.0.1", "127.0.0.1%00.example.com", "a" * 64 + ".example", "a." * 130 + "a",
     "example.com\\@127.0.0.1", "127.0.0.1\\.example.com", "exa\tmple.com", "example.com\r\nX-A: b",
-    "example.com\x00", "example.com\x7f", "exämple.com", "ⓛocalhost", "127。0。0。1", "127．0．0．1", "①②⑦.0.0.1",
+    "example.com\x00", "example.com\x7f", "exä_mple.com", "exämple-.com", f"{'ä' * 60}.com",
+    "\u212aelvin.example", "ⓛocalhost", "127。0。0。1", "127．0．0．1", "①②⑦.0.0.1",
     "１２７.0.0.1", "example.com\u2028", "example.com\u202e", "loc\u00adalhost", "a!b.example", "a*.example",
     "[::1", "::1]", "[::1]x", "[::1].example.com", "x[::1]", "[v1.a]", "[127.0.0.1]", "[fe80::1%eth0]",
     "[::1%25lo]", "[example.com]", "[]", "[:::1]", "[::1]]", "[[::1]]", "[::g]", "$host",
@@ -129,6 +140,12 @@ def test_tcp_is_kept_as_it_was_written():
     assert normalised("tcp", " tcp://Example.com:22 ") == "tcp://Example.com:22"
 
 
+def test_tcp_keeps_a_name_in_unicode_as_punycode():
+    assert normalised("tcp", " tcp://Bücher.Example:22 ") == "tcp://xn--bcher-kva.Example:22"
+    with pytest.raises(Invalid):
+        normalised("tcp", "ü" * 20 + "." + "ü" * 20 + "." + "ü" * 20 + "." + "ü" * 20 + ".example:22")
+
+
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "localhost.", "a.localhost", "a.b.LocalHost."])
 def test_localhost_is_this_machine_whatever_name_servers_say(name, settings):
     settings.PROBE_NAMESERVERS = ["192.0.2.1"]
@@ -140,7 +157,8 @@ def test_localhost_is_this_machine_whatever_name_servers_say(name, settings):
 
 PIECES = st.sampled_from(
     ["http://", "https://", "tcp://", "//", "/", "\\", "@", ":", "[", "]", "::1", "127.0.0.1", "example.com", "%",
-     "%25", "#", "?", ".", "。", "\t", "\r\n", " ", "\x00", "ä", "0x7f", "80", "65536", "xn--", "-", "_", "\ud800"]
+     "%25", "#", "?", ".", "。", "\t", "\r\n", " ", "\x00", "ä", "bücher", "0x7f", "80",
+     "65536", "xn--", "-", "_", "\ud800"]
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Zones that name servers of all kinds transfer: what is made of them, and what is refused."""
 
 import ipaddress
+import re
 import socket
 import socketserver
 import struct
@@ -142,7 +143,11 @@ def test_what_could_not_be_written_here_is_left_out(api, primary):
         record("www", "A", "203.0.113.7", ttl=0),
         record("_sip._tcp.sub", "SRV", "1 2 5060 sip.example.net."),
         record("text", "TXT", '"a \\" b" "c"'),
-        record("quiet", "MX", "0 ."),
+        record("long", "TXT", f'"{"x" * 255}" "y"'),
+        record("_sip._udp", "SRV", "1 2 5060 localhost."),
+        record("a-*", "TXT", '"heritage=dns"'),
+        record("@", "CAA", '128 issue "ca.example.net"'),
+        record("@", "MX", "0 ."),
     ]
     left = [
         record("a\\032b", "A", "203.0.113.7"),
@@ -150,7 +155,7 @@ def test_what_could_not_be_written_here_is_left_out(api, primary):
         record(f"{'x' * 60}.{'y' * 60}", "A", "203.0.113.7"),
         record("binary", "TXT", '"\\255\\254"'),
         record("lines", "TXT", '"a\\010b"'),
-        record("long", "TXT", " ".join(['"' + "x" * 255 + '"'] * 17)),
+        record("longer", "TXT", " ".join(['"' + "x" * 255 + '"'] * 17)),
         record("mail", "MX", "10 mail_host.example.net."),
         record("mail", "MX", "300 mail.example.net."),
         record("sip.tcp", "SRV", "1 2 5060 sip.example.net."),
@@ -159,16 +164,71 @@ def test_what_could_not_be_written_here_is_left_out(api, primary):
         record("@", "CAA", '0 issue "not a host"'),
         record("@", "CAA", '0 contact "mailto:dns@example.com"'),
         record("host", "HINFO", '"a" "b"'),
+        record("_443._tcp.www", "TLSA", "3 1 1 " + "ab" * 32),
+        record("quiet", "MX", "0 ."),
     ]
     made = ask(api, primary(whole(*kept, *left))).json()
-    assert Event.objects.latest("pk").message == f"4 records were imported. {len(left)} were left out."
+    start, names, changes = re.split(r" left out: |\. Changed: ", Event.objects.latest("pk").message)
+    assert start == f"{len(kept)} records were imported. {len(left)} were"
+    assert sorted(names.split(", ")) == sorted(
+        f"{each.name.relativize(ORIGIN)} {dns.rdatatype.to_text(each.rdtype)}" for each in left
+    )
+    assert sorted(changes.removesuffix(".").split("; ")) == [
+        "flags 128 became 0 (@ CAA)", "strings were joined (text TXT)", "ttl_sec 0 became 300 (www A)",
+    ]  # fmt: skip
     path = f"/v4/domains/{made['id']}/records"
-    found = {each["name"]: each for each in api.get(path).json()["data"]}
-    assert set(found) == {"www", "_sip._tcp.sub", "text", "quiet"}
+    found = {each["name"] or each["type"]: each for each in api.get(path).json()["data"]}
+    assert set(found) == {"www", "_sip._tcp.sub", "_sip._udp", "text", "long", "a-*", "CAA", "MX"}
     assert found["www"]["ttl_sec"] == 300
     assert found["text"]["target"] == 'a " bc'
+    assert [found["_sip._udp"][name] for name in ("service", "protocol", "target")] == ["sip", "udp", "localhost."]
     for each in found.values():
         assert api.put(f"{path}/{each['id']}", each).json() == each
+
+
+def test_a_zone_with_mail_has_no_record_of_none(api, primary):
+    other = [record("@", "MX", "0 ."), record("@", "MX", "10 mail.example.net.")]
+    made = ask(api, primary(whole(*other))).json()
+    message = "1 record was imported. 1 was left out: @ MX."
+    assert Event.objects.latest("pk").message == message
+    (kept,) = api.get(f"/v4/domains/{made['id']}/records").json()["data"]
+    assert (kept["target"], kept["priority"]) == ("mail.example.net", 10)
+
+
+def test_the_message_of_an_import_is_bounded(api, primary):
+    left = [record(f"{'x' * 50}{number}", "HINFO", '"a" "b"') for number in range(100)]
+    kept = [record(f"host{number}", "A", "203.0.113.7", ttl=number + 1) for number in range(200)]
+    flags = record("@", "CAA", '128 issue "ca.example.net"')
+    ask(api, primary(whole(*left, *kept, flags)))
+    message = Event.objects.latest("pk").message
+    assert len(message) < 100 + zone_import.LONGEST_LIST + zone_import.LONGEST_CHANGES
+    assert message.startswith("201 records were imported. 100 were left out: xx")
+    assert " HINFO and 84 more. Changed: flags 128 became 0 (@ CAA); ttl_sec 1 became 300 (host0 A); " in message
+    assert message.endswith(" more.")
+
+
+def test_times_of_a_zone_that_are_rounded_are_said(api, primary):
+    soa = record("@", "SOA", "ns.example.net. dns.example.com. 1 0 600 604801 300")
+    ask(api, primary(whole(soa=soa)))
+    assert Event.objects.latest("pk").message == (
+        "0 records were imported. Changed: refresh_sec 0 became 14400 (@ SOA); retry_sec 600 became 3600 (@ SOA); "
+        "expire_sec 604801 became 1209600 (@ SOA)."
+    )
+
+
+def test_names_of_an_import_may_be_in_unicode(api, primary, monkeypatch):
+    zone = "xn--mnchen-3ya.example."
+    soa, servers = (
+        dns.rrset.from_text(zone, 300, "IN", kind, data) for kind, data in (("SOA", SOA), ("NS", "ns.example.net."))
+    )
+    server = primary([[soa], [servers], [soa]])
+    asked: list[str] = []
+    here = [ipaddress.ip_address("127.0.0.1")]
+    monkeypatch.setattr(resolver, "resolve", lambda host, timeout: asked.append(host) or here)
+    place = server.place.replace("127.0.0.1", "ns.bücher.münchen")
+    made = api.post(PATH, {"domain": "München.example", "remote_nameserver": place}).json()
+    assert made["domain"] == zone.removesuffix(".")
+    assert asked == ["ns.xn--bcher-kva.xn--mnchen-3ya"]
 
 
 def test_a_zone_that_is_too_large_is_given_up(api, primary, monkeypatch):
