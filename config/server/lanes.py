@@ -79,7 +79,7 @@ SIZES: Mapping[str, Size] = {
     "writes": Size(3, 64),
     "slow": Size(2, 32, long=True),
     "passwords": Size(2, 16, keeps=False, long=True),
-    "outside": Size(16, 16, share=8, keeps=False),
+    "outside": Size(16, 16, share=8, keeps=False, long=True),  # imports of large domains are long
     "pages": Size(2, 64, long=True),
     "staff": Size(2, 16, keeps=False, long=True),
     "watch": Size(1, 256),  # whoever balances loads takes a process out that does not answer
