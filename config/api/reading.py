@@ -21,7 +21,10 @@ from config.errors import Missing
 _no_query = QueryDict("", encoding="utf-8")
 
 M = TypeVar("M", bound=Model)
-TOO_DEAR = "This filter takes too long on so many objects. Ask with fewer conditions, or fewer of +contains."
+TOO_DEAR = (
+    "This filter takes too long on so many objects. "
+    "Ask with fewer conditions, fewer of +contains, or another order."
+)
 
 
 @contextmanager

@@ -94,10 +94,7 @@ class Resource(serializers.Serializer):
     @cached_property
     def within(self) -> str:
         """The path of this object in the body, or in the item of a list that it is part of: ``alerts.``."""
-        path, holder = "", self
-        while holder is not None and holder.field_name:
-            path, holder = f"{holder.field_name}.{path}", holder.parent
-        return path
+        return _path_of(self)
 
     @classmethod
     @cache
@@ -160,7 +157,7 @@ class Resource(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
-            name = self.within.removesuffix(".") or getattr(self.parent, "field_name", None) or "body"
+            name = (self.within or _path_of(self.parent)).removesuffix(".") or "body"
             raise ValidationError([reasons.not_valid(name)])
         values, wrong = self.examine(data)
         if wrong:
@@ -228,6 +225,14 @@ class Resource(serializers.Serializer):
         while above is not None and not isinstance(above, serializers.ListSerializer):
             above = above.parent
         return above is not None
+
+
+def _path_of(field: Any) -> str:
+    """The names of a field and of the objects around it, with a dot after each: ``backups.schedule.``."""
+    path = ""
+    while field is not None and field.field_name:
+        path, field = f"{field.field_name}.{path}", field.parent
+    return path
 
 
 def _with_others(child: serializers.Field, items: list[Any], wrong: dict[int, Any]) -> dict[int, Any]:

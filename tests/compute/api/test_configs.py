@@ -137,10 +137,10 @@ def test_label_and_devices_are_required(api, instance):
         ("root_device", "/dev/sda; rm", "root_device is not valid"),
         ("root_device", "", "root_device is not valid"),
         ("comments", 5, "comments is not valid"),
-        ("helpers", {"distro": "yes"}, "distro is not valid"),
+        ("helpers", {"distro": "yes"}, "helpers.distro is not valid"),
         ("helpers", [], "helpers is not valid"),
         ("devices", [], "devices is not valid"),
-        ("devices", {"sda": 5}, "sda is not valid"),
+        ("devices", {"sda": 5}, "devices.sda is not valid"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(api, instance, config, field, value, reason):
@@ -459,7 +459,7 @@ def test_there_are_no_slots_beyond_sdh(api, instance, config, disks, method):
     where = path(instance if method == "post" else config)
     devices = {"sda": disk(disks[0].pk), "sdi": disk(disks[1].pk), "sdz": None, "": "x"}
     refused = getattr(api, method)(where, {"label": "beyond", "devices": devices})
-    assert errors(refused) == {"devices.sdi": "sdi is not valid", "devices.": " is not valid"}
+    assert errors(refused) == {"devices.sdi": "devices.sdi is not valid", "devices.": "devices. is not valid"}
     taken = getattr(api, method)(where, {"label": "beyond", "devices": {"sda": disk(disks[0].pk), "sdi": None}})
     assert list(taken.json()["devices"]) == list(SLOTS)
 

@@ -142,8 +142,8 @@ class TestCreating:
     def test_nothing_reports_all_that_is_required(self, api):
         assert errors(api.post(FIREWALLS, {})) == {"label": "label is required", "rules": "rules is required"}
         assert errors(api.post(FIREWALLS, body(rules={}))) == {
-            "rules.inbound_policy": "inbound_policy is required",
-            "rules.outbound_policy": "outbound_policy is required",
+            "rules.inbound_policy": "rules.inbound_policy is required",
+            "rules.outbound_policy": "rules.outbound_policy is required",
         }
         assert set(errors(api.post(FIREWALLS, with_rules({})))) == {
             f"rules.inbound[0].{name}" for name in ("protocol", "action", "addresses")
@@ -254,8 +254,8 @@ class TestRules:
         """Whatever is wrong with what is in them: ten thousand of them are not looked at."""
         wrong = with_rules({**RULE, "addresses": {"ipv4": ["x"] * 256, "ipv6": ["x"] * 256}})
         assert errors(api.post(FIREWALLS, wrong)) == {
-            "rules.inbound[0].addresses.ipv4": "Ipv4 must be at most 255 items",
-            "rules.inbound[0].addresses.ipv6": "Ipv6 must be at most 255 items",
+            "rules.inbound[0].addresses.ipv4": "addresses.ipv4 must be at most 255 items",
+            "rules.inbound[0].addresses.ipv6": "addresses.ipv6 must be at most 255 items",
         }
         assert errors(api.post(FIREWALLS, with_rules(*[{}] * 26))) == {
             "rules.inbound": "rules.inbound must be at most 25 items"
@@ -264,7 +264,7 @@ class TestRules:
     @pytest.mark.parametrize("rule", [None, "x", []])
     def test_what_is_no_rule(self, rule, api):
         refused = api.post(FIREWALLS, with_rules(RULE, rule))
-        assert errors(refused) == {"rules.inbound[1]": "inbound is not valid"}
+        assert errors(refused) == {"rules.inbound[1]": "rules.inbound is not valid"}
 
     @pytest.mark.parametrize(
         ("field", "value"),

@@ -484,7 +484,7 @@ class TestANode:
     def test_needs_the_scope_that_the_contract_says(self, node, client_for, owner):
         reads = client_for(owner, "nodebalancers:read_only")
         assert reads.get(at(node).rpartition("/")[0]).status_code == 200
-        assert reads.get(at(node)).status_code == 403
+        assert reads.get(at(node)).status_code == 401
 
     def test_there_are_only_so_many(self, api, node, instance):
         NodeBalancerNode.objects.bulk_create(
