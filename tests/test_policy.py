@@ -72,6 +72,9 @@ def assert_works(route: Route, answered: dict[str, Outcome]) -> None:
         in_body = route.grant == access.READ_WRITE and not route.parameters
         unlike = {name: cell for name, cell in answered.items() if cell[0] != 200 and cell[0] != cell[1]}
         unlike = {name: cell for name, cell in unlike.items() if not (in_body and cell == (403, 400))}
+        if key == "POST /v4/images":
+            # a disk that is not there, which the body names, is a 404
+            unlike = {name: cell for name, cell in unlike.items() if cell != (404, 400)}
         assert not unlike, f"{key}: the body is looked at before who asks and for what: {unlike}"
 
 
