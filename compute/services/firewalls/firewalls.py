@@ -13,6 +13,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services import quotas
+from accounts.services.account import lock_account
 from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Firewall, FirewallDevice, Instance
@@ -23,7 +24,7 @@ from compute.services.firewalls import delivery
 from compute.services.firewalls.rules import checked
 from config.db.rows import lock
 from config.db.unique import note_taken
-from config.errors import Busy, Missing, Problems
+from config.errors import Busy, Denied, Missing, Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
 
 ENABLED = Firewall.Status.ENABLED
@@ -179,6 +180,30 @@ def remove_device(actor: Actor, device: FirewallDevice) -> None:
     record_event(actor, "firewall_device_remove", firewall_ref(firewall), instance_ref(instance))
     if locked.enabled:
         delivery.changed([instance.pk])
+
+
+def named_firewall(actor: Actor, firewall_id: int | None, problems: Problems) -> Firewall | None:
+    """The firewall that a create of an instance names, locked. None, with a problem, if there is no such firewall.
+
+    Raises `Denied` on ``firewall_id`` where the actor may only read the firewall.
+    """
+    if firewall_id is None:
+        return None
+    lock_account(actor.account_id)  # before the firewall, for the VLANs that the instance may bring
+    rows = Firewall.objects.filter(pk=firewall_id)
+    locked = (
+        rows.filter(pk__in=Firewall.objects.visible_to(actor).values("pk")).select_for_update(no_key=True).first()
+    )
+    if locked is None:
+        problems.add("firewall_id", "firewall_id is not valid")
+    elif not Firewall.objects.writable_by(actor).filter(pk=firewall_id).exists():
+        raise Denied(field="firewall_id")
+    return locked
+
+
+def put_on_new(actor: Actor, firewall: Firewall, instance: Instance) -> None:
+    """Put a locked firewall on an instance that this very transaction inserts, with its `first_filters`."""
+    _put(actor, firewall, [instance])
 
 
 def leave(instance: Instance) -> None:
