@@ -204,7 +204,7 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
         fits = check_region(region, capability_of(plan_type), problems)
         if fits and plan_type and not choices.fits:
             problems.add("region", FULL)
-    if image and not choices.deploys:
+    if image and not choices.deploys and "region" not in problems:
         problems.add("image", NOT_THERE)
     if plan_type and image and is_available(image) and spec.backup_id is None and "swap_size" not in problems:
         _check_disk_space(spec, image, plan_type, problems)
