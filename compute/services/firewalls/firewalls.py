@@ -142,25 +142,25 @@ def delete(actor: Actor, firewall: Firewall) -> None:
 def add_device(
     actor: Actor, firewall: Firewall, instance_id: int | None, problems: Problems | None = None
 ) -> FirewallDevice:
-    """Put a firewall on an instance that the actor may change, whatever job runs there.
+    """Put a firewall on an instance that the actor may change, whatever job runs there. No change if it is on it.
 
-    Raises `Invalid` on ``id``: no such instance, the firewall is on it already, or both this firewall and another
-    one there are enabled. `Denied` where the actor may only read the instance, `Busy` while it is being deleted.
+    Raises `Invalid` on ``id``: no such instance, or both this firewall and another one there are enabled. `Denied`
+    where the actor may only read the instance, `Busy` while it is being deleted.
     """
     problems = problems or Problems()
     locked = _lock_row(firewall)
     wanted = () if instance_id is None else (instance_id,)
     instance = next(iter(lock_present(named_instances(actor, wanted, "id")).values()), None)
-    if instance is None:
-        if "id" not in problems:
-            problems.add("id", "id is not valid")
-    elif locked.devices.filter(instance=instance).exists():
-        problems.add("id", "The firewall is on this compute already.")
-    elif locked.status == ENABLED and _filtered([instance]):
+    if instance is None and "id" not in problems:
+        problems.add("id", "id is not valid")
+    present = instance and locked.devices.filter(instance=instance).first()
+    if instance and not present and locked.status == ENABLED and _filtered([instance]):
         problems.add("id", ANOTHER)
     problems.raise_any()
     assert instance is not None  # noqa: S101 - or else there were problems
     _check_stays(instance)
+    if present:
+        return present
     (device,) = _put(actor, locked, [instance])
     if device.enabled:
         delivery.changed([instance.pk])

@@ -45,7 +45,7 @@ from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
 from config.db.unique import note_taken
-from config.errors import Problems
+from config.errors import Invalid, Problems
 from regions.models import Region
 from tags.services import check_tags, differing_tags, set_tags
 
@@ -320,9 +320,14 @@ def update(
     return locked
 
 
-@transaction.atomic
-def delete(actor: Actor, instance: Instance) -> Job:
+def delete(actor: Actor, instance: Instance) -> Job | None:
     """Delete the instance with its disks, profiles and addresses. Its label is free at once, so that the job goes
     on until the instance is gone. Ends another job that may be running, except a clone's or a restore's, which
-    refuse."""
-    return enqueue("delete", instance, actor)
+    refuse. None where the instance is being deleted: the deletion goes on, with its event."""
+    try:
+        with transaction.atomic():
+            return enqueue("delete", instance, actor)
+    except Invalid:
+        if Instance.objects.filter(pk=instance.pk, status=Instance.Status.DELETING).exists():
+            return None
+        raise

@@ -509,12 +509,84 @@ def test_power_goes_round(api, running, driver):
         assert api.get(path).json()["status"] == after
 
 
-@pytest.mark.parametrize("action", ["boot"])
-def test_a_forbidden_transition_names_the_state(api, running, action):
-    refused = api.post(f"{INSTANCES}/{running.pk}/{action}")
+def last_event(instance):
+    return Event.objects.filter(entity_type="compute", entity_id=instance.pk).latest("pk")
 
-    assert refused.status_code == 400
-    assert "running" in errors(refused)[None]
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_a_reboot_boots_an_instance_that_is_off(api, running, driver, status):
+    driver.stop(machine_name(running.pk))
+    Instance.objects.filter(pk=running.pk).update(status=status)
+
+    assert api.post(f"{INSTANCES}/{running.pk}/reboot").json() == {}
+
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "rebooting"
+    work(running.jobs.get(finished_at=None), driver)
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "running"
+    event = last_event(running)
+    assert (event.action, event.status) == ("compute_reboot", "finished")
+
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_an_instance_that_was_off_is_as_before_after_a_reboot_that_failed(api, running, driver, status):
+    driver.stop(machine_name(running.pk))
+    Instance.objects.filter(pk=running.pk).update(status=status)
+    api.post(f"{INSTANCES}/{running.pk}/reboot")
+    job = running.jobs.get(finished_at=None)
+    Job.objects.filter(pk=job.pk).update(deadline_at=Now())
+
+    work(job, driver)
+
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == status
+    assert last_event(running).status == "failed"
+
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_a_shutdown_of_an_instance_that_is_off_leaves_it_off_and_has_a_finished_event(api, running, status):
+    Instance.objects.filter(pk=running.pk).update(status=status)
+
+    assert api.post(f"{INSTANCES}/{running.pk}/shutdown").json() == {}
+
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "offline"
+    [event] = events_of(api, running, "compute_shutdown")
+    assert (event["status"], event["percent_complete"], event["username"]) == ("finished", 100, "worldowner")
+    assert (event["duration"], event["time_remaining"]) == (0, 0)
+    assert not running.jobs.filter(finished_at=None).exists()
+
+
+def test_a_boot_of_a_running_instance_leaves_it_running_whatever_its_config(api, running):
+    for number, config_id in enumerate((None, running.booted_config_id, 999_999), 1):
+        assert api.post(f"{INSTANCES}/{running.pk}/boot", {"config_id": config_id}).json() == {}
+
+        assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "running"
+        event, *_ = events = events_of(api, running, "compute_boot")
+        # one more than that of the first boot
+        assert len(events) == number + 1
+        assert (event["status"], event["percent_complete"]) == ("finished", 100)
+        assert event["secondary_entity"]["id"] == running.booted_config_id
+    assert not running.jobs.filter(finished_at=None).exists()
+
+
+def test_a_config_that_is_no_id_is_refused_on_a_running_instance_too(api, running):
+    assert list(errors(api.post(f"{INSTANCES}/{running.pk}/boot", {"config_id": "x"}))) == ["config_id"]
+    assert len(events_of(api, running, "compute_boot")) == 1
+
+
+@pytest.mark.parametrize(("action", "status"), [("boot", "running"), ("shutdown", "offline")])
+def test_what_is_already_so_stays_busy_while_a_job_lives(api, world, running, action, status):
+    backups.enable(world.actor, running)
+    backups.snapshot(world.actor, running, "before")
+    Instance.objects.filter(pk=running.pk).update(status=status)
+    before = Event.objects.count()
+
+    assert errors(api.post(f"{INSTANCES}/{running.pk}/{action}")) == {None: "Compute busy."}
+    assert Event.objects.count() == before
+
+
+def events_of(api, instance, action):
+    """The events of the action, the newest first."""
+    found = {"entity.id": instance.pk, "entity.type": "compute", "action": action}
+    return api.get("/v4/account/events", x_filter=found).json()["data"]
 
 
 def test_an_unknown_config_is_refused_by_name(api, running):
