@@ -22,6 +22,9 @@ PERSONAL = ("token", "user_ssh_key")
 MANAGED = "/v4/managed/"
 """Where managed things are, of whatever kind an event names them by: the contract has a name for services alone."""
 
+MANAGED_ACTIONS = "managed_"
+"""The beginning of actions that only unrestricted users see: turning managed on is an event of the account."""
+
 
 class EventQuerySet(models.QuerySet["Event"]):
     """Reads only the attributes of an actor that compiled SQL allows for, as `GrantedQuerySet` does."""
@@ -49,6 +52,7 @@ class EventQuerySet(models.QuerySet["Event"]):
         if not actor.restricted:
             return recent
         managed = Q(entity_url__startswith=MANAGED) | Q(secondary_url__startswith=MANAGED)
+        managed |= Q(action__startswith=MANAGED_ACTIONS)
         return recent.filter(_of_entities(actor, levels) | _of_the_user(actor)).exclude(managed)
 
 

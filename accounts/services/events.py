@@ -38,6 +38,24 @@ def record_event(
     return event
 
 
+def record_finished(actor: Actor, action: str, entity: EntityRef, secondary: EntityRef | None = None) -> Event:
+    """Record the event of a job that has nothing to do, because what the client asks for is already so.
+
+    The event is ``finished`` at once, since clients wait for that.
+    """
+    event = draft_event(
+        username=actor.username,
+        account_id=actor.account_id,
+        action=action,
+        entity=entity,
+        secondary=secondary,
+        started=True,
+    )
+    event.status, event.percent_complete, event.duration, event.time_remaining = Event.Status.FINISHED, 100, 0.0, 0
+    insert(event)
+    return event
+
+
 def record_events(actor: Actor, action: str, records: Iterable[tuple[EntityRef, EntityRef, str]]) -> None:
     """As `record_event`, for each tuple of entity, secondary and message: one statement, however many there are."""
     Event.objects.bulk_create(

@@ -59,8 +59,10 @@ def give_up(request: HttpRequest, job: Job, given: dict[str, Any]) -> str:
     return f"it ends in a moment, and its error says what it left behind. {given['reason']}"
 
 
-def started(job: Job) -> str:
-    """The message of a verb that enqueued a job."""
+def started(job: Job | None) -> str:
+    """The message of a verb that enqueued a job; None where the instance is as the verb would leave it."""
+    if job is None:
+        return "nothing was to be done."
     return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
 
 

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from accounts.admin.filters import InstancesAccountFilter
 from accounts.admin.panels import staff
+from compute.admin.jobs import started
 from compute.models import HostMigration, Instance
 from compute.services.hosts import moves
 from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
@@ -27,8 +28,7 @@ TONES: dict[str, str] = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE
 def start(request: HttpRequest, migration: HostMigration) -> str:
     if migration.status != Status.PENDING:
         raise Invalid("Only a migration that is pending can be started.")
-    job = moves.migrate(staff(request, migration.instance.account_id), migration.instance)
-    return f"job {job.pk} is on its way."
+    return started(moves.migrate(staff(request, migration.instance.account_id), migration.instance))
 
 
 def cancel(request: HttpRequest, migration: HostMigration) -> str:

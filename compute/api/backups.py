@@ -1,5 +1,6 @@
 """The backups of an instance."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -23,9 +24,9 @@ from config.api.serializers import Resource
 from config.api.views import ResourceViewSet
 
 
-def is_available(status: str) -> bool:
-    """Whether it is complete, so that it can be restored from."""
-    return bool(status == Backup.Status.SUCCESSFUL)
+def is_available(status: str, maintenance: datetime | None) -> bool:
+    """Whether the backup is complete, and the host of its instance is not under maintenance."""
+    return bool(status == Backup.Status.SUCCESSFUL) and maintenance is None
 
 
 def disks_shown(disks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -72,7 +73,13 @@ class BackupResource(Resource):
             },
         ),
     )
-    available = Computed(BooleanField(), is_available, "status", help_text="Whether it can be restored.")
+    available = Computed(
+        BooleanField(),
+        is_available,
+        "status",
+        "instance__host__maintenance",
+        help_text="Whether it can be restored; false while the host of its instance is under maintenance.",
+    )
     label = CharField(read_only=True, allow_null=True, help_text="A snapshot's name; null of automatic ones.")
     region = CharField(source="region_id", read_only=True)
     configs = ListField(
@@ -186,6 +193,7 @@ class BackupViewSet(ResourceViewSet[Actor, Backup]):
     scopes = {"retrieve": READ, "restore": WRITE}
     grants = {"retrieve": READ_ONLY, "restore": READ_WRITE}
     parent = staticmethod(its_instance)
+    related = ("instance__host",)
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Backup]:

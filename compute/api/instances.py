@@ -78,14 +78,18 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
         return self.answer(instances.update(self.actor, instance, changes, given.problems))
 
     def destroy(self, request: Request, id: int) -> JSONResponse:
-        """Delete an instance with its disks, profiles and addresses. Cannot be undone."""
+        """Delete an instance with its disks, profiles and addresses. Cannot be undone.
+
+        If the instance is being deleted, nothing changes: the deletion goes on.
+        """
         instances.delete(self.actor, self.get_entity())
         return JSONResponse()
 
     def boot(self, request: Request, id: int) -> JSONResponse:
         """Power on an instance that is off: with `config_id`, else the last booted profile, else the only one.
 
-        It shows `booting`, then `running`. Follow the event `compute_boot`.
+        It shows `booting`, then `running`. Follow the event `compute_boot`. A running instance stays as it is, whatever
+        `config_id` names: the event is `finished` at once.
         """
         instance, given = self.get_entity(), self.body()
         power.boot(self.actor, instance, given.get("config_id"), given.problems)
@@ -94,7 +98,7 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def reboot(self, request: Request, id: int) -> JSONResponse:
         """Shut a running instance down and boot it again, with the same choice of profile as `boot`.
 
-        It shows `rebooting`, then `running`. Follow the event `compute_reboot`.
+        An instance that is off is booted. It shows `rebooting`, then `running`. Follow the event `compute_reboot`.
         """
         instance, given = self.get_entity(), self.body()
         power.reboot(self.actor, instance, given.get("config_id"), given.problems)
@@ -103,7 +107,8 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def shutdown(self, request: Request, id: int) -> JSONResponse:
         """Power off a running instance.
 
-        It shows `shutting_down`, then `offline`. Follow the event `compute_shutdown`.
+        It shows `shutting_down`, then `offline`. Follow the event `compute_shutdown`. If the instance is off, the
+        event is `finished` at once. A `stopped` instance becomes `offline`: it is not booted after the maintenance.
         """
         power.shutdown(self.actor, self.get_entity())
         return JSONResponse()

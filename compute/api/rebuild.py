@@ -6,7 +6,7 @@ from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
 from compute.api.instances import WRITE, spec_fields
-from compute.api.resources import DeployRequest, InstanceResource
+from compute.api.resources import DeployRequest, InstanceResource, MetadataRequest
 from compute.models import Instance
 from compute.services.instances import root_passwords
 from compute.services.instances.rebuild import RebuildSpec, rebuild
@@ -34,6 +34,7 @@ class RebuildRequest(DeployRequest):
     booted = BooleanField(
         default=True, write_only=True, help_text="Whether it is booted afterwards. By default true."
     )
+    metadata = MetadataRequest(required=False, write_only=True, help_text="Refused with `user_data`.")
 
 
 class PasswordRequest(Resource):

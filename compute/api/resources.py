@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.exceptions import ValidationError
+from rest_framework.fields import SkipField, empty
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -330,6 +331,30 @@ class DeployRequest(Resource):
     )
 
 
+NO_METADATA = "This platform has no metadata service that could give user_data to the compute."
+
+
+class MetadataRequest(Resource):
+    """Data for a metadata service, which this platform does not have. It is refused where it says anything."""
+
+    user_data = CharField(
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        help_text="Refused unless empty: the compute would come up without what it needs.",
+    )
+
+    def validate_user_data(self, value: str) -> str:
+        if value:
+            raise ValidationError([NO_METADATA])
+        return value
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Refuse user data, and pass nothing on."""
+        super().run_validation(data)
+        raise SkipField
+
+
 class InstanceCreate(DeployRequest):
     """The body of a create. With `backup_id`, disks, profiles and root's password are as in that backup."""
 
@@ -363,6 +388,10 @@ class InstanceCreate(DeployRequest):
     )
     group = CharField(max_length=50, allow_blank=True, required=False)
     tags = ListField(child=CharField(), required=False)
+    firewall_id = IdField(
+        required=False, write_only=True, help_text="A firewall of the account that is on it from the beginning."
+    )
+    metadata = MetadataRequest(required=False, write_only=True, help_text="Refused with `user_data`.")
 
     class Meta:
         as_in = (InstanceResource,)

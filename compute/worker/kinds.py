@@ -82,14 +82,14 @@ REBOOT = Kind[BootData](
     verb="reboot",
     event="compute_reboot",
     interactive=True,
-    starts_from=frozenset({S.RUNNING}),
+    starts_from=SETTLED,
     during=S.REBOOTING,
     data=BootData,
     steps=(
         Step("stop", steps.stop, undo=nothing),
         Step("start", steps.start, undo=None),
     ),
-    was_on=lambda run: True,
+    was_on=lambda run: run.data.off_status is None,
 )
 
 RESCUE = Kind[RescueData](

@@ -41,7 +41,8 @@ def listing(instance: Instance) -> Listing:
 
     The snapshot in progress does not take the place of the current one before it is complete.
     """
-    there = list(Backup.objects.filter(instance=instance).exclude(status__in=Backup.GIVEN_UP).order_by("pk"))
+    rows = Backup.objects.filter(instance=instance).select_related("instance__host")
+    there = list(rows.exclude(status__in=Backup.GIVEN_UP).order_by("pk"))
     snapshots = [backup for backup in there if backup.type == Type.SNAPSHOT]
     complete = [backup for backup in snapshots if backup.status == S.SUCCESSFUL]
     under_way = [backup for backup in snapshots if backup.status in Backup.IN_PROGRESS]

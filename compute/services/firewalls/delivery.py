@@ -100,14 +100,15 @@ RETURNING instance_id
 """  # noqa: S608 - of constants
 
 
-def first_filters(instance: Instance, *, mail_ports_closed: bool) -> list[PacketFilter]:
+def first_filters(instance: Instance, *, mail_ports_closed: bool, filtered: bool = False) -> list[PacketFilter]:
     """The packet filter, to be inserted, of an instance that is being created; none where nothing is filtered.
 
-    Nothing is to be delivered: the first boot brings it to the host.
+    `filtered` says that the instance gets an enabled firewall. Nothing is to be delivered: the first boot brings
+    the filter to the host.
     """
-    return (
-        [PacketFilter(instance=instance, wanted=1, applied=1, mail_ports_closed=True)] if mail_ports_closed else []
-    )
+    if not (mail_ports_closed or filtered):
+        return []
+    return [PacketFilter(instance=instance, wanted=1, applied=1, mail_ports_closed=mail_ports_closed)]
 
 
 def changed(instance_ids: Iterable[int], mail_ports_closed: bool | None = None) -> None:

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.services import quotas
+from accounts.services.account import lock_account
 from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Firewall, FirewallDevice, Instance
@@ -23,7 +24,7 @@ from compute.services.firewalls import delivery
 from compute.services.firewalls.rules import checked
 from config.db.rows import lock
 from config.db.unique import note_taken
-from config.errors import Busy, Missing, Problems
+from config.errors import Busy, Denied, Missing, Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
 
 ENABLED = Firewall.Status.ENABLED
@@ -141,25 +142,25 @@ def delete(actor: Actor, firewall: Firewall) -> None:
 def add_device(
     actor: Actor, firewall: Firewall, instance_id: int | None, problems: Problems | None = None
 ) -> FirewallDevice:
-    """Put a firewall on an instance that the actor may change, whatever job runs there.
+    """Put a firewall on an instance that the actor may change, whatever job runs there. No change if it is on it.
 
-    Raises `Invalid` on ``id``: no such instance, the firewall is on it already, or both this firewall and another
-    one there are enabled. `Denied` where the actor may only read the instance, `Busy` while it is being deleted.
+    Raises `Invalid` on ``id``: no such instance, or both this firewall and another one there are enabled. `Denied`
+    where the actor may only read the instance, `Busy` while it is being deleted.
     """
     problems = problems or Problems()
     locked = _lock_row(firewall)
     wanted = () if instance_id is None else (instance_id,)
     instance = next(iter(lock_present(named_instances(actor, wanted, "id")).values()), None)
-    if instance is None:
-        if "id" not in problems:
-            problems.add("id", "id is not valid")
-    elif locked.devices.filter(instance=instance).exists():
-        problems.add("id", "The firewall is on this compute already.")
-    elif locked.status == ENABLED and _filtered([instance]):
+    if instance is None and "id" not in problems:
+        problems.add("id", "id is not valid")
+    present = instance and locked.devices.filter(instance=instance).first()
+    if instance and not present and locked.status == ENABLED and _filtered([instance]):
         problems.add("id", ANOTHER)
     problems.raise_any()
     assert instance is not None  # noqa: S101 - or else there were problems
     _check_stays(instance)
+    if present:
+        return present
     (device,) = _put(actor, locked, [instance])
     if device.enabled:
         delivery.changed([instance.pk])
@@ -179,6 +180,30 @@ def remove_device(actor: Actor, device: FirewallDevice) -> None:
     record_event(actor, "firewall_device_remove", firewall_ref(firewall), instance_ref(instance))
     if locked.enabled:
         delivery.changed([instance.pk])
+
+
+def named_firewall(actor: Actor, firewall_id: int | None, problems: Problems) -> Firewall | None:
+    """The firewall that a create of an instance names, locked. None, with a problem, if there is no such firewall.
+
+    Raises `Denied` on ``firewall_id`` where the actor may only read the firewall.
+    """
+    if firewall_id is None:
+        return None
+    lock_account(actor.account_id)  # before the firewall, for the VLANs that the instance may bring
+    rows = Firewall.objects.filter(pk=firewall_id)
+    locked = (
+        rows.filter(pk__in=Firewall.objects.visible_to(actor).values("pk")).select_for_update(no_key=True).first()
+    )
+    if locked is None:
+        problems.add("firewall_id", "firewall_id is not valid")
+    elif not Firewall.objects.writable_by(actor).filter(pk=firewall_id).exists():
+        raise Denied(field="firewall_id")
+    return locked
+
+
+def put_on_new(actor: Actor, firewall: Firewall, instance: Instance) -> None:
+    """Put a locked firewall on an instance that this very transaction inserts, with its `first_filters`."""
+    _put(actor, firewall, [instance])
 
 
 def leave(instance: Instance) -> None:

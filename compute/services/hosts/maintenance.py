@@ -12,6 +12,7 @@ from compute.jobs.queue import enqueue
 from compute.models import Host, Instance
 from compute.refs import config_ref
 from compute.services.common.boot_profile import boot_config
+from config.db.rows import lock
 from config.errors import DomainError, Invalid, Problems
 
 log = logging.getLogger(__name__)
@@ -78,10 +79,12 @@ def _each(kind: str, instances: QuerySet[Instance]) -> int:
 
 
 def _try(kind: str, instance: Instance) -> bool:
-    """Enqueue the job unless the instance is busy, or no longer has a profile to boot."""
+    """Enqueue the job unless the instance is busy, has another status by now, or has no profile to boot."""
     platform = Actor.platform(instance.account_id)
     try:
         with transaction.atomic():
+            # a customer may have shut a stopped instance down since it was read: then it stays off
+            lock(Instance.objects.filter(pk=instance.pk, status=instance.status))
             config = boot_config(instance) if kind == "boot" else None
             data = BootData(config_id=config.pk) if config else None
             enqueue(kind, instance, platform, data=data, secondary=config_ref(config), message=MESSAGES[kind])

@@ -10,12 +10,15 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.services.account import lock_account
+from accounts.services.events import record_finished
 from compute.jobs.data import MoveData
+from compute.jobs.definition import KINDS
 from compute.jobs.queue import enqueue
 from compute.models import AddressShare, Host, HostMigration, Instance, InstanceType, IPv6Range, Job, RangeShare
+from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import taken, too_small
-from compute.services.common.locks import is_busy, lock_any
+from compute.services.common.locks import check_idle, is_busy, lock_any
 from compute.services.common.regions import VLANS, capability_of, check_region
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
@@ -40,8 +43,11 @@ def migrate(
     upgrade: bool = False,
     problems: Problems | None = None,
     message: str = "",
-) -> Job:
+) -> Job | None:
     """Move the instance to another region, or without `region_id` start the host migration scheduled for it.
+
+    If the instance is in the region already, its event is finished at once, and there is no job. An `upgrade` is
+    refused then.
 
     A running instance is shut down for the move and booted again where it arrives. With `upgrade` it also gets the
     newer type that replaces its deprecated one. A move to a region cancels a scheduled migration. Raises `Invalid`
@@ -53,6 +59,10 @@ def migrate(
         lock_account(actor.account_id)  # before the instance, for the VLANs that its profiles may bring
     locked = lock_any(instance)
     busy = is_busy(locked)
+    if region_id == locked.region_id and not upgrade and not problems:
+        check_idle(locked)
+        record_finished(actor, KINDS["migrate_region"].event, instance_ref(locked))
+        return None
     plan = _plan(locked, upgrade, busy, problems)
     if region_id is None:
         return _to_host(actor, locked, plan, busy, problems, message)

@@ -15,7 +15,7 @@ from accounts.services.events import EntityRef, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.data import BackupProvisionData, ProvisionData
 from compute.jobs.queue import begin, enqueue
-from compute.models import Backup, Config, Image, Instance, InstanceType, Job
+from compute.models import Backup, Config, Firewall, Image, Instance, InstanceType, Job, PacketFilter
 from compute.refs import backup_ref, image_ref, instance_ref
 from compute.services.backups.content import archives_of, draw_row_keys, rows_of, vlans_kept
 from compute.services.backups.restores import check_place, lock_backup
@@ -24,6 +24,7 @@ from compute.services.common.labels import LabelOf, create_labelled
 from compute.services.common.locks import check_writable
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
 from compute.services.firewalls.delivery import first_filters
+from compute.services.firewalls.firewalls import named_firewall, put_on_new
 from compute.services.hosts.deployable import NOT_THERE
 from compute.services.hosts.placement import FULL, place
 from compute.services.instances.deploy import (
@@ -44,7 +45,7 @@ from compute.services.stackscripts.stackscripts import count_deployment
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
 from config.db.unique import note_taken
-from config.errors import Problems
+from config.errors import Invalid, Problems
 from regions.models import Region
 from tags.services import check_tags, differing_tags, set_tags
 
@@ -68,6 +69,7 @@ class InstanceSpec(DeploySpec):
     backup_id: int | None = None
     backups_enabled: bool | None = None
     """Where the account's setting for new instances is on, they have backups whatever is said here."""
+    firewall_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class _Plan:
     mail_ports_closed: bool
     interfaces: tuple[dict[str, str], ...]
     backup: Backup | None
+    firewall: Firewall | None
 
 
 def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -> Instance:
@@ -90,7 +93,8 @@ def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -
 
     Raises `Invalid` with every failing field, those in `problems` before them; a label that another instance of the
     account has is, where nothing else is wrong, refused by the database's own constraint. `Denied` on ``backup_id``
-    where the actor may only read the backup's instance. Everything is written, or nothing.
+    where the actor may only read the backup's instance, and on ``firewall_id`` where it may only read the firewall.
+    Everything is written, or nothing.
     """
     return create_labelled(Instance, actor.account_id, spec.label, partial(_create, actor, spec, problems))
 
@@ -130,13 +134,20 @@ def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label_o
         instance,
         actor,
         keys=(event_key, job_key),
-        along=(instance, *first_filters(instance, mail_ports_closed=plan.mail_ports_closed), *first.rows),
+        along=(instance, *_first_filters(instance, plan), *first.rows),
         data=first.data,
         secrets=plan.deploy.secrets,
         secondary=first.secondary,
     )
     record_vlan_changes(actor, instance, set(), vlans)
+    if plan.firewall:
+        put_on_new(actor, plan.firewall, instance)
     return instance
+
+
+def _first_filters(instance: Instance, plan: _Plan) -> list[PacketFilter]:
+    filtered = plan.firewall is not None and plan.firewall.status == Firewall.Status.ENABLED
+    return first_filters(instance, mail_ports_closed=plan.mail_ports_closed, filtered=filtered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +193,7 @@ def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
 
 
 def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
+    firewall = named_firewall(actor, spec.firewall_id, problems)  # before the image and the backup: it is locked
     choices = find_choices(actor, spec.type, spec.region, spec.image)
     plan_type, region, image = choices.type, choices.region, choices.image
     if image and not image.is_public:
@@ -192,7 +204,7 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
         fits = check_region(region, capability_of(plan_type), problems)
         if fits and plan_type and not choices.fits:
             problems.add("region", FULL)
-    if image and not choices.deploys:
+    if image and not choices.deploys and "region" not in problems:
         problems.add("image", NOT_THERE)
     if plan_type and image and is_available(image) and spec.backup_id is None and "swap_size" not in problems:
         _check_disk_space(spec, image, plan_type, problems)
@@ -211,7 +223,7 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
     backups = (choices.backups or bool(spec.backups_enabled)) and is_offered(plan_type)
     return _Plan(
         plan_type, region, choices.network, deploy, backups, choices.network_helper, choices.mail_ports_closed,
-        interfaces, backup,
+        interfaces, backup, firewall,
     )  # fmt: skip
 
 
@@ -308,9 +320,14 @@ def update(
     return locked
 
 
-@transaction.atomic
-def delete(actor: Actor, instance: Instance) -> Job:
+def delete(actor: Actor, instance: Instance) -> Job | None:
     """Delete the instance with its disks, profiles and addresses. Its label is free at once, so that the job goes
     on until the instance is gone. Ends another job that may be running, except a clone's or a restore's, which
-    refuse."""
-    return enqueue("delete", instance, actor)
+    refuse. None where the instance is being deleted: the deletion goes on, with its event."""
+    try:
+        with transaction.atomic():
+            return enqueue("delete", instance, actor)
+    except Invalid:
+        if Instance.objects.filter(pk=instance.pk, status=Instance.Status.DELETING).exists():
+            return None
+        raise

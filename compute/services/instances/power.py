@@ -3,43 +3,78 @@
 from django.db import transaction
 
 from accounts.actors import Actor
+from accounts.services.events import record_finished
 from compute.jobs.data import BootData
-from compute.jobs.queue import enqueue, note_refusal
+from compute.jobs.definition import KINDS
+from compute.jobs.queue import enqueue
 from compute.models import Config, Instance, Job
-from compute.refs import config_ref
+from compute.refs import config_ref, instance_ref
 from compute.services.common.boot_profile import boot_config
-from compute.services.common.locks import lock_any
+from compute.services.common.locks import check_idle, lock_any
 from compute.services.hosts.maintenance import note_maintenance
+from config.db.rows import write
 from config.errors import Busy, Invalid, Problems
 
-
-def boot(actor: Actor, instance: Instance, config_id: int | None = None, problems: Problems | None = None) -> Job:
-    """Power on an instance that is off, with the profile that `boot_config` picks."""
-    return _start(actor, "boot", instance, config_id, problems or Problems())
-
-
-def reboot(actor: Actor, instance: Instance, config_id: int | None = None, problems: Problems | None = None) -> Job:
-    """Shut down a running instance and boot it again, with the profile that `boot_config` picks."""
-    return _start(actor, "reboot", instance, config_id, problems or Problems())
+Status = Instance.Status
 
 
 @transaction.atomic
-def shutdown(actor: Actor, instance: Instance) -> Job:
-    """Power off a running instance."""
-    return enqueue("shutdown", instance, actor)
+def boot(
+    actor: Actor, instance: Instance, config_id: int | None = None, problems: Problems | None = None
+) -> Job | None:
+    """Power on an instance with the profile that `boot_config` picks.
 
-
-@transaction.atomic
-def _start(actor: Actor, kind: str, instance: Instance, config_id: int | None, problems: Problems) -> Job:
+    A running instance stays as it is, whatever `config_id` names: its event is finished at once, and there is no
+    job.
+    """
+    problems = problems or Problems()
     locked = lock_any(instance)  # so that the profile is not deleted meanwhile
+    if locked.status != Status.RUNNING:
+        return _start(actor, "boot", locked, config_id, problems)
+    problems.raise_any()
+    _already(actor, "boot", locked, locked.booted_config)
+    return None
+
+
+@transaction.atomic
+def reboot(actor: Actor, instance: Instance, config_id: int | None = None, problems: Problems | None = None) -> Job:
+    """Shut an instance down, if it is on, and boot it with the profile that `boot_config` picks."""
+    return _start(actor, "reboot", lock_any(instance), config_id, problems or Problems())
+
+
+@transaction.atomic
+def shutdown(actor: Actor, instance: Instance) -> Job | None:
+    """Power off an instance.
+
+    If it is off, its event is finished at once, and there is no job. An instance that the maintenance of its host
+    has stopped becomes ``offline``: it is not booted after the maintenance.
+    """
+    locked = lock_any(instance)
+    if locked.status not in (Status.OFFLINE, Status.STOPPED):
+        return enqueue("shutdown", locked, actor)
+    _already(actor, "shutdown", locked)
+    if locked.status == Status.STOPPED:
+        write(locked, {"status": Status.OFFLINE}, "updated")
+    return None
+
+
+def _already(actor: Actor, kind: str, locked: Instance, config: Config | None = None) -> None:
+    """Record the finished event of a job of this kind, which has nothing to do. Raises `Busy` while a job lives."""
+    check_idle(locked)
+    record_finished(actor, KINDS[kind].event, instance_ref(locked), config_ref(config))
+
+
+def _start(actor: Actor, kind: str, locked: Instance, config_id: int | None, problems: Problems) -> Job:
     config = None if "config_id" in problems else _profile(locked, config_id, problems)
     if locked.status in Instance.SETTLED:
-        note_refusal(kind, locked, problems)
         note_maintenance(locked, problems)
     problems.raise_any()
     if config is None:
         raise Busy
-    return enqueue(kind, locked, actor, data=BootData(config_id=config.pk), secondary=config_ref(config))
+    # after a reboot that failed, an instance that was off is as before
+    off_status = locked.status if kind == "reboot" and locked.status in (Status.OFFLINE, Status.STOPPED) else None
+    data = BootData(config_id=config.pk, off_status=off_status)
+    return enqueue(kind, locked, actor, data=data, secondary=config_ref(config))
 
 
 def _profile(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:

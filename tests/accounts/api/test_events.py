@@ -290,6 +290,21 @@ class TestARestrictedUser:
         GlobalGrants.objects.update(account_access=None)
         assert ids(api.get("/v4/account/events")) == []
 
+    def test_sees_no_event_of_managed_whatever_access_it_has(self, api, client_for, owner, restricted, account):
+        GlobalGrants.objects.update(account_access="read_write")
+        events = [
+            EventFactory(account=account, action=action, entity_type=kind, entity_id=account.pk, username=user)
+            for action, kind, user in (
+                ("managed_enabled", "account", "owner"),
+                ("managed_enabled", "profile", "restricted"),
+                ("managed_service_create", "managed_service", "owner"),
+                ("managed_service_delete", "managed_service", "restricted"),
+            )
+        ]
+        assert found(api) == []
+        assert api.get(f"/v4/account/events/{events[0].pk}").status_code == 404
+        assert found(client_for(owner)) == [event.pk for event in reversed(events)]
+
     def test_marks_as_read_what_it_sees_and_as_seen_only_what_it_may_write(
         self, api, restricted, instance, of_instance
     ):

@@ -50,9 +50,16 @@ def test_what_is_dangerous_is_asked_first(admin, running):
 
 
 def test_a_refusal_is_shown_and_logged(admin, running):
+    running.configs.all().delete()
+    response = do(admin, running, "reboot")
+    assert "has no configuration profile" in messages_of(response)
+    assert "refused: This compute has no" in LogEntry.objects.get().change_message
+    assert running.jobs.count() == 1
+
+
+def test_a_boot_of_an_instance_that_was_booted_meanwhile_says_that_nothing_was_done(admin, running):
     response = do(admin, running, "boot")
-    assert "Cannot boot a compute that is running." in messages_of(response)
-    assert "refused: Cannot boot" in LogEntry.objects.get().change_message
+    assert "nothing was to be done." in messages_of(response)
     assert running.jobs.count() == 1
 
 

@@ -321,6 +321,16 @@ def test_a_snapshot_keeps_disks_but_swap_and_says_so_when_it_is_done(mine, enabl
     assert (event.secondary_type, event.secondary_id) == ("backups", str(made["id"]))
 
 
+def test_a_snapshot_that_is_being_made_is_not_available_and_shows_its_disks(mine, enabled):
+    made = mine.post(url(enabled), {"label": "before"}).json()
+
+    shown = mine.get(url(enabled)).json()["snapshot"]["in_progress"]
+    assert shown == mine.get(f"{url(enabled)}/{made['id']}").json()
+    assert shown["available"] is False
+    disks = [(disk.label, disk.size, disk.filesystem) for disk in enabled.disks.order_by("pk")]
+    assert [(disk["label"], disk["size"], disk["filesystem"]) for disk in shown["disks"]] == disks
+
+
 def test_a_snapshot_replaces_the_one_before_when_it_is_complete(mine, enabled, driver):
     first = take(mine, enabled, driver)
 
@@ -373,14 +383,20 @@ def test_a_snapshot_needs_backups_a_label_and_something_to_keep(mine, world, dri
 
 
 def test_nothing_is_available_or_taken_while_the_host_is_under_maintenance(mine, enabled, driver):
-    take(mine, enabled, driver)
+    made = take(mine, enabled, driver)
 
+    def available():
+        current = mine.get(url(enabled)).json()["snapshot"]["current"]
+        one = mine.get(f"{url(enabled)}/{made['id']}").json()
+        return [shows(mine, enabled)["available"], current["available"], one["available"]]
+
+    assert available() == [True, True, True]
     maintenance.begin(enabled.host)
 
-    assert shows(mine, enabled)["available"] is False
+    assert available() == [False, False, False]
     assert "under maintenance" in errors(mine.post(url(enabled), {"label": "x"}))[None]
     maintenance.end(enabled.host)
-    assert shows(mine, enabled)["available"] is True
+    assert available() == [True, True, True]
 
 
 def test_whoever_may_only_read_the_instance_changes_none_of_its_backups(client_for, kept):

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.models import Account
-from compute.models import Host, Image, Instance
-from tests.client import errors
+from compute.models import Address, Host, Image, Instance
+from tests.client import errors, wrong_fields
 from tests.compute.worker.scenarios import deployed
 from tests.factories import HostFactory, ImageFactory
 from tests.world import STRONG
@@ -39,6 +39,19 @@ def test_a_create_names_the_image(api, world, images):
     answer = create(api)
     assert (answer.status_code, errors(answer)) == (400, NOT_THERE)
     assert not Instance.objects.exists()
+
+
+@pytest.mark.parametrize("model", [Host, Address])
+def test_a_region_without_a_host_or_addresses_is_the_only_field_that_is_named(api, world, model):
+    model.objects.all().delete()
+    answer = create(api)
+    assert wrong_fields(answer) == ["region"]
+    assert not Instance.objects.exists()
+
+
+def test_a_region_without_a_host_is_named_with_fields_that_do_not_depend_on_it(api, world):
+    Host.objects.all().delete()
+    assert wrong_fields(create(api, root_pass=None)) == ["region", "root_pass"]
 
 
 def test_a_create_goes_to_the_host_that_has_the_image(api, world):

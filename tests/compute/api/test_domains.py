@@ -218,6 +218,21 @@ def test_a_change_is_told_once_and_seen_by_secondary_servers(api, account):
     assert Domain.objects.get().serial == domain.serial + 1
 
 
+def test_events_of_domains_and_records_are_called_dns(api):
+    domain = api.post(PATH, MASTER).json()
+    path = f"{PATH}/{domain['id']}"
+    record = api.post(f"{path}/records", {"type": "A", "name": "www", "target": "192.0.2.1"}).json()
+    api.put(f"{path}/records/{record['id']}", {"target": "192.0.2.2"})
+    api.delete(f"{path}/records/{record['id']}")
+    api.put(path, {"ttl_sec": 300})
+    api.delete(path)
+
+    actions = list(Event.objects.order_by("pk").values_list("action", flat=True))
+    verbs = [("zone", "create"), *(("record", verb) for verb in ("create", "update", "delete")),
+             ("zone", "update"), ("zone", "delete")]  # fmt: skip
+    assert actions == [f"dns_{noun}_{verb}" for noun, verb in verbs]
+
+
 def test_a_domain_goes_with_its_records_grants_and_tags(api, account, restricted):
     record = RecordFactory(domain__account=account)
     GrantFactory(user=restricted, entity_type="domain", entity_id=record.domain_id, permissions="read_only")

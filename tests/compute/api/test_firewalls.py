@@ -397,6 +397,15 @@ class TestDevices:
         assert (event.entity_type, event.entity_id) == ("firewall", row.pk)
         assert (event.secondary_type, event.secondary_id) == ("compute", str(instance.pk))
 
+    def test_one_that_is_there_is_answered_again_and_changes_nothing(self, api, world, instance):
+        row = firewall(world)
+        asked = {"id": instance.pk, "type": "compute"}
+        made = api.post(path(row, "/devices"), asked)
+        before = actions(), list(PacketFilter.objects.values())
+        again = api.post(path(row, "/devices"), asked)
+        assert (again.status_code, again.json()) == (200, made.json())
+        assert (actions(), list(PacketFilter.objects.values())) == before
+
     def test_one_is_taken_off(self, api, world, instance):
         row = firewall(world, on=instance)
         device = FirewallDevice.objects.get()
@@ -416,10 +425,8 @@ class TestDevices:
         row = firewall(world, on=instance)
         asked = path(row, "/devices")
         assert set(errors(api.post(asked, {}))) == {"id", "type"}
-        assert set(errors(api.post(asked, {"id": instance.pk, "type": "nodebalancer"}))) == {"type", "id"}
+        assert set(errors(api.post(asked, {"id": 999999, "type": "nodebalancer"}))) == {"type", "id"}
         assert errors(api.post(asked, {"id": 999999, "type": "compute"})) == {"id": "id is not valid"}
-        again = api.post(asked, {"id": instance.pk, "type": "compute"})
-        assert errors(again) == {"id": "The firewall is on this compute already."}
         other = api.post(path(firewall(world), "/devices"), {"id": instance.pk, "type": "compute"})
         assert errors(other) == {"id": "The compute has an enabled firewall already."}
         disabled = firewall(world, status="disabled")

@@ -1,13 +1,19 @@
 """Instances as a client sees them."""
 
 import pytest
+from django.db.models.functions import Now
 
 from accounts.models import Event, GlobalGrants, Grant, SSHKey
+from compute.api.resources import NO_METADATA
 from compute.machine_names import disk_name, machine_name
-from compute.models import Address, Disk, Image, Instance, Job
+from compute.models import Address, Disk, FirewallDevice, Image, Instance, Job
+from compute.services.backups import backups
+from compute.services.firewalls import delivery
+from compute.services.instances import instances
+from config.errors import Invalid
 from tests.client import errors
 from tests.compute.run_jobs import work
-from tests.factories import GrantFactory, ImageFactory, StackScriptFactory
+from tests.factories import FirewallFactory, GrantFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
@@ -280,6 +286,80 @@ def test_a_private_image_is_deployed_by_those_with_a_grant_on_it(api, body, clie
     assert errors(api.post(INSTANCES, deploy)) == {"image": "image is not valid"}
 
 
+# --- fields of later revisions -----------------------------------------------------------------------------
+
+
+def test_a_firewall_is_on_the_new_instance_from_its_first_boot_on(api, body, world, driver):
+    rules = {"inbound": [], "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"}
+    firewall = FirewallFactory(account=world.account, rules=rules)
+
+    made = api.post(INSTANCES, {**body, "firewall_id": firewall.pk}).json()
+
+    shown = api.get(f"{INSTANCES}/{made['id']}/firewalls").json()["data"]
+    assert [row["id"] for row in shown] == [firewall.pk]
+    event = Event.objects.get(action="firewall_device_add")
+    assert (event.entity_id, event.secondary_id) == (firewall.pk, str(made["id"]))
+    instance = Instance.objects.get(pk=made["id"])
+    work(instance.jobs.get(), driver)
+    assert driver.machines[machine_name(instance.pk)]["boot"].firewall.rules.inbound_policy == "drop"
+
+
+def test_a_disabled_firewall_is_on_the_new_instance_and_filters_nothing(api, body, world):
+    firewall = FirewallFactory(account=world.account, status="disabled")
+    made = api.post(INSTANCES, {**body, "firewall_id": firewall.pk}).json()
+    device = FirewallDevice.objects.get()
+    assert (device.instance_id, device.enabled) == (made["id"], False)
+    assert delivery.read(made["id"]).rules is None
+
+
+def test_a_firewall_is_one_of_the_account(api, body, stranger):
+    foreign = FirewallFactory(account=stranger.account)
+    for wrong in (foreign.pk, 999_999):
+        answer = api.post(INSTANCES, {**body, "firewall_id": wrong, "region": "mars"})
+        assert errors(answer) == {"region": "region is not valid", "firewall_id": "firewall_id is not valid"}
+    assert not Instance.objects.exists()
+
+
+def test_a_restricted_user_needs_to_change_the_firewall(client_for, restricted, body, world):
+    GlobalGrants.objects.filter(user=restricted).update(add_computes=True)
+    firewall = FirewallFactory(account=world.account)
+    api, asked = client_for(restricted), {**body, "firewall_id": firewall.pk}
+    assert errors(api.post(INSTANCES, asked)) == {"firewall_id": "firewall_id is not valid"}
+    grant = GrantFactory(user=restricted, entity_type="firewall", entity_id=firewall.pk, permissions="read_only")
+    assert errors(api.post(INSTANCES, asked), 403) == {"firewall_id": "Unauthorized"}
+    assert not Instance.objects.exists()
+    Grant.objects.filter(pk=grant.pk).update(permissions="read_write")
+    assert api.post(INSTANCES, asked).status_code == 200
+    assert FirewallDevice.objects.count() == 1
+
+
+def test_an_instance_whose_firewall_cannot_be_attached_is_not_made(api, body, world, monkeypatch):
+    firewall = FirewallFactory(account=world.account)
+
+    def fails(*arguments):
+        raise Invalid("No.", "firewall_id")
+
+    monkeypatch.setattr(instances, "put_on_new", fails)
+    assert errors(api.post(INSTANCES, {**body, "firewall_id": firewall.pk})) == {"firewall_id": "No."}
+    assert not Instance.objects.exists()
+
+
+def test_user_data_is_refused_on_its_field(api, body, world):
+    asked = {**body, "metadata": {"user_data": "I2Nsb3VkLWNvbmZpZw=="}}
+    refused = {"metadata.user_data": NO_METADATA}
+    assert errors(api.post(INSTANCES, asked)) == refused
+    assert errors(api.post(INSTANCES, {**asked, "region": "mars"})) == {**refused, "region": "region is not valid"}
+    assert not Instance.objects.exists()
+    there = world.offline()
+    rebuild = {"image": body["image"], "root_pass": STRONG, "metadata": asked["metadata"]}
+    assert errors(api.post(f"{INSTANCES}/{there.pk}/rebuild", rebuild)) == refused
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"user_data": None}, {"user_data": ""}, {"other": 1}])
+def test_metadata_that_asks_for_nothing_is_taken(api, body, metadata):
+    assert api.post(INSTANCES, {**body, "metadata": metadata, "a_field_of_later": 1}).status_code == 200
+
+
 def test_creating_has_a_limit_of_its_own(api, body):
     assert api.post(INSTANCES, body)["X-RateLimit-Limit"] is not None
 
@@ -429,12 +509,84 @@ def test_power_goes_round(api, running, driver):
         assert api.get(path).json()["status"] == after
 
 
-@pytest.mark.parametrize("action", ["boot"])
-def test_a_forbidden_transition_names_the_state(api, running, action):
-    refused = api.post(f"{INSTANCES}/{running.pk}/{action}")
+def last_event(instance):
+    return Event.objects.filter(entity_type="compute", entity_id=instance.pk).latest("pk")
 
-    assert refused.status_code == 400
-    assert "running" in errors(refused)[None]
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_a_reboot_boots_an_instance_that_is_off(api, running, driver, status):
+    driver.stop(machine_name(running.pk))
+    Instance.objects.filter(pk=running.pk).update(status=status)
+
+    assert api.post(f"{INSTANCES}/{running.pk}/reboot").json() == {}
+
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "rebooting"
+    work(running.jobs.get(finished_at=None), driver)
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "running"
+    event = last_event(running)
+    assert (event.action, event.status) == ("compute_reboot", "finished")
+
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_an_instance_that_was_off_is_as_before_after_a_reboot_that_failed(api, running, driver, status):
+    driver.stop(machine_name(running.pk))
+    Instance.objects.filter(pk=running.pk).update(status=status)
+    api.post(f"{INSTANCES}/{running.pk}/reboot")
+    job = running.jobs.get(finished_at=None)
+    Job.objects.filter(pk=job.pk).update(deadline_at=Now())
+
+    work(job, driver)
+
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == status
+    assert last_event(running).status == "failed"
+
+
+@pytest.mark.parametrize("status", ["offline", "stopped"])
+def test_a_shutdown_of_an_instance_that_is_off_leaves_it_off_and_has_a_finished_event(api, running, status):
+    Instance.objects.filter(pk=running.pk).update(status=status)
+
+    assert api.post(f"{INSTANCES}/{running.pk}/shutdown").json() == {}
+
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "offline"
+    [event] = events_of(api, running, "compute_shutdown")
+    assert (event["status"], event["percent_complete"], event["username"]) == ("finished", 100, "worldowner")
+    assert (event["duration"], event["time_remaining"]) == (0, 0)
+    assert not running.jobs.filter(finished_at=None).exists()
+
+
+def test_a_boot_of_a_running_instance_leaves_it_running_whatever_its_config(api, running):
+    for number, config_id in enumerate((None, running.booted_config_id, 999_999), 1):
+        assert api.post(f"{INSTANCES}/{running.pk}/boot", {"config_id": config_id}).json() == {}
+
+        assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "running"
+        event, *_ = events = events_of(api, running, "compute_boot")
+        # one more than that of the first boot
+        assert len(events) == number + 1
+        assert (event["status"], event["percent_complete"]) == ("finished", 100)
+        assert event["secondary_entity"]["id"] == running.booted_config_id
+    assert not running.jobs.filter(finished_at=None).exists()
+
+
+def test_a_config_that_is_no_id_is_refused_on_a_running_instance_too(api, running):
+    assert list(errors(api.post(f"{INSTANCES}/{running.pk}/boot", {"config_id": "x"}))) == ["config_id"]
+    assert len(events_of(api, running, "compute_boot")) == 1
+
+
+@pytest.mark.parametrize(("action", "status"), [("boot", "running"), ("shutdown", "offline")])
+def test_what_is_already_so_stays_busy_while_a_job_lives(api, world, running, action, status):
+    backups.enable(world.actor, running)
+    backups.snapshot(world.actor, running, "before")
+    Instance.objects.filter(pk=running.pk).update(status=status)
+    before = Event.objects.count()
+
+    assert errors(api.post(f"{INSTANCES}/{running.pk}/{action}")) == {None: "Compute busy."}
+    assert Event.objects.count() == before
+
+
+def events_of(api, instance, action):
+    """The events of the action, the newest first."""
+    found = {"entity.id": instance.pk, "entity.type": "compute", "action": action}
+    return api.get("/v4/account/events", x_filter=found).json()["data"]
 
 
 def test_an_unknown_config_is_refused_by_name(api, running):

@@ -447,9 +447,21 @@ def test_the_number_of_addresses_stays(api, world, running, elsewhere, driver):
 
 def test_only_a_region_that_is_another_and_can_take_it(api, running, elsewhere):
     assert refused(api, running, region="nowhere") == {"region": "region is not valid"}
-    assert "already" in refused(api, running, region="us-test")["region"]
+    upgrade = refused(api, running, region="us-test", upgrade=True)
+    assert upgrade["region"] == "The compute is in this region already."
     Region.objects.filter(pk="us-other").update(capabilities=["Block Storage"])
     assert refused(api, running, region="us-other") == {"region": "This region does not offer Computes."}
+
+
+def test_a_move_to_the_region_that_it_is_in_changes_nothing_and_has_a_finished_event(api, running):
+    before = Instance.objects.values().get(pk=running.pk)
+
+    assert api.post(f"{INSTANCES}/{running.pk}/migrate", {"region": "us-test"}).json() == {}
+
+    assert Instance.objects.values().get(pk=running.pk) == before
+    assert not running.jobs.filter(finished_at=None).exists()
+    event = Event.objects.latest("pk")
+    assert (event.action, event.status) == ("compute_migrate_datacenter", "finished")
 
 
 def test_a_region_without_room_is_refused(api, running, elsewhere):

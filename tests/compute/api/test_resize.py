@@ -77,6 +77,21 @@ def test_an_instance_gets_another_type_and_runs_again(kind, disk, api, running, 
     assert Event.objects.filter(action="compute_boot", status="finished").count() == 2
 
 
+def test_an_instance_shows_migrating_during_a_resize(api, running, larger):
+    ask(api, running, type=larger.pk)
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "migrating"
+
+
+def test_a_smaller_type_that_fits_is_taken_without_a_resize_of_disks(api, running, driver, smaller):
+    running.disks.filter(filesystem="ext4").update(size=smaller.disk - 512)
+
+    assert ask(api, running, type=smaller.pk, allow_auto_disk_resize=False).status_code == 200
+
+    assert finish(running, driver).state == "done"
+    assert api.get(f"{INSTANCES}/{running.pk}").json()["type"] == smaller.pk
+    assert "resize_disk" not in driver.calls
+
+
 def test_one_that_is_off_stays_off(api, world, driver, larger):
     instance = deployed(world, driver, running=False)
     ask(api, instance, type=larger.pk)

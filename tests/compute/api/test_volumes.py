@@ -904,6 +904,16 @@ def test_a_restricted_user_sees_what_was_granted_and_makes_what_it_may(client_fo
     assert not Grant.objects.filter(entity_type="volume").exists()
 
 
+def test_who_may_read_a_volume_is_shown_its_instance_also_one_that_it_may_not_see(client_for, helper, volume, off):
+    Volume.objects.filter(pk=volume.pk).update(instance=off)
+    grant(helper, "volume", volume.pk, "read_only")
+    api = client_for(helper)
+
+    assert api.get(f"/v4/compute/instances/{off.pk}").status_code == 404
+    assert api.get(at(volume)).json()["compute_id"] == off.pk
+    assert [row["compute_id"] for row in api.get(VOLUMES).json()["data"]] == [off.pk]
+
+
 def test_a_clone_needs_to_see_the_original_and_may_add_volumes(client_for, helper, volume):
     from accounts.models import GlobalGrants
 

@@ -10,6 +10,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import DriverError, Power, Progress, Refused
 from compute.jobs import store
+from compute.jobs.data import BootData
 from compute.jobs.definition import KINDS
 from compute.jobs.queue import cancel, enqueue, run_now
 from compute.machine_names import machine_name
@@ -312,8 +313,9 @@ def test_a_second_job_is_refused_as_busy(running):
 
 
 def test_a_wrong_state_is_named(running):
-    with pytest.raises(Invalid, match="Cannot boot a compute that is running"):
-        power.boot(_actor(running), running)
+    data = BootData(config_id=running.configs.get().pk)
+    with pytest.raises(Invalid, match="Cannot boot a compute that is running"), transaction.atomic():
+        enqueue("boot", running, _actor(running), data=data)
 
 
 def test_the_database_itself_allows_one_live_job(running):
@@ -399,11 +401,15 @@ def test_the_time_of_a_deletion_begins_when_the_displaced_job_has_ended(world, d
     assert not Instance.objects.filter(pk=instance.pk).exists()
 
 
-def test_deleting_twice_is_refused(running):
-    instances.delete(_actor(running), running)
+def test_deleting_twice_is_one_deletion(running, driver):
+    job = instances.delete(_actor(running), running)
 
-    with pytest.raises(Invalid, match="deleting"):
-        instances.delete(_actor(running), running)
+    assert instances.delete(_actor(running), running) is None
+
+    assert not Job.objects.get(pk=job.pk).cancelled
+    assert Event.objects.filter(action="compute_delete").count() == 1
+    assert work(job, driver).state == "done"
+    assert not Instance.objects.filter(pk=running.pk).exists()
 
 
 # --- staff -----------------------------------------------------------------------------------------------

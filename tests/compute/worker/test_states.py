@@ -11,7 +11,7 @@ from django.utils.timezone import now
 
 from accounts.models import User
 from compute.jobs.definition import KINDS
-from compute.models import Backup, Disk, HostMigration, Instance, InstanceType, Volume
+from compute.models import Backup, Disk, HostMigration, Instance, InstanceType, Job, Volume
 from regions.models import Region
 from tests.baselines import stale
 from tests.client import APIClient
@@ -32,10 +32,21 @@ STATUSES = [status.value for status in Instance.Status]
 TEXT = """\
 # Actions and statuses
 
-What each action answers on an instance in each status: **ok** where it starts, `busy` where it is refused with
-`Compute busy.` (try again when the job is over), `no` where it is refused with a reason that names the status.
-While a job that does not change the status lives (one that works on a disk or takes a backup) every one of these
-answers `busy`, but `delete`, which waits for it or ends it, and `image of a disk`, which waits for it.
+This table shows the answer to each action on an instance in each status:
+
+- **ok**: 200, and a job starts.
+- **so**: 200, and no job starts, because the instance is already as the action would leave it. The event of the
+  action is there and `finished`. See [what is already so](api.md#what-is-already-so).
+- `busy`: 400 `Compute busy.` Try again when the job is over.
+- `no`: 400 with a reason that names the status.
+
+Some jobs do not change the status: those that work on a disk or take a backup. While such a job lives, every action
+answers `busy`. The exceptions are `delete`, which waits for the job or ends it, and `image of a disk`, which waits
+for it. While the host of an instance is in
+maintenance, `boot`, `reboot` and `rescue` of an instance that is off are refused with a reason that says so.
+
+A `reboot` of an instance that is off only boots it. A `shutdown` of a `stopped` instance makes it `offline`: the
+platform does not boot it after the maintenance of its host.
 
 `shows` is the status during the job, empty where it stays as it is. Afterwards an instance shows what its
 hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
@@ -172,16 +183,17 @@ def show(scene: Scene, status: str) -> None:
 
 
 def answer(scene: Scene, action: Action, status: str) -> str:
-    """What the API answers to the action on an instance that shows `status`: ok, busy or no."""
+    """What the API answers to the action on an instance that shows `status`: ok, so, busy or no."""
     with transaction.atomic():
         show(scene, status)
         action.before(scene)
         url = action.path(scene)
         send = getattr(scene.client, action.method)
         response = send(url) if action.method == "delete" else send(url, action.body(scene))
+        begun = Job.objects.filter(kind=action.kind).exists()
         transaction.set_rollback(True)
     if response.status_code == 200:
-        return "ok"
+        return "ok" if begun else "so"
     if response.status_code == 404:
         # what is about to go holds nothing any more that an image could be made of
         assert (action.kind, status) == ("imagize", "deleting")
@@ -200,7 +212,7 @@ def test_every_cell_is_as_written_down(scene, write_baselines):
     lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
     for name, action in ACTIONS.items():
         cells = [answer(scene, action, status) for status in STATUSES]
-        marked = ["**ok**" if cell == "ok" else f"`{cell}`" for cell in cells]
+        marked = [f"**{cell}**" if cell in ("ok", "so") else f"`{cell}`" for cell in cells]
         shows = f"`{KINDS[action.kind].during}`" if KINDS[action.kind].during else ""
         lines.append("| " + " | ".join([name, shows, *marked]) + " |")
     text = TEXT + "\n".join(lines) + "\n"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from accounts.actors import Actor
 from accounts.models import Event
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
@@ -92,6 +93,33 @@ def test_nobody_boots_meanwhile(world, driver, running):
     with pytest.raises(Invalid, match="under maintenance"):
         power.boot(world.actor, Instance.objects.get(pk=running.pk))
     assert status(running) == "stopped"
+
+
+def test_what_a_customer_shuts_down_meanwhile_stays_off(world, driver, running):
+    maintenance.begin(world.host)
+    finish_all(driver)
+    power.shutdown(world.actor, running)
+    maintenance.end(world.host)
+
+    assert maintenance.keep_up() == 0
+    assert status(running) == "offline"
+
+
+def test_a_shutdown_just_before_the_boot_after_maintenance_wins(world, driver, running, monkeypatch):
+    maintenance.begin(world.host)
+    finish_all(driver)
+    maintenance.end(world.host)
+    boot_config = maintenance.boot_config
+    platform = Actor.platform
+
+    def shut_down_first(account_id):
+        power.shutdown(world.actor, running)
+        return platform(account_id)
+
+    monkeypatch.setattr(maintenance.Actor, "platform", shut_down_first)
+    assert maintenance.keep_up() == 0
+    assert status(running) == "offline"
+    assert boot_config(running), "it could have been booted"
 
 
 def test_the_watchdog_leaves_it_off(world, driver, running):
