@@ -29,7 +29,7 @@ def ip(chosen: str | None) -> str:
 def printable(user: str) -> None:
     """Staff copy it into a terminal, which takes control characters for keys that were pressed."""
     if not user.isprintable():
-        raise ValidationError("user is not valid")
+        raise ValidationError("ssh.user is not valid")
 
 
 def any_or_address(ip: str) -> None:
@@ -39,7 +39,7 @@ def any_or_address(ip: str) -> None:
     try:
         ipaddress.ip_address(ip)
     except ValueError:
-        raise ValidationError("ip is not valid") from None
+        raise ValidationError("ssh.ip is not valid") from None
 
 
 class SSHResource(Resource):

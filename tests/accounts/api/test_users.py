@@ -342,7 +342,7 @@ class TestGrants:
             "image": [{"id": 0, "permissions": "all"}],
         }  # fmt: skip
         assert errors(api.put(f"{PATH}/restricted/grants", body)) == {
-            "global.account_access": "account_access is not valid",
+            "global.account_access": "global.account_access is not valid",
             "compute[0].id": "id is not valid",
             "volume": "volume is not valid",
             "image[0].id": "id is not valid",
