@@ -42,8 +42,8 @@ This table shows the answer to each action on an instance in each status:
 
 Some jobs do not change the status: those that work on a disk or take a backup. While such a job lives, every action
 answers `busy`. The exceptions are `delete`, which waits for the job or ends it, and `image of a disk`, which waits
-for it. While the host of an instance is in maintenance, `boot`, `reboot` and `rescue` of an instance that is off are
-refused with a reason that says so.
+for it. While the host of an instance is in maintenance, `boot`, `reboot` and `rescue` of an instance that is off
+are refused with a reason that says so.
 
 A `reboot` of an instance that is off only boots it. A `shutdown` of a `stopped` instance makes it `offline`: the
 platform does not boot it after the maintenance of its host.
