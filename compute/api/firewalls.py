@@ -348,8 +348,7 @@ class FirewallDeviceViewSet(ResourceViewSet[Actor, FirewallDevice]):
     def create(self, request: Request, firewall_id: int) -> JSONResponse:
         """Put the firewall on a compute.
 
-        An instance has one enabled firewall at most. If the firewall is on the compute, the answer is the device that
-        is there.
+        An instance has one enabled firewall at most. If the firewall is on the compute already, nothing changes.
         """
         firewall, given = self.get_parent(), self.body()
         return self.answer(firewalls.add_device(self.actor, firewall, given.get("id"), given.problems))

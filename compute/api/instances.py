@@ -88,8 +88,8 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def boot(self, request: Request, id: int) -> JSONResponse:
         """Power on an instance that is off: with `config_id`, else the last booted profile, else the only one.
 
-        It shows `booting`, then `running`. Follow the event `compute_boot`. A running instance stays as it is, whatever
-        `config_id` names: the event is `finished` at once.
+        It shows `booting`, then `running`. Follow the event `compute_boot`. A running instance stays as it is,
+        whatever `config_id` names: the event is `finished` at once.
         """
         instance, given = self.get_entity(), self.body()
         power.boot(self.actor, instance, given.get("config_id"), given.problems)

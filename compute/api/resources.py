@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import SkipField, empty
@@ -340,14 +341,11 @@ class MetadataRequest(Resource):
     user_data = CharField(
         required=False,
         allow_blank=True,
+        trim_whitespace=False,
         write_only=True,
+        validators=[RegexValidator(r"\A\Z", NO_METADATA)],
         help_text="Refused unless empty: the compute would come up without what it needs.",
     )
-
-    def validate_user_data(self, value: str) -> str:
-        if value:
-            raise ValidationError([NO_METADATA])
-        return value
 
     def run_validation(self, data: Any = empty) -> Any:
         """Refuse user data, and pass nothing on."""

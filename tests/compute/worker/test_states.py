@@ -36,7 +36,8 @@ This table shows the answer to each action on an instance in each status:
 
 - **ok**: 200, and a job starts.
 - **so**: 200, and no job starts, because the instance is already as the action would leave it. The event of the
-  action is there and `finished`. See [what is already so](api.md#what-is-already-so).
+  action is there and `finished`. A `delete` has no second event: the deletion goes on with its own. See
+  [what is already so](api.md#what-is-already-so).
 - `busy`: 400 `Compute busy.` Try again when the job is over.
 - `no`: 400 with a reason that names the status.
 
