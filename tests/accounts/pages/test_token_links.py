@@ -43,7 +43,7 @@ def test_looking_uses_nothing_up_and_the_button_shows_a_token_that_works(owner):
     answer = browser.post(path)
     api = APIClient(shown(answer))
     assert api.get("/v4/profile").json()["username"] == "owner"
-    assert api.get("/v4/domains").status_code == 403
+    assert api.get("/v4/domains").status_code == 401
     assert "no-store" in answer["Cache-Control"]
     assert answer["Content-Security-Policy"].startswith("default-src 'none'")
     token = PersonalToken.objects.get()

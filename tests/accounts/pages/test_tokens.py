@@ -33,7 +33,7 @@ class TestMakingOne:
         api = APIClient(readable)
         assert api.get("/v4/profile").json()["username"] == "owner"
         assert api.get("/v4/compute/instances").status_code == 200
-        assert api.get("/v4/domains").status_code == 403
+        assert api.get("/v4/domains").status_code == 401
         token = PersonalToken.objects.get()
         assert (token.user, token.label, token.scopes) == (owner, "ci", "computes:read_only")
         assert timedelta(days=29) < token.expiry - now() <= timedelta(days=30)

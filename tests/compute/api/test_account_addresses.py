@@ -278,7 +278,7 @@ class TestAssigning:
 
     def test_the_body(self, api, first):
         assert set(errors(api.post(f"{IPS}/assign", {}))) == {"region", "assignments"}
-        assert errors(assign(api)) == {"assignments": "Assignments must be at least 1 items"}
+        assert errors(assign(api)) == {"assignments": "assignments must be at least 1 items"}
         assert set(errors(assign(api, region="us-none"))) == {"region", "assignments"}
         assert set(errors(assign(api, *[("198.18.0.2", first.pk)] * 101))) == {"assignments"}
         wrong = api.post(f"{IPS}/assign", {"region": "us-test", "assignments": [{"address": 1}, 5]})
