@@ -24,7 +24,7 @@ FAMILIES = {
 }
 """The families of scopes, each with its name in plain words for the pages.
 
-The platform has no endpoints for the last four. Tokens may have these scopes, because clients ask for them.
+The platform has no endpoints for the last four families. Tokens may have these scopes, as clients request them.
 """
 
 VERBS = {READ_ONLY: "See", READ_WRITE: "See, create, change and delete"}

@@ -51,8 +51,8 @@ def parse_public_key(text: str) -> PublicKey:
     if algorithm not in ALGORITHMS:
         raise UnsupportedKey("SSH key type is not supported")
     try:
-        base64.b64decode(body, validate=True)  # which the loader decodes less strictly
+        base64.b64decode(body, validate=True)  # the loader accepts some text that is not Base64
         load_ssh_public_key(f"{algorithm} {body}".encode())
-    except (ValueError, UnsupportedAlgorithm, NotImplementedError):  # the last of compressed points
+    except (ValueError, UnsupportedAlgorithm, NotImplementedError):  # NotImplementedError: compressed points
         raise ValueError("SSH key is not valid") from None
     return PublicKey(algorithm, body, parts[2] if len(parts) > 2 else "")

@@ -30,7 +30,7 @@ def config_ref(config: Config | None) -> EntityRef | None:
 
 
 def disk_ref(disk: Disk) -> EntityRef:
-    """A disk as the secondary entity of an event. As the entity, its type would be ``disks``."""
+    """Return a disk as the secondary entity of an event. As the main entity, its type is ``disks``."""
     return EntityRef("disk", disk.pk, disk.label, f"/v4/compute/instances/{disk.instance_id}/disks/{disk.pk}")
 
 

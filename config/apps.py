@@ -34,7 +34,7 @@ class ConfigConfig(AppConfig):
 
 
 def leave_connection_usable(**kwargs: Any) -> None:
-    """Close this thread's connection if it failed or was left in a transaction. The next request gets a good one.
+    """Close this thread's connection if it failed or is still in a transaction. The next request opens a new one.
 
     The next request has committed nothing yet (`config.db.postgresql.base.told`).
     """

@@ -92,7 +92,7 @@ class ByEntityId(Filterable):
             raise self.refused() from None
 
     def contains(self, raw: Any) -> Q:
-        """Search the id as it is shown: digits, or a slug."""
+        """Search the id as answers show it: digits, or a slug."""
         text = self.searched(raw)
         conditions = [self._of_numbers(Q(entity_id__contains=text))]
         for kind in with_slugs():

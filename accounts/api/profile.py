@@ -50,7 +50,7 @@ REFERRALS_FROM = Decimal(25)
 
 
 class Referrals(Resource):
-    """People whom the account recommended the service to. Staff open accounts, so nobody was referred yet."""
+    """The referral code of the account, and counts of referred people. Staff open accounts, so all counts are 0."""
 
     code = CharField(help_text="The account's own code; empty before the account has paid 25.00 USD.")
     url = CharField(help_text="The address with the code in it; empty before the account has paid 25.00 USD.")
@@ -61,9 +61,9 @@ class Referrals(Resource):
 
 
 def referrals(paid: Decimal, account: UUID) -> dict[str, Any]:
-    """The referrals of an account, from its total payments in USD and its `euuid`.
+    """Return the referrals of an account, from its total payments in USD and its `euuid`.
 
-    Code and address are empty if too little was paid.
+    Code and address are empty if the account has paid less than `REFERRALS_FROM`.
     """
     counts = dict.fromkeys(("total", "completed", "pending", "credit"), 0)
     if paid < REFERRALS_FROM:

@@ -51,7 +51,7 @@ class PersonalTokenResource(Resource):
         DateTimeField(),
         shown_expiry,
         "expiry",
-        ordered_by="expiry",  # PostgreSQL orders null, which never ends, after all times
+        ordered_by="expiry",  # null is a token that never ends; PostgreSQL sorts null after all times
         help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
     )
 

@@ -23,7 +23,8 @@ MANAGED = "/v4/managed/"
 """Where managed things are, of whatever kind an event names them by: the contract has a name for services alone."""
 
 MANAGED_ACTIONS = "managed_"
-"""The beginning of actions that only unrestricted users see: turning managed on is an event of the account."""
+"""Prefix of actions that only unrestricted users see. The entity of ``managed_enabled`` is the account, so the
+entity does not hide this event from restricted users."""
 
 
 class EventQuerySet(models.QuerySet["Event"]):

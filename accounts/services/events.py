@@ -39,9 +39,9 @@ def record_event(
 
 
 def record_finished(actor: Actor, action: str, entity: EntityRef, secondary: EntityRef | None = None) -> Event:
-    """Record the event of a job that has nothing to do, because what the client asks for is already so.
+    """Record the event of a request that needs no job, because the requested state already exists.
 
-    The event is ``finished`` at once, since clients wait for that.
+    The event is ``finished`` at once, because clients wait for this status.
     """
     event = draft_event(
         username=actor.username,

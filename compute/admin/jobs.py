@@ -60,9 +60,9 @@ def give_up(request: HttpRequest, job: Job, given: dict[str, Any]) -> str:
 
 
 def started(job: Job | None) -> str:
-    """The message of a verb that enqueued a job; None where the instance is as the verb would leave it."""
+    """Return the message of an admin action that enqueued `job`, or needed no job (None)."""
     if job is None:
-        return "nothing was to be done."
+        return "nothing to do."
     return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
 
 

@@ -20,7 +20,9 @@ from config.admin.verbs import Verb
 
 def detach(request: HttpRequest, volume: Volume) -> str:
     job = volumes.detach(staff(request, volume.account_id), volume)
-    return "it is not attached, or the deletion of its instance detaches it." if job is None else started(job)
+    if job is None:
+        return "nothing to do: the volume is not attached, or the deletion of its instance detaches it."
+    return started(job)
 
 
 def delete(request: HttpRequest, volume: Volume) -> str:

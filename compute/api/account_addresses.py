@@ -97,8 +97,8 @@ class MoveViewSet(ResourceViewSet[Actor, Address]):
     def share(self, request: Request) -> JSONResponse:
         """Set the public IPv4 addresses and IPv6 ranges that an instance may take over (IP failover).
 
-        An address or range that is not named is no longer shared with it. An IPv6 range of its own becomes a shared
-        range, which has no `route_target`.
+        An address or range that is not in the list is no longer shared with the instance. If the list contains an
+        IPv6 range of the instance itself, the range becomes a shared range, which has no `route_target`.
         """
         given = self.body()
         reassign.share(self.actor, given.get("compute_id"), given.get("ips", ()), given.problems)

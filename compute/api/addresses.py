@@ -38,9 +38,9 @@ def kind(address: str) -> str:
 
 
 def route_target(stored: str | None, slaac: str | None, is_shared: bool = False) -> str | None:
-    """The address that a range is routed to: the SLAAC address of its instance, unless staff said otherwise.
+    """Return the address that a range is routed to: `stored`, set by staff, or the SLAAC address of its instance.
 
-    A shared range has none, since each of its instances may take it over.
+    Return None for a shared range, because each of its instances may take it over.
     """
     return None if is_shared else stored or (slaac.partition("/")[0] if slaac else None)
 
@@ -102,7 +102,7 @@ class IPv6RangeResource(Resource):
         "route_target",
         "instance__ipv6",
         "is_shared",
-        help_text="The address that it is routed to; null if it is shared, or if no instance has it.",
+        help_text="The address that the range is routed to; null if the range is shared, or if no instance has it.",
     )
 
     class Meta:
@@ -210,9 +210,9 @@ class AssignRequest(Resource):
     """The body of an assignment of addresses."""
 
     region = CharField(help_text="The region that addresses and instances are in.")
-    # the stubs know no min_length of serializers of many
+    # the stubs lack min_length for serializers with many=True
     assignments = AssignmentRequest(  # type: ignore[call-arg]
-        many=True, min_length=1, help_text="Which instance is to have which address; at least one."
+        many=True, min_length=1, help_text="The addresses and the instances that get them; at least one."
     )
 
 
@@ -222,8 +222,8 @@ class ShareRequest(Resource):
     compute_id = IdField(help_text="The instance that may take them over.")
     ips = ListField(
         child=CharField(max_length=64),
-        help_text="All that it shares from then on: public IPv4 addresses of other instances, and IPv6 ranges, "
-        "its own included.",
+        help_text="The complete new list: public IPv4 addresses of other instances, and IPv6 ranges of any "
+        "instance, including its own.",
     )
 
 

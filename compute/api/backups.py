@@ -78,7 +78,7 @@ class BackupResource(Resource):
         is_available,
         "status",
         "instance__host__maintenance",
-        help_text="Whether it can be restored; false while the host of its instance is under maintenance.",
+        help_text="Whether the backup can be restored; false while the host of its instance is under maintenance.",
     )
     label = CharField(read_only=True, allow_null=True, help_text="A snapshot's name; null of automatic ones.")
     region = CharField(source="region_id", read_only=True)

@@ -120,7 +120,7 @@ class KernelResource(Resource):
 
 
 class TypeViewSet(ResourceViewSet):
-    """Instance types: sizes and prices. The list leaves out types that are no longer sold."""
+    """Instance types: sizes and prices. The list leaves out deprecated types."""
 
     resource = TypeResource
     ordering = ("position", "id")

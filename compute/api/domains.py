@@ -44,7 +44,7 @@ def addresses(help_text: str) -> ListField:
 
 
 class ByName(Filterable):
-    """A name, which its column holds in punycode."""
+    """A filter on a name. The column has the name in punycode."""
 
     def value(self, raw: Any) -> Any:
         return super().value(to_ascii(raw) if isinstance(raw, str) else raw)
@@ -77,7 +77,7 @@ class DomainResource(Resource):
         lambda label, spelling: spelling or label,
         "label",
         "spelling",
-        help_text="The zone's name, without a dot at its end, as it was written, and Unicode as punycode.",
+        help_text="The zone's name as it was written, without a dot at its end. Unicode becomes punycode.",
     )
     status = ChoiceField(
         Domain.Status.choices,
@@ -197,8 +197,8 @@ class RecordResource(Resource):
         max_length=100,
         required=False,
         allow_blank=True,
-        help_text="The name it is about, in full or below the domain; empty is the domain itself. That of an SRV "
-        "record begins with its service and protocol: `_sip._tcp`.",
+        help_text="The name of the record, in full or relative to the domain; empty for the domain itself. The "
+        "name of an SRV record begins with its service and protocol: `_sip._tcp`.",
     )
     # the spaces around a text are part of it; around other targets, the service takes them off
     target = CharField(
@@ -206,8 +206,8 @@ class RecordResource(Resource):
         allow_blank=True,
         max_length=4096,
         trim_whitespace=False,
-        help_text="What the name leads to, in full; up to 4096 characters. `[remote_addr]` of A and AAAA records "
-        "is the address that the request comes from.",
+        help_text="The value of the record, such as an address or a host name in full; up to 4096 characters. In "
+        "A and AAAA records, `[remote_addr]` stands for the address that the request comes from.",
     )
     priority = IntegerField(
         min_value=0,
@@ -262,7 +262,7 @@ class RecordResource(Resource):
 
 
 class RecordRequest(RecordResource):
-    """The body of a record. Targets are written in full: a name in one is below the domain only if it says so."""
+    """The body of a record. Write host names in `target` in full: the domain is not appended, except for SRV."""
 
     service = CharField(required=False, allow_null=True, max_length=64)
     protocol = CharField(required=False, allow_null=True, max_length=64)
@@ -333,8 +333,8 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
     def import_zone(self, request: Request) -> JSONResponse:
         """Add a domain with the records that another name server transfers (AXFR).
 
-        Records that cannot be written here are left out. The event names them, and the values that were changed.
-        The server has two seconds.
+        Records that are not valid here are left out. The message of the event lists these records, and the values
+        that were changed. The name server must answer within two seconds.
         """
         given = self.body()
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))

@@ -88,7 +88,7 @@ class RuleResource(Resource):
         required=False,
         allow_blank=True,
         help_text="Ports and ranges of ports, with commas between, such as `22, 8000-8010`: at most "
-        "15 pieces, of which a range is two. Without any, all ports. ICMP and IPENCAP have "
+        "15 pieces, where a range counts as two. Without any, all ports. ICMP and IPENCAP have "
         "none.",
     )
     addresses = RuleAddresses(
@@ -348,7 +348,8 @@ class FirewallDeviceViewSet(ResourceViewSet[Actor, FirewallDevice]):
     def create(self, request: Request, firewall_id: int) -> JSONResponse:
         """Put the firewall on a compute.
 
-        An instance has one enabled firewall at most. If the firewall is on the compute already, nothing changes.
+        An instance has one enabled firewall at most. If the firewall is already on the compute, the answer is the
+        existing device.
         """
         firewall, given = self.get_parent(), self.body()
         return self.answer(firewalls.add_device(self.actor, firewall, given.get("id"), given.problems))

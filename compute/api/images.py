@@ -42,7 +42,7 @@ class ImageResource(Resource):
         CharField(allow_null=True),
         lambda text: text or "",
         "description",
-        help_text="What it is; empty where nobody said.",
+        help_text="A description; empty if there is none.",
     )
     vendor = CharField(read_only=True, allow_null=True, help_text="Whose system it is; null of the account's own.")
     size = IntegerField(read_only=True, help_text="MB that it takes on a disk at least.")
@@ -80,7 +80,7 @@ class ImageResource(Resource):
         lambda user, public: PUBLIC_CREATOR if public else user,
         "created_by",
         "is_public",
-        help_text="The user who made it; `compute` of public ones.",
+        help_text="The user who made the image; `compute` for public images.",
     )
     expiry = DateTimeField(
         read_only=True, allow_null=True, help_text="When it will be deleted, in UTC; null of those that stay."
@@ -109,7 +109,7 @@ class ImageCreate(Resource):
 
 
 class ImageUpdate(Resource):
-    """The writable fields of an image. The others may be sent along, and have no effect."""
+    """The writable fields of an image. Other fields are accepted and have no effect."""
 
     label = CharField(max_length=50, required=False, help_text="A name for it; up to 50 characters.")
     description = CharField(
@@ -118,7 +118,7 @@ class ImageUpdate(Resource):
         min_length=1,
         max_length=65000,
         required=False,
-        help_text="What it is; up to 65,000 characters, null or empty for nothing.",
+        help_text="A description; up to 65,000 characters. Null or an empty text removes it.",
     )
 
     def validate_description(self, text: str | None) -> str | None:

@@ -80,7 +80,7 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def destroy(self, request: Request, id: int) -> JSONResponse:
         """Delete an instance with its disks, profiles and addresses. Cannot be undone.
 
-        If the instance is being deleted, nothing changes: the deletion goes on.
+        If the instance is already being deleted, nothing changes and the deletion continues.
         """
         instances.delete(self.actor, self.get_entity())
         return JSONResponse()
@@ -88,8 +88,8 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def boot(self, request: Request, id: int) -> JSONResponse:
         """Power on an instance that is off: with `config_id`, else the last booted profile, else the only one.
 
-        It shows `booting`, then `running`. Follow the event `compute_boot`. A running instance stays as it is,
-        whatever `config_id` names: the event is `finished` at once.
+        The instance is `booting`, then `running`. Follow the event `compute_boot`. If the instance already runs,
+        `config_id` has no effect, nothing changes, and the event is `finished` at once.
         """
         instance, given = self.get_entity(), self.body()
         power.boot(self.actor, instance, given.get("config_id"), given.problems)
@@ -98,7 +98,8 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def reboot(self, request: Request, id: int) -> JSONResponse:
         """Shut a running instance down and boot it again, with the same choice of profile as `boot`.
 
-        An instance that is off is booted. It shows `rebooting`, then `running`. Follow the event `compute_reboot`.
+        If the instance is off, it is only booted. The instance is `rebooting`, then `running`. Follow the event
+        `compute_reboot`.
         """
         instance, given = self.get_entity(), self.body()
         power.reboot(self.actor, instance, given.get("config_id"), given.problems)
@@ -107,8 +108,9 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     def shutdown(self, request: Request, id: int) -> JSONResponse:
         """Power off a running instance.
 
-        It shows `shutting_down`, then `offline`. Follow the event `compute_shutdown`. If the instance is off, the
-        event is `finished` at once. A `stopped` instance becomes `offline`: it is not booted after the maintenance.
+        The instance is `shutting_down`, then `offline`. Follow the event `compute_shutdown`. If the instance is
+        already off, the event is `finished` at once. A `stopped` instance becomes `offline`, and is not booted
+        after the maintenance of its host.
         """
         power.shutdown(self.actor, self.get_entity())
         return JSONResponse()

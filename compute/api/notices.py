@@ -155,7 +155,7 @@ class NotificationEntity(Resource):
 
 
 def _of_topic(attribute: str) -> Case:
-    """An attribute of a notification's topic, in SQL: the list can be ordered by it."""
+    """Return an attribute of a notification's topic in SQL, so that the list can be ordered by the attribute."""
     texts = (When(notice_topic=name, then=Value(getattr(topic, attribute))) for name, topic in TOPICS.items())
     return Case(*texts, output_field=TextField())
 

@@ -274,7 +274,7 @@ class InterfaceResource(Resource):
                     "type": ["string", "null"],
                     "format": "ip/netmask",
                     "description": "The instance's address in the VLAN, such as `10.0.0.1/24`; may be empty. "
-                    "Of a public one null.",
+                    "Null for a public interface.",
                 },
             },
         },
@@ -296,7 +296,7 @@ class InterfacesField(JSONField):
 
 
 def shown_interfaces(stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The interfaces of a profile as the API shows them: a public one has no address, which is null."""
+    """Return the interfaces of a profile as the API shows them. `ipam_address` of a public interface is null."""
     interfaces = orjson.loads(stored) if isinstance(stored, str) else stored
     return [{**each, "ipam_address": None} if each["purpose"] == "public" else each for each in interfaces]
 
@@ -332,11 +332,11 @@ class DeployRequest(Resource):
     )
 
 
-NO_METADATA = "This platform has no metadata service that could give user_data to the compute."
+NO_METADATA = "user_data is not supported: this platform has no metadata service."
 
 
 class MetadataRequest(Resource):
-    """Data for a metadata service, which this platform does not have. It is refused where it says anything."""
+    """Data for a metadata service, which this platform does not have. Data that is not empty is refused."""
 
     user_data = CharField(
         required=False,
@@ -344,11 +344,11 @@ class MetadataRequest(Resource):
         trim_whitespace=False,
         write_only=True,
         validators=[RegexValidator(r"\A\Z", NO_METADATA)],
-        help_text="Refused unless empty: the compute would come up without what it needs.",
+        help_text="Refused unless empty, because the instance would boot without this data.",
     )
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Refuse user data, and pass nothing on."""
+        """Refuse user data that is not empty. The service never gets the field."""
         super().run_validation(data)
         raise SkipField
 
@@ -387,7 +387,9 @@ class InstanceCreate(DeployRequest):
     group = CharField(max_length=50, allow_blank=True, required=False)
     tags = ListField(child=CharField(), required=False)
     firewall_id = IdField(
-        required=False, write_only=True, help_text="A firewall of the account that is on it from the beginning."
+        required=False,
+        write_only=True,
+        help_text="A firewall of the account. It filters the instance from the first boot on.",
     )
     metadata = MetadataRequest(required=False, write_only=True, help_text="Refused with `user_data`.")
 

@@ -55,7 +55,11 @@ class VolumeResource(Resource):
     id = IntegerField(read_only=True)
     label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
     filesystem_path = Computed(
-        CharField(), filesystem_path, "label", ordered_by="label", help_text="Where the guest finds it."
+        CharField(),
+        filesystem_path,
+        "label",
+        ordered_by="label",
+        help_text="The path of the volume's device in the guest.",
     )
     status = ChoiceField(
         Volume.Status.choices,

@@ -309,7 +309,8 @@ class ImageData(JobData):
 class ImagizeData(ImageData):
     """`disk_id` is the disk that the image is made from.
 
-    A job that began on no instance, since another job is at work there, has the `instance_id` that it waits for.
+    `instance_id` is the instance that the job waits for. The job began without an instance, because another job was
+    running there.
     """
 
     VERSION: ClassVar[int] = 3
@@ -319,7 +320,7 @@ class ImagizeData(ImageData):
 
     @classmethod
     def earlier(cls, version: int, values: JSON) -> JSON:
-        """Version 1 waited for no instance, and version 2 changed no status of the disk."""
+        """Read versions 1 and 2. Version 1 waited for no instance; version 2 did not change the disk's status."""
         return values if version in (1, 2) else JobData.earlier(version, values)
 
 
@@ -352,7 +353,7 @@ class VolumeData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterVolumeData(VolumeData):
-    """The base for kinds whose version 1 carried a `VolumeData`, and that have something more in later versions."""
+    """Base for kinds whose version 1 carried a `VolumeData`, and whose later versions have more fields."""
 
     VERSION: ClassVar[int] = 2
 
@@ -379,8 +380,8 @@ class VolumeAttachData(LaterVolumeData):
 class VolumeDetachData(LaterVolumeData):
     """`places` are the profiles, each with its slot, that the volume was taken out of when the job was enqueued.
 
-    Jobs of version 1 have None: their volume is shown as attached until they are done. A job on no instance has the
-    `instance_id` of one that was being deleted.
+    Jobs of version 1 have None: their volume is shown as attached until the job ends. `instance_id` is set if the
+    instance is being deleted: then the job runs without an instance.
     """
 
     VERSION: ClassVar[int] = 3

@@ -72,7 +72,7 @@ class Kernel(models.Model):
 
 
 PUBLIC_CREATOR = "compute"
-"""The creator that clients see of public images."""
+"""`created_by` of public images in answers."""
 
 
 def image_archive(number: int) -> str:

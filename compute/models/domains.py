@@ -70,7 +70,8 @@ class Domain(models.Model):
 class DomainRecord(models.Model):
     """One resource record of a master zone. `name` is relative to the zone and "" for the zone itself.
 
-    `service` and `protocol` of an SRV record are what its client sent behind an underscore: ``_sip`` for ``sip``.
+    `service` and `protocol` of an SRV record are stored as the client sent them, with an underscore in front:
+    ``_sip`` for ``sip``.
     """
 
     class Type(models.TextChoices):

@@ -69,7 +69,7 @@ class IPv6RangeQuerySet(models.QuerySet["IPv6Range"]):
         return mine.filter(instance__in=instances.values("pk")) if actor.restricted else mine
 
     def for_api(self) -> Self:
-        """Rows with `is_shared`, whether any instance shares the range."""
+        """Annotate the ranges with `is_shared`: whether any instance shares the range."""
         return self.annotate(is_shared=Exists(RangeShare.objects.filter(range=OuterRef("pk"))))
 
 
@@ -121,7 +121,7 @@ class AddressShare(models.Model):
 
 
 class RangeShare(models.Model):
-    """An instance that shares an IPv6 range (IP failover), which may be the one that the range is routed to."""
+    """An instance that shares an IPv6 range (IP failover). The range may also be routed to this instance."""
 
     range = models.ForeignKey(IPv6Range, on_delete=models.CASCADE, related_name="shares")
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="range_shares")

@@ -30,7 +30,7 @@ class StackScriptQuerySet(GrantedQuerySet):
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
         disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
         return self.annotate(
-            mine=Cast(Value(False), BooleanField())  # a parameter alone would be a text
+            mine=Cast(Value(False), BooleanField())  # PostgreSQL would take a bare parameter as text
             if actor is None
             else ExpressionWrapper(
                 # of no account, it would be neither true nor false

@@ -541,7 +541,7 @@ VOLUME_ATTACH = Kind[VolumeAttachData](
     deadline=LONG,
 )  # fmt: skip
 
-# On no instance where that is being deleted: the volume is free as soon as the machine has let go of it.
+# If the instance is being deleted, the job runs without it: the volume is free as soon as it is unplugged.
 VOLUME_DETACH = Kind[VolumeDetachData](
     name="volume_detach",
     verb="detach a volume from",

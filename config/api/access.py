@@ -47,8 +47,8 @@ class Scope:
 
     `names` are needed all together. Where `token` is off, callers without one are served too (but a token,
     when sent, has to be a good one). Where `enforced` is off, the names are only documented: the view decides
-    itself what a token without them gets to see, and answers say ``*`` unless the names are `told`. `also` is what
-    the contract's document calls a name besides.
+    itself what a token without them gets to see. Then the header of accepted scopes is ``*``, unless `told` is set.
+    `also` is another name that the contract's document has for a scope.
     """
 
     names: tuple[str, ...] = ()

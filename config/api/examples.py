@@ -1,6 +1,6 @@
 """Examples of requests and answers for the OpenAPI document.
 
-Tests record them from real exchanges, on the catalogue that a fresh installation has.
+Tests record the examples from real exchanges, on the catalogue that `manage.py seed` creates.
 """
 
 import json
@@ -15,10 +15,10 @@ from django.db import Error
 
 FILE = Path(__file__).with_name("examples.json")
 KEPT_SECONDS = 60
-"""How long a process shows the same ids before it asks the database again."""
+"""Seconds for which a process shows the same ids before it asks the database again."""
 
 Source = Callable[[frozenset[str], frozenset[str]], Mapping[str, str]]
-"""Takes the texts of all requests and of all answers. Returns the texts to show in place of some of them."""
+"""Function of the texts of all requests and of all answers. It maps some of these texts to the texts to show."""
 
 
 @cache
@@ -28,10 +28,10 @@ def examples() -> dict[str, dict[str, Any]]:
 
 
 class InstalledIds:
-    """The ids that this installation has in place of ids in the examples.
+    """The ids of this installation that replace ids in the examples.
 
-    An app sets the source when it is ready. Threads share an object without a lock: two that find the ids too old
-    both ask the database.
+    An app sets the source when it is ready. Threads share the object without a lock: two threads that find the ids
+    too old both ask the database.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class InstalledIds:
         self._until = 0.0
 
     def get(self) -> Mapping[str, str]:
-        """The ids to show, by those that the examples name; empty on an installation with the seeded catalogue.
+        """Map ids of the examples to the ids to show. The map is empty if the catalogue has all these ids.
 
         While the database does not answer, the ids stay as they are.
         """
@@ -59,7 +59,7 @@ installed_ids = InstalledIds()
 
 @cache
 def texts(side: str) -> frozenset[str]:
-    """All texts in the examples of one side, `request` or `response`."""
+    """Return all texts in the examples of one side, `request` or `response`."""
     return frozenset(text for each in examples().values() for text in _texts(each.get(side)))
 
 

@@ -16,7 +16,7 @@ class CaselessField(serializers.CharField):
 
 
 class NullWhenEmptyField(serializers.ListField):
-    """A list that is null when it has no items, in answers and when it is stored."""
+    """A list that is stored and shown as null if it has no items."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(data) or None
@@ -35,8 +35,8 @@ class Wrapping(serializers.Field):
 class Computed(Wrapping):
     """A value worked out from several columns: ``Computed(CharField(), label_of, "id", "label")``.
 
-    `function` takes the columns' values in order and returns something orjson can write. `ordered_by` is the column
-    whose order is that of the values, if there is one: lists can be ordered by the field then.
+    `function` takes the columns' values in order and returns something orjson can write. `ordered_by` names a
+    column with the same order as the values, if there is one. Then lists can be ordered by the field.
     """
 
     def __init__(

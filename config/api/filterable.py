@@ -122,7 +122,7 @@ def _digits(text: str) -> int:
 
 
 def searched(value: Any) -> str:
-    """The text that numbers and addresses are searched for. PostgreSQL writes addresses in lower case."""
+    """Return the text to search for in numbers and addresses. PostgreSQL writes addresses in lower case."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return _text(value).lower()
@@ -133,9 +133,9 @@ READ_SEARCHED: dict[Callable, Callable[[Any], str]] = {
     _decimal: searched,
     _address: searched,
 }
-"""How the value of ``+contains`` is read if it is not of the field's own type: it is a part of the field's text."""
+"""Readers for the value of ``+contains``, by the reader of the field. The value is a part of the field's text."""
 UNSEARCHED = (_moment, _boolean)
-"""The types of values that have no text to search."""
+"""Readers of fields that have no text to search."""
 
 READ_PLAIN: dict[Callable, Callable[[str], Any]] = {
     _boolean: lambda text: {"true": True, "false": False}[text.lower()],
@@ -197,7 +197,7 @@ class Filterable:
         return Q(*conditions, _connector=Q.OR)
 
     def searched(self, raw: Any) -> str:
-        """Check the value of ``+contains``: a part of a text, of a number's digits, or of an address."""
+        """Check and return the value of ``+contains``: a part of a text, of a number's digits, or of an address."""
         if self.read in UNSEARCHED:
             raise refuse(f"Cannot use +contains on {self.name}")
         try:
@@ -279,8 +279,9 @@ def _filterable(resource: serializers.Serializer, name: str) -> Filterable:
 def orderables(resource: serializers.Serializer, filtered: Mapping[str, Filterable]) -> dict[str, str | None]:
     """Return the ORM path of each field that lists can be ordered by: plain fields, and those that filters accept.
 
-    A plain field has one value that the database knows. Lists and objects are not plain, nor is a value that Python
-    works out, unless the field says what it is `ordered_by`. A constant has no path, since it orders nothing.
+    A plain field has one value that the database knows. Lists and objects are not plain. A value that Python
+    computes is plain only if the field has an `ordered_by`. A constant has no path, because it does not change the
+    order.
     """
     plain = {name: _order_path(name, child) for name, child in resource.fields.items() if _is_plain(child)}
     return {**plain, **{name: each.path for name, each in filtered.items()}}

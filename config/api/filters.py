@@ -1,9 +1,9 @@
 """Collection filters: the ``X-Filter`` language and plain query parameters, compiled to `Q`.
 
-A filter is a JSON object, or an array of such objects that all have to hold. A bare value means equality.
+A filter is a JSON object, or an array of such objects that must all match. A bare value means equality.
 ``{"+gt": 3}`` inside a field uses an operator. ``+and`` and ``+or`` take arrays of filters. ``+order_by`` names a
-plain field, and ``+order`` is ``asc`` or ``desc``. ``+order`` alone is the order of the list's key (`KEYS`).
-`config.api.filterable` has the fields.
+plain field, and ``+order`` is ``asc`` or ``desc``. ``+order`` alone orders by the list's key (`KEYS`). The
+classes of fields are in `config.api.filterable`.
 """
 
 import re
@@ -41,7 +41,7 @@ class Filter:
 
 
 class Reader:
-    """Reads one filter, with the fields of the resource that filters accept, and the paths of its orders."""
+    """Reads one filter. `fields` are the fields that can be filtered, `orders` the paths of possible orders."""
 
     def __init__(self, fields: Mapping[str, Filterable], orders: Mapping[str, str | None]):
         self.fields = fields

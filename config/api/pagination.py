@@ -22,7 +22,7 @@ class Page:
 
     @property
     def offset(self) -> int:
-        return min((self.number - 1) * self.size, BIGGEST - self.size)  # a bigint, with the page added too
+        return min((self.number - 1) * self.size, BIGGEST - self.size)  # offset plus size must fit a bigint
 
     def envelope(self, data: list[Any], total: int) -> dict[str, Any]:
         """The body of a list. `total` counts the whole collection. A page past the last has no data."""
@@ -32,7 +32,7 @@ class Page:
 
 FIRST = Page()
 SHORTEST = Page(size=1)
-"""The page that is asked for the total alone."""
+"""The page to read if only the total is needed."""
 
 
 def read_page(query: Mapping[str, str]) -> Page:

@@ -21,10 +21,7 @@ from config.errors import Missing
 _no_query = QueryDict("", encoding="utf-8")
 
 M = TypeVar("M", bound=Model)
-TOO_DEAR = (
-    "This filter takes too long on so many objects. "
-    "Ask with fewer conditions, fewer of +contains, or another order."
-)
+TOO_DEAR = "This filter takes too long on so many objects. Use fewer conditions, fewer +contains, or another order."
 
 
 @contextmanager
@@ -65,7 +62,7 @@ class Reading(Admission[A], Generic[A, M]):
 
     @classmethod
     def listed(cls, actor: Any, path: Mapping[str, Any]) -> QuerySet[M]:
-        """The rows of `objects` that the list shows: all, unless a view says otherwise."""
+        """Return the rows of `objects` that the list shows: all rows, unless a view overrides this method."""
         return cls.objects(actor, path)
 
     @property
@@ -89,9 +86,9 @@ class Reading(Admission[A], Generic[A, M]):
         return JSONResponse(page.envelope(self.resource.shape().page(rows), total))
 
     def total_of(self, wanted: Filter | None, page: pagination.Page, path: Mapping[str, Any]) -> int:
-        """The number of objects of a list one of whose pages has no rows. Raises `Missing` without the parent."""
+        """Return the length of a list whose wanted page has no rows. Raises `Missing` if the parent is missing."""
         self.check_parent(path)
-        # rows carry the total, and a page past the last has none: the first page has
+        # each row carries the total; a page after the last has no rows, so read the first page
         rows = self.rows_of(wanted, pagination.SHORTEST, path) if page.number > 1 else ()
         return rows[0][-1] if rows else 0
 

@@ -14,7 +14,7 @@ from config.api.paths import BIGGEST
 from config.errors import span, wrong_length
 
 ITEM = re.compile(r"(?:\[[0-9]+\])+$")
-"""The position of an item at the end of a path: its reasons name the list."""
+"""Position of an item at the end of a path. Reasons of the item name the list."""
 NOT_FOUND = "Not found"
 UNAUTHORIZED = "Unauthorized"
 INVALID_TOKEN = "Invalid Token"
@@ -47,7 +47,7 @@ def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> 
 
 
 def spelled(path: str) -> str:
-    """The name that a reason has for the field at `path`: the path, or the part of it within an item of a list."""
+    """Return the name of the field at `path` in a reason: the path, or only its part within an item of a list."""
     return ITEM.sub("", path).rpartition("].")[2]
 
 

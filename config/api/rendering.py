@@ -36,10 +36,10 @@ class Naive(Func):
 
 
 def parsed(value: Any) -> Any:
-    """The value of JSON that the database sent as text; a value is left as it is.
+    """Parse JSON that the database sent as text. Return other values as they are.
 
-    PostgreSQL's text has a blank behind each comma and colon, unlike the rest of an answer. No other way to remove
-    them is faster: this takes half a microsecond for the devices of a profile.
+    PostgreSQL's text has a blank after each comma and colon, unlike the rest of an answer. Parsing is the fastest
+    way to remove the blanks: it takes half a microsecond for the devices of a profile.
     """
     return orjson.loads(value) if type(value) is str else value
 

@@ -93,7 +93,7 @@ class Resource(serializers.Serializer):
 
     @cached_property
     def within(self) -> str:
-        """The path of this object in the body, or in the item of a list that it is part of: ``alerts.``."""
+        """The path of this object in the body, or within the item of a list: ``alerts.``."""
         return _path_of(self)
 
     @classmethod
@@ -122,7 +122,7 @@ class Resource(serializers.Serializer):
     @classmethod
     @cache
     def orderable(cls) -> dict[str, str | None]:
-        """The fields that lists can be ordered by, by their name on the wire, each with its ORM path."""
+        """Map the names of the fields that lists can be ordered by to their ORM paths."""
         return orderables(cls(), cls.filterable())
 
     @classmethod
@@ -228,7 +228,7 @@ class Resource(serializers.Serializer):
 
 
 def _path_of(field: Any) -> str:
-    """The names of a field and of the objects around it, with a dot after each: ``backups.schedule.``."""
+    """Return the names of the field and of the objects around it, with a dot after each: ``backups.schedule.``."""
     path = ""
     while field is not None and field.field_name:
         path, field = f"{field.field_name}.{path}", field.parent

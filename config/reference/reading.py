@@ -94,12 +94,12 @@ class Operation:
 
     @property
     def accepts(self) -> str:
-        """The choices of a token that are not refused, the one with the least access first."""
+        """The kinds of token that the operation accepts, the kind with the least access first."""
         reads = not any(scope.endswith(":read_write") for scope in self.scopes)
         return " ".join([*["read_only"] * reads, "full", *["none"] * self.public, "pasted"])
 
     def with_ids(self, ids: Mapping[str, str]) -> "Operation":
-        """The same operation with other ids in its examples and in the descriptions of its parameters."""
+        """Return the operation with other ids in its examples and in the descriptions of its parameters."""
         if not ids:
             return self
         json_texts = {f'"{seeded}"': f'"{own}"' for seeded, own in ids.items()}
@@ -109,7 +109,7 @@ class Operation:
             return tuple(replace(each, text=_replaced(each.text, json_texts)) for each in examples)
 
         def described(field: Field) -> Field:
-            # both are escaped already, and so is the rest
+            # ids and description are already escaped
             return replace(field, description=mark_safe(_replaced(field.description, in_code)))  # noqa: S308
 
         return replace(
@@ -292,7 +292,7 @@ class _Reader(SchemaReader):
 
 
 def _replaced(text: str, others: Mapping[str, str]) -> str:
-    """The text with each of the others in place of its key, all at once: one may be the key of another."""
+    """Replace the keys of `others` in the text in one pass, because a replacement may be the key of another."""
     return re.sub("|".join(map(re.escape, others)), lambda match: others[match[0]], text)
 
 

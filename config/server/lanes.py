@@ -43,9 +43,9 @@ R = TypeVar("R")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OTHER_THAN_PAGES = re.compile(r"(?:^|&)(?!page(?:_size)?=)[^&]")
 SWITCH, SWITCH_BESIDE_LONG = 0.002, 0.0005
-"""Seconds for which a thread keeps the interpreter while other threads want it. The second is used while long
-requests run. With Python's default of 5 ms, the loop would wait that long for each busy thread of a lane whenever
-the database has answered. With 0.5 ms, a create costs a tenth more processor time."""
+"""Seconds for which a thread keeps the interpreter while other threads want it: normally, and while long requests
+run. With Python's default of 5 ms, the event loop would wait up to 5 ms for each busy thread after every answer of
+the database. With 0.5 ms all the time, a create would cost a tenth more processor time."""
 PATIENCE = 10.0
 """The longest time in seconds that a request waits for a thread of its lane."""
 
@@ -64,7 +64,7 @@ class Size:
 
     `places` limits the requests that run or wait for a thread. A subject may have half of the places, and `share`
     of the threads. `keeps` is whether a thread keeps its connection from one request to the next. Lanes with few
-    and slow requests do not: there the time of connecting does not matter. `long` is whether requests may use the
+    and slow requests do not: there the time of connecting does not matter. `long` says that requests may use the
     processor for many milliseconds.
     """
 
@@ -91,7 +91,7 @@ class _Switching:
 
     def __init__(self) -> None:
         self.long = 0
-        """The long requests that run."""
+        """Number of long requests that run."""
 
     def begin(self) -> None:
         self.long += 1

@@ -36,7 +36,7 @@ class Target:
 
 
 def normalised(service_type: str, address: str) -> str:
-    """An address as it is stored: without a fragment, and a Unicode host as punycode.
+    """Return an address as it is stored: without a fragment, and with a Unicode host as punycode.
 
     Raises `Invalid` on ``address``.
     """

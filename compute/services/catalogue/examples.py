@@ -1,4 +1,4 @@
-"""The ids that examples of the API reference show on an installation without the rows of the seeded catalogue."""
+"""Ids for the examples of the API reference, on an installation that lacks rows of the seeded catalogue."""
 
 import json
 from collections.abc import Collection
@@ -15,15 +15,15 @@ from regions.models import Region
 CAPABILITIES = ["Computes", "Block Storage", "NodeBalancers"]
 """The capabilities that a region needs for all examples."""
 MOST_HOSTS = 100
-"""Hosts of a region whose images are looked at."""
+"""Limit for the distinct lists of images that are read from hosts."""
 
 
 def installed_ids(sent: frozenset[str], answered: frozenset[str]) -> dict[str, str]:
-    """Return the ids to show, by the seeded ids that they replace.
+    """Map the seeded ids that have to be replaced to the ids to show.
 
     `sent` and `answered` are the texts of example requests and answers. An id of an answer is replaced if its row
-    is missing. An id of a request is also replaced if its row takes nothing new, such as a retired region. The
-    number of queries is fixed.
+    is missing. An id of a request is also replaced if a new instance cannot use its row, such as a retired region.
+    The number of queries is fixed.
     """
     hosts = Host.objects.filter(enabled=True, maintenance=None)
     regions = (
@@ -45,12 +45,12 @@ def installed_ids(sent: frozenset[str], answered: frozenset[str]) -> dict[str, s
 
 @cache
 def seeded(section: str) -> tuple[str, ...]:
-    """The ids of a section of the seeded catalogue, in its order."""
+    """Return the ids of a section of the seeded catalogue, in the order of the catalogue."""
     return tuple(row["id"] for row in json.loads(CATALOGUE.read_text())[section])
 
 
 def _deployed(hosts: QuerySet[Host]) -> QuerySet[Image]:
-    """The platform's images that one of the hosts deploys."""
+    """Return the public images that at least one of the hosts deploys."""
     images = Image.objects.filter(
         account=None, is_public=True, deprecated=False, status=Image.Status.AVAILABLE
     ).order_by("position", "pk")

@@ -27,16 +27,17 @@ NO_DOT = "domain must have at least two labels with a dot between them, as in ex
 
 
 def to_ascii(name: str) -> str:
-    """The name with its Unicode labels as punycode (IDNA 2008): ``xn--mnchen-3ya.example`` for ``münchen.example``.
+    """Convert Unicode labels to punycode (IDNA 2008): ``münchen.example`` becomes ``xn--mnchen-3ya.example``.
 
-    A label that IDNA 2008 does not allow stays as it is: the pattern of the name refuses it. Letters are only put
-    into lower case and composed. Nothing else is mapped, so that no Unicode label or dot becomes an ASCII one.
+    A label that IDNA 2008 does not allow stays as it is, and the pattern of the name refuses it later. Letters are
+    changed to lower case and composed (NFC). No other character is replaced, so that no Unicode character becomes
+    an ASCII letter or dot.
     """
     return name if name.isascii() else ".".join(map(_to_ascii_label, name.split(".")))
 
 
 def _to_ascii_label(label: str) -> str:
-    # punycode is longer than its text, and the encoder takes quadratic time
+    # such a label is too long as punycode too, and the encoder takes quadratic time
     if label.isascii() or len(label) > MAX_LABEL_LENGTH:
         return label
     composed = unicodedata.normalize("NFC", label.lower())
@@ -49,7 +50,7 @@ def _to_ascii_label(label: str) -> str:
 
 
 def wrong_zone(name: str) -> str:
-    """The reason why a name, which is not one of `is_zone`, cannot be a domain."""
+    """Return the reason why a name that is not an `is_zone` cannot be a domain."""
     return WRONG_ZONE if "." in name.removeprefix("*.") else NO_DOT
 
 
@@ -98,7 +99,7 @@ def is_name(name: str) -> bool:
 
 
 def relative(name: str, zone: str) -> str:
-    """A record's name as it is stored: relative to the zone, in punycode and lower case, "" for the zone itself.
+    """Return a record's stored name: relative to the zone, in punycode and lower case, "" for the zone itself.
 
     ``www``, ``www.example.com`` and ``www.example.com.`` are the same name in the zone ``example.com``.
     """

@@ -220,7 +220,7 @@ def _check_names(domain: Domain, label: str, problems: Problems) -> None:
     # each name is valid below the present name, so the longest one decides
     named = domain.records.exclude(name="").order_by(Length("name").desc())
     longest = named.values_list("name", flat=True).first()
-    # TXT names may have stars inside of labels, and the length is the same without them
+    # names of TXT records may contain stars; replacing a star keeps the length
     if longest is not None and is_zone(label) and not is_name(f"{longest.replace('*', 'x')}.{label}"):
         problems.add("domain", "A record of the domain cannot be below this name.")
 

@@ -33,7 +33,7 @@ LONGEST_NAME = 100
 DEFAULT_PROTOCOL = "_tcp"
 """What an SRV record without a protocol is served for."""
 REMOTE_ADDRESS = "[remote_addr]"
-"""The target of A and AAAA records that stands for the address of the caller."""
+"""Target of A and AAAA records that stands for the caller's address."""
 ADDRESS_VERSIONS = {Type.A: 4, Type.AAAA: 6}
 _SERVICE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
 _SRV_TARGET = re.compile(r"(?=.{1,253}\Z)(?:[A-Za-z0-9_:-]{1,63}\.)*[A-Za-z0-9_:-]{1,63}\.?", re.ASCII)
@@ -46,7 +46,7 @@ _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
 def create(
     actor: Actor, domain: Domain, values: Mapping[str, Any], problems: Problems | None = None, remote: str = ""
 ) -> DomainRecord:
-    """Add a record to a master domain. `remote` is the caller's address, for targets that ask for it.
+    """Add a record to a master domain. `remote` is the caller's address, for the target `REMOTE_ADDRESS`.
 
     Raises `Invalid` with every field that is wrong.
     """
@@ -76,7 +76,7 @@ def update(
 ) -> DomainRecord:
     """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then.
 
-    `remote` is the caller's address, for targets that ask for it.
+    `remote` is the caller's address, for the target `REMOTE_ADDRESS`.
     """
     domain = lock_domain(record.domain_id)
     locked = DomainRecord.objects.filter(pk=record.pk).first()
@@ -104,10 +104,10 @@ def delete(actor: Actor, record: DomainRecord) -> None:
 
 
 def as_sent(kind: str, stored: str | None) -> str | None:
-    """The service or protocol of a record as its client sent it.
+    """Return the service or protocol of a record as the client sent it.
 
-    SRV records store it behind an underscore. Rows stored ``_sip`` for ``sip`` already when answers showed that
-    underscore, so they need no migration.
+    SRV records store an underscore in front. Earlier releases stored the same underscore and showed it in answers,
+    so rows need no migration.
     """
     return stored.removeprefix("_") if kind == Type.SRV and stored else stored
 
@@ -137,10 +137,10 @@ def _apply(
 
 
 def _remote_address(remote: str, version: int) -> str:
-    """The caller's address, if it is of this version; else empty."""
+    """Return the caller's address if it has this IP version, else an empty text."""
     try:
         address = ipaddress.ip_address(remote)
-    except ValueError:  # a request that came through a Unix socket has none
+    except ValueError:  # a request through a Unix socket has no address
         return ""
     address = getattr(address, "ipv4_mapped", None) or address
     return str(address) if address.version == version else ""
@@ -159,7 +159,7 @@ def check(record: DomainRecord, zone: str) -> Problems:
         CHECKS[Type(record.type)](record, problems)
     if record.type == Type.SRV and "." not in record.target and ":" not in record.target:
         record.target = f"{record.target}.{zone}"
-    # a star inside of a label is an ordinary character (RFC 4592), and tools mark the owners of wildcards so
+    # a star inside a label is an ordinary character (RFC 4592); tools put such TXT records beside wildcard records
     name = record.name.replace("*", "x") if record.type == Type.TXT else record.name
     if name and not is_name(f"{name}.{zone}"):
         problems.add("name", "name is not valid")
@@ -182,10 +182,11 @@ def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
         mail = others.filter(type=Type.MX)
         if not record.target and mail.exists():
             problems.add(
-                "target", "There are MX records of this name. An MX record without a target must be alone."
+                "target",
+                "This name has other MX records. An MX record without a target must be the only MX record.",
             )
         elif record.target and mail.filter(target="").exists():
-            problems.add("target", "There is an MX record without a target, which must be the only MX record.")
+            problems.add("target", "This name has an MX record without a target, which must be the only MX record.")
 
 
 # --- types --------------------------------------------------------------------------------------------------
@@ -221,11 +222,11 @@ def _alias(record: DomainRecord, problems: Problems) -> None:
 
 
 def _mail(record: DomainRecord, problems: Problems) -> None:
-    """An MX without a target says that the domain takes no mail (RFC 7505). Only the domain itself can say so."""
+    """Check an MX record. Without a target, the domain accepts no mail (RFC 7505): no name, priority 0."""
     if record.target in ("", "."):
         record.target = ""
         if record.name:
-            problems.add("name", "An MX record without a target cannot have a name: it is of the domain itself.")
+            problems.add("name", "An MX record without a target must be for the domain itself: send no name.")
         if record.priority:
             problems.add("priority", "The priority of an MX record without a target must be 0.")
     else:
@@ -269,14 +270,15 @@ def _service(record: DomainRecord, problems: Problems) -> None:
 
 
 def _label(stored: str | None) -> str:
-    """The label of a stored service or protocol: with one underscore, whether its client sent one or not."""
+    """Return the label of a stored service or protocol, with exactly one underscore in front."""
     return f"_{(as_sent(Type.SRV, stored) or '').removeprefix('_').lower()}"
 
 
 def _below(name: str, service: str) -> list[str]:
-    """The labels of an SRV record's name behind its service and its protocol, which may be missing.
+    """Return the labels of an SRV record's name after service and protocol, which may be missing.
 
-    Clients send back the whole name, also with another service or protocol than it begins with.
+    Clients send back the whole name. After a change of service or protocol, the name still begins with the old
+    ones.
     """
     labels = name.split(".") if name else []
     if len(labels) > 1 and all(label.startswith("_") for label in labels[:2]):
@@ -285,9 +287,9 @@ def _below(name: str, service: str) -> list[str]:
 
 
 def _authority(record: DomainRecord, problems: Problems) -> None:
-    """CAA (RFC 8659): who may issue certificates, or where to report attempts.
+    """Check a CAA record (RFC 8659): who may issue certificates, or where to report attempts.
 
-    Clients also give a bare domain to report to, and a wildcard of an authority.
+    Clients also send a bare domain for `iodef`, and ``*.`` before the authority for `issuewild`.
     """
     if not record.tag:
         problems.add("tag", "tag is required")

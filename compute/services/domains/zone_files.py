@@ -50,7 +50,7 @@ def _records(domain: Domain) -> Iterator[str]:
     records = sorted(domain.records.all(), key=lambda record: (record.name, record.type, record.pk))
     with_mail = {record.name for record in records if record.type == Type.MX and record.target}
     for record in records:
-        # older rows may have both, which mail servers would not understand
+        # rows of earlier releases may have both kinds, which RFC 7505 forbids
         if record.type == Type.MX and not record.target and record.name in with_mail:
             continue
         data = f"{record.type} {_data(record).to_text()}"
@@ -81,7 +81,7 @@ def _data(record: DomainRecord) -> Rdata:
 
 
 def strings(text: str) -> tuple[bytes, ...]:
-    """The strings of a TXT record with this text."""
+    """Split a text into the strings of a TXT record."""
     data = text.encode()
     return tuple(data[at : at + STRING] for at in range(0, len(data), STRING))
 

@@ -67,13 +67,13 @@ class Source:
 
 @dataclass(slots=True)
 class _Content:
-    """The records of a zone that can be imported, in its order, and what the customer has to know of the others."""
+    """The records of a zone that can be imported, in the zone's order, and notes for the message of the event."""
 
     records: list[DomainRecord] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """Name and type of each record that cannot be imported."""
     changes: dict[str, list[str]] = field(default_factory=dict)
-    """Changes of values, each with the name and type of the records that have it."""
+    """Changed values, each with the names and types of the records that have the change."""
 
     def note(self, change: str, of: str) -> None:
         self.changes.setdefault(change, []).append(of)
@@ -84,7 +84,7 @@ class _Content:
         if self.left_out:
             words.append(f"{counted(len(self.left_out), 'was', 'were')} left out: {_listed(self.left_out)}.")
         if self.changes:
-            # every TTL may be rounded: other changes come first
+            # every TTL may be rounded, so changed TTLs come last
             changes = sorted(self.changes.items(), key=lambda change: change[0].startswith("ttl_sec"))
             listed = [f"{change} ({_listed(of)})" for change, of in changes]
             words.append(f"Changed: {_listed(listed, '; ', LONGEST_CHANGES)}.")
@@ -102,9 +102,9 @@ class _Place:
 def import_zone(actor: Actor, source: Source, problems: Problems | None = None) -> Domain:
     """Create a master domain from a zone that another name server transfers.
 
-    Records that are not valid here are left out. The event's message has their names and types, and the values that
-    were changed. The zone's own name servers are not mentioned, as the platform's take their place. The transfer
-    ends before the transaction begins.
+    Records that are not valid here are left out. The event's message lists these records by name and type, and the
+    values that were changed. The zone's own name servers are not mentioned, as the platform's take their place. The
+    transfer ends before the transaction begins.
 
     The name server is a stranger's, and the request waits for it: DOMAIN_IMPORT_TIMEOUT seconds at most, the lookup
     of its name and all its addresses together, and not often for one account.
@@ -216,7 +216,7 @@ def _check_open(addresses: Iterable[guard.Address]) -> None:
 
 
 def _listed(items: Sequence[str], separator: str = ", ", longest: int = LONGEST_LIST) -> str:
-    """The first items, up to `longest` characters but one at least, and the number of the others."""
+    """Join the first items, at least one and up to `longest` characters, and add the number of the other items."""
     ends = accumulate(len(item) + len(separator) for item in items)
     shown = max(1, sum(end <= longest for end in ends))
     more = len(items) - shown
@@ -253,7 +253,7 @@ def _is_email(text: str) -> bool:
 
 
 def _read(zone: dns.zone.Zone, name: str, content: _Content) -> None:
-    """Sort the zone's records into those that can be imported and the others, and note what was changed."""
+    """Separate the zone's records that can be imported from the others, and note the changed values."""
     found: list[tuple[dns.name.Name, int, Any]] = list(zone.iterate_rdatas())
     root = dns.name.root
     with_mail = {owner for owner, _, data in found if data.rdtype == dns.rdatatype.MX and data.exchange != root}
@@ -298,7 +298,7 @@ def _record(kind: str, name: str, ttl: int, data: Any) -> DomainRecord | None:
         case Type.SRV:
             record.priority, record.weight, record.port = data.priority, data.weight, data.port
             record.target = _host(data.target) or "."
-            if "." not in record.target:  # a single label with a dot is not below the domain
+            if "." not in record.target:  # the dot keeps the platform from appending the domain to a single label
                 record.target += "."
             record.service, _, rest = name.partition(".")
             record.protocol = rest.partition(".")[0]

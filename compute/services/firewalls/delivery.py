@@ -103,7 +103,7 @@ RETURNING instance_id
 def first_filters(instance: Instance, *, mail_ports_closed: bool, filtered: bool = False) -> list[PacketFilter]:
     """The packet filter, to be inserted, of an instance that is being created; none where nothing is filtered.
 
-    `filtered` says that the instance gets an enabled firewall. Nothing is to be delivered: the first boot brings
+    `filtered` says that the instance gets an enabled firewall. No delivery is needed, because the first boot brings
     the filter to the host.
     """
     if not (mail_ports_closed or filtered):

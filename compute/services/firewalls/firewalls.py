@@ -142,10 +142,11 @@ def delete(actor: Actor, firewall: Firewall) -> None:
 def add_device(
     actor: Actor, firewall: Firewall, instance_id: int | None, problems: Problems | None = None
 ) -> FirewallDevice:
-    """Put a firewall on an instance that the actor may change, whatever job runs there. No change if it is on it.
+    """Put a firewall on an instance that the actor may change, even if a job runs there.
 
-    Raises `Invalid` on ``id``: no such instance, or both this firewall and another one there are enabled. `Denied`
-    where the actor may only read the instance, `Busy` while it is being deleted.
+    Nothing changes if the firewall is already on the instance. Raises `Invalid` on ``id``: no such instance, or
+    both this firewall and another one there are enabled. `Denied` where the actor may only read the instance,
+    `Busy` while it is being deleted.
     """
     problems = problems or Problems()
     locked = _lock_row(firewall)
@@ -183,13 +184,13 @@ def remove_device(actor: Actor, device: FirewallDevice) -> None:
 
 
 def named_firewall(actor: Actor, firewall_id: int | None, problems: Problems) -> Firewall | None:
-    """The firewall that a create of an instance names, locked. None, with a problem, if there is no such firewall.
+    """Lock and return the firewall for a new instance. Return None and add a problem if it does not exist.
 
-    Raises `Denied` on ``firewall_id`` where the actor may only read the firewall.
+    Raises `Denied` on ``firewall_id`` if the actor may only read the firewall.
     """
     if firewall_id is None:
         return None
-    lock_account(actor.account_id)  # before the firewall, for the VLANs that the instance may bring
+    lock_account(actor.account_id)  # VLANs of the new instance need this lock, which comes before firewalls
     rows = Firewall.objects.filter(pk=firewall_id)
     locked = (
         rows.filter(pk__in=Firewall.objects.visible_to(actor).values("pk")).select_for_update(no_key=True).first()
@@ -202,7 +203,7 @@ def named_firewall(actor: Actor, firewall_id: int | None, problems: Problems) ->
 
 
 def put_on_new(actor: Actor, firewall: Firewall, instance: Instance) -> None:
-    """Put a locked firewall on an instance that this very transaction inserts, with its `first_filters`."""
+    """Put a locked firewall on an instance that the same transaction inserts together with its `first_filters`."""
     _put(actor, firewall, [instance])
 
 

@@ -101,7 +101,7 @@ def _check_ports(text: str, field: str, problems: Problems) -> None:
         problems.add(field, str(error))
         return
     if sum(1 if first == last else 2 for first, last in ranges) > MOST_PIECES:
-        problems.add(field, f"ports must be at most {MOST_PIECES} pieces, of which a range is two.")
+        problems.add(field, f"ports must be at most {MOST_PIECES} pieces. A range counts as two.")
 
 
 def _is_network(family: str, text: str) -> bool:

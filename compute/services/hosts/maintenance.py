@@ -83,7 +83,7 @@ def _try(kind: str, instance: Instance) -> bool:
     platform = Actor.platform(instance.account_id)
     try:
         with transaction.atomic():
-            # a customer may have shut a stopped instance down since it was read: then it stays off
+            # a customer may have shut down a stopped instance after it was read; then it stays off
             lock(Instance.objects.filter(pk=instance.pk, status=instance.status))
             config = boot_config(instance) if kind == "boot" else None
             data = BootData(config_id=config.pk) if config else None

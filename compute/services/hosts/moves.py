@@ -46,8 +46,8 @@ def migrate(
 ) -> Job | None:
     """Move the instance to another region, or without `region_id` start the host migration scheduled for it.
 
-    If the instance is in the region already, its event is finished at once, and there is no job. An `upgrade` is
-    refused then.
+    If the instance is already in the region, the event is finished at once and the function returns None. `upgrade`
+    is refused in this case.
 
     A running instance is shut down for the move and booted again where it arrives. With `upgrade` it also gets the
     newer type that replaces its deprecated one. A move to a region cancels a scheduled migration. Raises `Invalid`

@@ -45,10 +45,10 @@ def create_from_disk(
 ) -> Image:
     """Make an image of a disk that the actor may see; the image is `creating` until its job is done.
 
-    Until then the disk is `not ready`. If the instance is busy, or the disk is not ready already, the image waits
-    for that to end, and the disk changes its status when the wait is over. Raises `Missing` on ``disk_id`` where
-    there is no such disk, `Invalid` where it or its instance is being deleted. Without a `disk_id` there are
-    `problems`.
+    Until then the disk is `not ready`. If the instance is busy or the disk is not ready, the image waits until the
+    instance is idle and the disk is ready. The disk changes its status after this wait. Raises `Missing` on
+    ``disk_id`` where there is no such disk, `Invalid` where it or its instance is being deleted. Without a
+    `disk_id` there are `problems`.
     """
     problems = problems or Problems()
     _check_quota(actor, problems)
@@ -76,7 +76,10 @@ def create_from_disk(
 
 
 def _disk(actor: Actor, disk_id: int, problems: Problems) -> Disk | None:
-    """The disk of this id that the actor sees, with its instance locked; None with a problem. Raises `Missing`."""
+    """Lock the instance of the disk and return the disk. Return None and add a problem if it is being deleted.
+
+    Raises `Missing` if the actor cannot see such a disk.
+    """
     seen = Disk.objects.filter(pk=disk_id, instance__in=Instance.objects.visible_to(actor))
     locked = lock_present(list(seen.values_list("instance_id", flat=True)))
     disk = Disk.objects.select_related("instance__host").filter(pk=disk_id, instance__in=locked).first()

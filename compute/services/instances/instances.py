@@ -323,7 +323,7 @@ def update(
 def delete(actor: Actor, instance: Instance) -> Job | None:
     """Delete the instance with its disks, profiles and addresses. Its label is free at once, so that the job goes
     on until the instance is gone. Ends another job that may be running, except a clone's or a restore's, which
-    refuse. None where the instance is being deleted: the deletion goes on, with its event."""
+    refuse. Return None if the instance is already being deleted: that deletion continues, with its event."""
     try:
         with transaction.atomic():
             return enqueue("delete", instance, actor)

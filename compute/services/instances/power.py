@@ -24,8 +24,8 @@ def boot(
 ) -> Job | None:
     """Power on an instance with the profile that `boot_config` picks.
 
-    A running instance stays as it is, whatever `config_id` names: its event is finished at once, and there is no
-    job.
+    If the instance already runs, `config_id` has no effect, the event is finished at once, and the function returns
+    None.
     """
     problems = problems or Problems()
     locked = lock_any(instance)  # so that the profile is not deleted meanwhile
@@ -46,8 +46,8 @@ def reboot(actor: Actor, instance: Instance, config_id: int | None = None, probl
 def shutdown(actor: Actor, instance: Instance) -> Job | None:
     """Power off an instance.
 
-    If it is off, its event is finished at once, and there is no job. An instance that the maintenance of its host
-    has stopped becomes ``offline``: it is not booted after the maintenance.
+    If the instance is already off, the event is finished at once and the function returns None. An instance that is
+    ``stopped`` by the maintenance of its host becomes ``offline``, and is not booted after the maintenance.
     """
     locked = lock_any(instance)
     if locked.status not in (Status.OFFLINE, Status.STOPPED):
@@ -59,7 +59,7 @@ def shutdown(actor: Actor, instance: Instance) -> Job | None:
 
 
 def _already(actor: Actor, kind: str, locked: Instance, config: Config | None = None) -> None:
-    """Record the finished event of a job of this kind, which has nothing to do. Raises `Busy` while a job lives."""
+    """Record the finished event of a job of this kind, which is not needed. Raises `Busy` while a job lives."""
     check_idle(locked)
     record_finished(actor, KINDS[kind].event, instance_ref(locked), config_ref(config))
 
@@ -71,7 +71,7 @@ def _start(actor: Actor, kind: str, locked: Instance, config_id: int | None, pro
     problems.raise_any()
     if config is None:
         raise Busy
-    # after a reboot that failed, an instance that was off is as before
+    # if the reboot fails, an instance that was off gets this status back
     off_status = locked.status if kind == "reboot" and locked.status in (Status.OFFLINE, Status.STOPPED) else None
     data = BootData(config_id=config.pk, off_status=off_status)
     return enqueue(kind, locked, actor, data=data, secondary=config_ref(config))

@@ -77,9 +77,10 @@ def rename(actor: Actor, address: Address, name: str | None) -> Address:
     """Set the reverse name of a public IPv4 address; None restores the platform's. Returns the address anew.
 
     The name may end with a dot, which is not kept. A Unicode name is kept as punycode. Raises `Invalid` on
-    ``rdns``: where the name is no host name, or the setting RDNS_CHECK asks for a forward record and none matches;
-    and `TooMany` after many lookups. The lookup precedes the transaction, which so waits for no name server. What
-    is so already needs neither: clients send back what they got.
+    ``rdns`` if the name is no host name, or if the setting RDNS_CHECK requires a forward record and none matches.
+    Raises `TooMany` after many lookups. The lookup precedes the transaction, so that the transaction does not wait
+    for a name server. If the address already has the name, there is no lookup: clients send back what they
+    received.
     """
     name = None if name is None else to_ascii(name).removesuffix(".")
     if name is not None and address.public and name == default_rdns(address.address, settings.PLATFORM_DOMAIN):

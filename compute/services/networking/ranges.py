@@ -115,7 +115,7 @@ def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
 
 @dataclass(frozen=True, slots=True)
 class SharedRange:
-    """A range that was read with `for_api`, with the keys of its instances.
+    """A range that was read with `for_api`, and the keys of its instances.
 
     `computes` begins with the instance that the range is routed to. The instances that share it follow in order.
     """
@@ -125,7 +125,7 @@ class SharedRange:
 
 
 def with_shares(actor: Actor, ipv6_range: IPv6Range) -> SharedRange:
-    """The range with those of its instances that the actor sees."""
+    """Return the range with the instances that the actor may see."""
     seen = Instance.objects.visible_to(actor).values("pk")
     shares = RangeShare.objects.filter(range=ipv6_range, instance__in=seen).exclude(instance=ipv6_range.instance_id)
     routed = [] if ipv6_range.instance_id is None else [ipv6_range.instance_id]

@@ -187,7 +187,7 @@ def _check_outcome(changes: Iterable[_Move]) -> None:
 
 def _carry_out(move: _Move) -> None:
     if isinstance(move.row, IPv6Range):
-        # the giver shared its own range as its holder: it is no instance of the range afterwards
+        # the former instance may have shared its own range; it must not keep the range
         both = (move.row.instance_id, move.target)
         RangeShare.objects.filter(range=move.row.pk, instance__in=both).delete()
         IPv6Range.objects.filter(pk=move.row.pk).update(instance=move.target, route_target=None)
@@ -206,10 +206,10 @@ def _carry_out(move: _Move) -> None:
 def share(actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems | None = None) -> None:
     """Share exactly these public IPv4 addresses and IPv6 ranges with an instance (IP failover).
 
-    An IPv4 address that the instance has itself stays as it is. A range of its own becomes a shared one. Raises
-    `Invalid` with every failing field (``ips[0]``), those in `problems` before them: an `instance_id` of None is
-    one that failed. `Denied` where the actor may only read one of the instances, `Busy` while one of them moves or
-    is being deleted.
+    An IPv4 address of the instance itself stays as it is. A range of the instance itself becomes a shared range.
+    Raises `Invalid` with every failing field (``ips[0]``), after those in `problems`: an `instance_id` of None
+    failed earlier. Raises `Denied` if the actor may only read one of the instances, and `Busy` while one of them
+    moves or is being deleted.
     """
     lock_account(actor.account_id)
     rows = _read_shared(actor, instance_id, texts, problems or Problems())
@@ -252,7 +252,7 @@ def _write_shares(
 def _read_shared(
     actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems
 ) -> list[Address | IPv6Range]:
-    """The ranges, and the addresses of other instances, that are named. Without an instance any region will do."""
+    """Return the named ranges, and named addresses of other instances. Without an instance, any region is valid."""
     wanted = () if instance_id is None else (instance_id,)
     target = next(iter(named_instances(actor, wanted, "compute_id").values()), None)
     if target is None and "compute_id" not in problems:

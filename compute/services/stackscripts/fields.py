@@ -21,10 +21,10 @@ MOST_FIELDS = 100
 LONGEST_DATA = 65_535
 
 _OPENING = re.compile(r"<\s*udf\b", re.IGNORECASE)
-# a tag may go on over several lines of comments; people separate attributes by commas too
+# a tag may continue over several lines of comments; authors also separate attributes by commas
 _BETWEEN = re.compile(r"[\s,/#]*")
 _ATTRIBUTE_NAME = re.compile(r"[^\s,/#<>=][^\s,/<>=]*")
-# A quoted value of more than one line has no tag in it: else a forgotten quote would take in the tags that follow.
+# A quoted value of several lines contains no tag: otherwise a forgotten quote would swallow the following tags.
 _VALUE = re.compile(r"""\s*=\s*(?:"([^"\n]*|[^"<>]*)"|'([^'\n]*|[^'<>]*)'|(?!["'])((?:(?!/>)[^\s<>])+)|(?=/?>))""")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 
@@ -53,11 +53,11 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
 
 
 def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
-    """The attributes of the tag whose inside begins at `at`, by their names in lower case, and where the tag ends.
+    """Return the attributes of the tag whose inside begins at `at`, by lower-case name, and the tag's end.
 
-    Attributes are read as browsers read them: nothing needs to separate an attribute from the quoted value before
-    it, values need no quotes, and an attribute without a value has an empty one. If an attribute is given twice,
-    the last value counts; browsers take the first. None if the tag has no end, or something else than attributes.
+    Attributes are read as browsers read them: no space is needed between a quoted value and the next attribute,
+    values need no quotes, and an attribute without a value is empty. If an attribute is given twice, the last value
+    counts; browsers use the first. Return None if the tag has no end, or contains something else than attributes.
     """
     found: dict[str, str] = {}
     while True:
@@ -69,7 +69,7 @@ def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
         if name is None:
             return None
         value = _VALUE.match(script, name.end())
-        # a word at the beginning of a line belongs to the script: the tag before it was not closed
+        # a word without a value on a later line belongs to the script: the tag was not closed
         if value is None and "\n" in script[at:start]:
             return None
         text = next((group for group in value.groups() if group is not None), "") if value else ""
@@ -78,13 +78,13 @@ def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
 
 
 def _one_line(text: str) -> str:
-    """A value of several lines, which may be comments, as one line."""
+    """Join a value of several lines, which may be comments, to one line."""
     first, *others = text.split("\n")
     return " ".join([first.strip(), *(line.strip().lstrip("#").strip() for line in others)]) if others else text
 
 
 def _field(attributes: Mapping[str, str]) -> Field:
-    """The known attributes. A default that is not one of the choices is dropped: then the user has to choose."""
+    """Return the known attributes. Drop a default that is not one of the choices, so that the user must choose."""
     field = {KEYS[key]: value for key, value in attributes.items() if key in KEYS}
     if field.get("default") and _refused(field, field["default"]):
         del field["default"]

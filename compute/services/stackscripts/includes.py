@@ -1,9 +1,9 @@
-"""Deployment scripts that include others, by tags that the included scripts replace when the script is deployed::
+"""Deployment scripts that include other scripts by tags, which are replaced when the script is deployed::
 
     source <ssinclude StackScriptID="7">
 
-A tag alone on its line is replaced by the text of the included script, in any language. Any other tag is replaced
-by the path of a file with that text, for commands such as ``source``.
+If the tag is alone on its line, it is replaced by the text of the included script, in any language. Otherwise it is
+replaced by the path of a file with this text, for commands such as ``source``.
 """
 
 import re
@@ -18,10 +18,10 @@ MAX_TAGS = 100
 MAX_DEPTH = 5
 """Levels of included scripts below the script that is deployed."""
 MAX_SCRIPTS = 20
-"""Different scripts that a script includes, directly or by others."""
+"""Different scripts that a script includes, directly or through other scripts."""
 MAX_LENGTH = 262_144
-"""Characters of a script and of all that it includes."""
-NOT_YOURS = "you may not use"
+"""Characters of a script together with all included scripts."""
+NOT_YOURS = "which you may not use"
 NOT_PUBLIC = "is not public"
 
 _OPENING = re.compile(r"<\s*ssinclude\b", re.IGNORECASE)
@@ -30,7 +30,7 @@ _ID = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Included:
-    """The text of a script without tags, and the files that it needs: their texts by their paths."""
+    """The text of a script without tags, and the texts of the files that it needs, by path."""
 
     text: str
     files: dict[str, str]
@@ -44,11 +44,11 @@ class _Tag:
 
 
 def include(usable: QuerySet[StackScript], script_id: int | None, text: str, lacking: str = NOT_YOURS) -> Included:
-    """Replace the tags in the `text` of a script by the scripts that they name, which are among the `usable` ones.
+    """Replace the tags in the `text` of a script by the `usable` scripts that they name.
 
-    One query for each level of included scripts, none for a script without tags. `script_id` is None for a script
-    that is not saved yet, which no other can include. Raises `ValueError` with a sentence that says why a tag
-    cannot be replaced; `lacking` is its end for a script that is not usable.
+    There is one query for each level of included scripts, and none for a script without tags. `script_id` is None
+    for a script that is not saved yet. Raises `ValueError` with the reason if a tag cannot be replaced. For a
+    script that is not usable, the reason ends with `lacking`.
     """
     tags = _tags(text)
     if not tags:
@@ -57,11 +57,11 @@ def include(usable: QuerySet[StackScript], script_id: int | None, text: str, lac
 
 
 def _tags(text: str, holder: int | None = None) -> list[_Tag]:
-    """The tags in the text of the script `holder`; None is the script that is deployed."""
+    """Return the tags in the text of the script `holder`. None is the script that is deployed."""
     found: list[_Tag] = []
     for opening in _OPENING.finditer(text):
         if found and opening.start() < found[-1].end:
-            continue  # within a value of the tag before
+            continue  # inside a value of the previous tag
         if len(found) == MAX_TAGS:
             raise ValueError(f"A script has at most {MAX_TAGS} ssinclude tags.")
         tag = read_attributes(text, opening.end())
@@ -74,20 +74,22 @@ def _tags(text: str, holder: int | None = None) -> list[_Tag]:
 
 
 def _place(text: str, at: int, holder: int | None) -> str:
-    """Name a tag in a sentence, by its line."""
+    """Return the words that name a tag in a reason, by its line."""
     line = text.count("\n", 0, at) + 1
     return f"The ssinclude tag on line {line}" + (f" of script {holder}" if holder else "")
 
 
 def _load(usable: QuerySet[StackScript], tags: list[_Tag]) -> dict[int, str]:
-    """The texts of all scripts that the tags include, directly or by others, as far as they are usable."""
+    """Load the texts of all usable scripts that the tags include, directly or through other scripts."""
     texts: dict[int, str] = {}
     seen: set[int] = set()
     wanted = {tag.script_id for tag in tags}
     while wanted:
         seen |= wanted
         if len(seen) > MAX_SCRIPTS:
-            raise ValueError(f"A script includes at most {MAX_SCRIPTS} others, with those that they include.")
+            raise ValueError(
+                f"A script can include at most {MAX_SCRIPTS} scripts, directly or through other scripts."
+            )
         found = dict(usable.filter(pk__in=wanted).values_list("pk", "script"))
         texts |= found
         wanted = {tag.script_id for pk, text in found.items() for tag in _tags(text, pk)} - seen
@@ -95,7 +97,7 @@ def _load(usable: QuerySet[StackScript], tags: list[_Tag]) -> dict[int, str]:
 
 
 class _Expansion:
-    """Replaces tags by the `texts` of scripts, each of which is worked out once."""
+    """Replaces tags by the `texts` of scripts. Each script is expanded once."""
 
     def __init__(self, texts: dict[int, str], lacking: str):
         self._texts = texts
@@ -109,7 +111,7 @@ class _Expansion:
         return Included(whole, self._files)
 
     def _expand(self, text: str, holder: int | None, above: tuple[int, ...]) -> tuple[str, int]:
-        """The text without tags, and the levels of scripts in it. `above` are the scripts that it is in."""
+        """Return the text without tags, and the levels of scripts in it. `above` are the including scripts."""
         parts, length, levels, at = [], 0, 0, 0
         for tag in _tags(text, holder):
             included, below = self._included(tag, _place(text, tag.start, holder), above)
@@ -122,7 +124,7 @@ class _Expansion:
             _check_length(length)
             at = tag.end
         if levels > MAX_DEPTH:
-            raise ValueError(f"Scripts include others at most {MAX_DEPTH} levels deep.")
+            raise ValueError(f"Scripts can include other scripts at most {MAX_DEPTH} levels deep.")
         return "".join([*parts, text[at:]]), levels
 
     def _included(self, tag: _Tag, place: str, above: tuple[int, ...]) -> tuple[str, int]:
@@ -137,11 +139,13 @@ class _Expansion:
 
 
 def _is_alone(text: str, tag: _Tag) -> bool:
-    """Whether nothing else is on the tag's line."""
+    """Return whether the tag is alone on its line."""
     before, after = text[: tag.start].rpartition("\n")[2], text[tag.end :].partition("\n")[0]
     return not before.strip() and not after.strip()
 
 
 def _check_length(length: int) -> None:
     if length > MAX_LENGTH:
-        raise ValueError(f"A script has at most {MAX_LENGTH} characters with all that it includes.")
+        raise ValueError(
+            f"A script can have at most {MAX_LENGTH} characters, including the scripts that it includes."
+        )

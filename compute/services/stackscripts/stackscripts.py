@@ -127,7 +127,7 @@ def _check_includes(actor: Actor, script: StackScript, problems: Problems) -> No
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A script to run, and its `text` for the first boot, with the client's values and all included scripts."""
+    """A script to run. `text` is the code for the first boot, with the client's values and all included scripts."""
 
     script: StackScript
     text: str = field(repr=False)
@@ -142,8 +142,8 @@ def resolve(
 ) -> Deployment | None:
     """The script that a deploy of `image_id` runs at first boot; None without one, and where there are problems.
 
-    Adds problems on ``stackscript_id`` (none that the actor sees, or one that includes a script which the actor may
-    not use), ``image`` (none, or not one of the script's) and ``stackscript_data.<name>``. A caller that deploys it
+    Adds problems on ``stackscript_id`` (the actor may not use the script, or a script that it includes), ``image``
+    (missing, or not one of the script's images) and ``stackscript_data.<name>``. A caller that deploys it
     sets `Disk.stackscript`, calls `count_deployment`, and passes the text on as a secret.
     """
     if script_id is None:
@@ -178,7 +178,7 @@ def count_deployment(script: StackScript) -> None:
 
 
 def _first_boot(script: Included, values: Mapping[str, str]) -> str:
-    """A shell script that runs `script`, in whatever language, with `values` as variables in upper case."""
+    """Return a shell script that runs `script`, in any language, with `values` as variables in upper case."""
     exports = [f"export {name.upper()}={shlex.quote(value)}\n" for name, value in values.items()]
     files = [_write_file(path, text) for path, text in script.files.items()]
     return (
@@ -193,9 +193,9 @@ def _first_boot(script: Included, values: Mapping[str, str]) -> str:
 
 
 def _write_file(path: str, text: str) -> str:
-    """Shell that writes a file, by a here-document that nothing in the text can end.
+    """Return shell code that writes a file, by a here-document that no line of the text can end.
 
-    Line ends from a browser, with which no kernel would find the interpreter, are made Unix's.
+    Line ends of browsers become Unix line ends: with others, the kernel would not find the interpreter.
     """
     text = text.replace("\r\n", "\n")
     end = f"END-{hashlib.sha256(text.encode()).hexdigest()}"

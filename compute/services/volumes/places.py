@@ -12,7 +12,7 @@ from config.errors import Busy, Invalid, Missing, Problems
 SLOTS = len(ConfigDevice.SLOTS)
 MOST_DEVICES = 64
 MB_FOR_DEVICE = 1024
-"""The memory for each device of a running instance. The slots of its profile need none."""
+"""Memory for each device of a running instance, beyond the slots of a profile."""
 OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 
 
@@ -54,9 +54,9 @@ def check_stays(locked: Instance) -> None:
 def choose_profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
     """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
 
-    A profile has eight slots. The devices in it and the other attached volumes are together at most `most_devices`.
-    Unless the instance is off, that holds for the profile that it has booted as well, and for one that it is to
-    boot.
+    A profile has eight slots. The devices in the profile and the other attached volumes are together at most
+    `most_devices`. Unless the instance is off, the same limit applies to the profile that it has booted, and to a
+    profile that it is about to boot.
     """
     config = None
     if place.persist_across_boots:
@@ -79,7 +79,7 @@ def choose_profile(instance: Instance, place: Place, problems: Problems) -> Conf
 
 
 def most_devices(instance: Instance) -> int:
-    """The most disks and volumes that a machine of the instance's type has: one for each GB of memory, 8 to 64."""
+    """Return the most disks and volumes of an instance of this type: one for each GB of memory, but 8 to 64."""
     return min(max(instance.type.memory // MB_FOR_DEVICE, SLOTS), MOST_DEVICES)
 
 

@@ -192,10 +192,10 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
 def detach(actor: Actor, volume: Volume) -> Job | None:
     """Take a volume from its instance and out of its profiles; a machine that is on loses it while it runs.
 
-    The volume is shown as detached at once, and as attached again should the job fail. Returns None, and changes
-    nothing, where it is not attached. Raises `Invalid` where it is not active, or the instance runs from it;
-    `Denied` if the actor may not change the instance; `Busy` while a job of either lives. An instance that is being
-    deleted is never busy.
+    The volume is shown as detached at once, and as attached again if the job fails. If the volume is not attached,
+    nothing changes and the function returns None. Raises `Invalid` if the volume is not active or the instance runs
+    from it, `Denied` if the actor may not change the instance, and `Busy` while a job of the volume or the instance
+    lives. An instance that is being deleted does not count as busy.
     """
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is None:
@@ -209,7 +209,7 @@ def detach(actor: Actor, volume: Volume) -> Job | None:
     if locked.instance_id is None:
         return None
     if locked.instance_id != locked_instance.pk:
-        raise Busy  # it was attached to another one just now
+        raise Busy  # another request has just attached the volume to another instance
     if locked_instance.status == Instance.Status.DELETING:
         return _detach_from_deleting(actor, locked, locked_instance)
     problems = Problems()
@@ -231,10 +231,10 @@ def detach(actor: Actor, volume: Volume) -> Job | None:
 
 
 def _detach_from_deleting(actor: Actor, locked: Volume, instance: Instance) -> Job | None:
-    """Take a locked volume from an instance that is being deleted, by a job on no instance, which the deletion does
-    not hold up.
+    """Detach a locked volume from an instance that is being deleted.
 
-    None, and no change, while another job of the volume lives: the end of the deletion detaches it.
+    The job runs without an instance, so that it does not wait for the deletion. If another job of the volume lives,
+    nothing changes and the function returns None: the end of the deletion detaches the volume.
     """
     if Job.objects.filter(volume=locked, finished_at=None).exists():
         return None

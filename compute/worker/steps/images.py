@@ -24,9 +24,9 @@ LOOK_AGAIN = 2.0
 
 
 def await_instance(run: Run[ImagizeData]) -> Outcome:
-    """Wait until no job is at work on the disk and its instance, and make this the job of the instance then.
+    """Wait until no job works on the disk and its instance. Then make this job the job of the instance.
 
-    From then on the disk shows that a job works on it.
+    From then on, the disk is ``not ready``.
     """
     _require_wanted(run)
     if run.job.instance_id is not None:
@@ -46,7 +46,7 @@ def await_instance(run: Run[ImagizeData]) -> Outcome:
 
 
 def release_disk(run: Run[ImagizeData]) -> None:
-    """Mark the disk as ready again, unless the job did not get as far as its instance."""
+    """Mark the disk as ready again, unless the job was still waiting for the instance."""
     if run.job.instance_id is not None:
         imaged = Disk.objects.filter(pk=run.data.disk_id, status=Disk.Status.NOT_READY)
         imaged.update(status=Disk.Status.READY, updated=Now())

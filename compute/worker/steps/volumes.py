@@ -183,7 +183,7 @@ def unplug(run: Run[VolumeData]) -> None:
 
 
 def detach_volume(run: Run[VolumeDetachData]) -> None:
-    """Unplug the volume from the machine, which may be gone where its instance was being deleted."""
+    """Unplug the volume from the machine. If the instance was being deleted, the machine may be gone."""
     if run.data.instance_id is None:
         unplug(run)
     else:
@@ -225,7 +225,7 @@ def mark_attached_again(run: Run[VolumeDetachData]) -> None:
 
 
 def _stays_detached(run: Run[VolumeDetachData]) -> bool:
-    """Whether the instance is being deleted, with its machine: the job was enqueued or given up because of that."""
+    """Return whether the instance is being deleted: the deletion superseded the job, or was there before it."""
     superseded = run.data.places is not None and run.data.undo_reason == Event.SUPERSEDED
     return superseded or run.data.instance_id is not None
 

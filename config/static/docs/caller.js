@@ -24,8 +24,8 @@ export class Caller {
     this.#show();
   }
 
-  // Offer the choices that an operation accepts, those with the least access first. A reader's own choice stays
-  // where it is offered.
+  // Offer the tokens that an operation accepts, and select the one with the least access. If the operation accepts
+  // the token that the reader selected earlier, keep that selection.
   offer(accepted) {
     const choices = [...this.element.querySelectorAll("[name=caller]")];
     for (const each of choices) {
@@ -58,7 +58,7 @@ export class Caller {
     return this.#make(this.choice);
   }
 
-  // After a 401 `Invalid Token`: the token was ended elsewhere.
+  // After a 401 `Invalid Token`: the token was revoked or has expired.
   forget() {
     delete this.#made[this.choice];
   }

@@ -83,7 +83,7 @@ export function tryOut(form, caller) {
       method: request.method, headers, body: request.body, credentials: "omit", cache: "no-store", redirect: "manual",
     });
     const content = await answer.blob();
-    // a token that only lacks the scope is answered 401 too, and its scopes are named
+    // a valid token without the scope is answered 401 too; then the header has its scopes
     if (answer.status === 401 && answer.headers.get("X-OAuth-Scopes") === "unknown") caller.forget();
     await showAnswer(answer, content, performance.now() - started);
   }

@@ -59,7 +59,7 @@ def test_a_refusal_is_shown_and_logged(admin, running):
 
 def test_a_boot_of_an_instance_that_was_booted_meanwhile_says_that_nothing_was_done(admin, running):
     response = do(admin, running, "boot")
-    assert "nothing was to be done." in messages_of(response)
+    assert "nothing to do." in messages_of(response)
     assert running.jobs.count() == 1
 
 

@@ -1,4 +1,4 @@
-"""Requests for what is already so: the table of docs/api.md, each row of it tried over HTTP."""
+"""Repeated requests: each row of the table in docs/api.md is tried over HTTP."""
 
 import re
 from collections.abc import Callable
@@ -77,7 +77,7 @@ CALLS: dict[str, Call] = {
     "POST /v4/compute/instances/{id}/migrate with the `region` of the instance": Call(
         body=lambda scene: {"region": scene.compute.region_id}, first=False
     ),
-    "POST /v4/compute/instances/{id}/shutdown of a stopped instance": Call(before=stopped, first=False),
+    "POST /v4/compute/instances/{id}/shutdown of a `stopped` instance": Call(before=stopped, first=False),
     "DELETE /v4/compute/instances/{id}": Call(works=False),
     "PUT /v4/networking/firewalls/{id} with the `status` of the firewall": Call(
         body=lambda scene: {"status": "enabled"}, first=False
@@ -85,7 +85,7 @@ CALLS: dict[str, Call] = {
     "POST /v4/networking/ips/share of an address of the instance": Call(
         body=lambda scene: {"compute_id": scene.compute.pk, "ips": [scene.address.address]}, first=False
     ),
-    "POST /v4/profile/phone-number with a verified number there": Call(before=number_verified, first=False),
+    "POST /v4/profile/phone-number with a verified number": Call(before=number_verified, first=False),
 }
 """The calls that are not made as `tests.policy` makes them."""
 
@@ -173,7 +173,7 @@ def held(row: Row, answer: Any, before: dict, events: list[Event], first: list[s
     else:
         assert row.answer.startswith("200"), f"{row}: the answer begins with 200, 400, 404 or see"
         assert answer.status_code == 200, answer.content
-    if row.answer == "200, done again":
+    if row.answer == "200, runs again":
         assert rows_but_events() != before
         assert row.event == "the same"
         assert [event.action for event in events] == first
@@ -201,6 +201,6 @@ def test_each_row_is_there_once_and_each_call_has_a_row():
     names = [str(row) for row in TABLE]
     assert len(names) == len(set(names))
     assert CALLS.keys() <= set(names)
-    section = PAGE.read_text().partition("## What is already so")[2].partition("\n## ")[0]
+    section = PAGE.read_text().partition("## Repeated requests")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     assert len(lines) == len(TABLE) + 2, "a row of the table is not of the form that is read here"

@@ -274,7 +274,7 @@ def test_a_script_that_includes_one_that_it_may_not_use_is_refused(api, body, ac
     assert not recorded_actions()
     refused = api.post(SCRIPTS, {**body, "script": including(own.pk, theirs.pk)})
     assert errors(refused)["script"] == (
-        f"The ssinclude tag on line 3 names script {theirs.pk}, which does not exist or you may not use."
+        f"The ssinclude tag on line 3 names script {theirs.pk}, which does not exist or which you may not use."
     )
     refused = api.post(SCRIPTS, {**body, "script": including("x") + "<UDF/>"})
     assert [each["reason"] for each in refused.json()["errors"]] == [

@@ -32,28 +32,32 @@ STATUSES = [status.value for status in Instance.Status]
 TEXT = """\
 # Actions and statuses
 
-This table shows the answer to each action on an instance in each status:
+The table on this page shows the answer to each action on an instance in each status. A cell has one of these
+values:
 
-- **ok**: 200, and a job starts.
-- **so**: 200, and no job starts, because the instance is already as the action would leave it. The event of the
-  action is there and `finished`. A `delete` has no second event: the deletion goes on with its own. See
-  [what is already so](api.md#what-is-already-so).
-- `busy`: 400 `Compute busy.` Try again when the job is over.
-- `no`: 400 with a reason that names the status.
+- **ok**: 200. A job starts.
+- **already**: 200. No job starts, because the instance is already in the state that the action asks for. See
+  [repeated requests](api.md#repeated-requests), also for the event.
+- `busy`: 400 `Compute busy.` Send the request again when the job has ended.
+- `no`: the request is refused. The status is 400, and the reason names the status of the instance. For an image of
+  a disk whose instance is `deleting`, the status is 404.
 
-Some jobs do not change the status: those that work on a disk or take a backup. While such a job lives, every action
-answers `busy`. The exceptions are `delete`, which waits for the job or ends it, and `image of a disk`, which waits
-for it. While the host of an instance is in maintenance, `boot`, `reboot` and `rescue` of an instance that is off
-are refused with a reason that says so.
+The column `shows` has the status of the instance during the job. The cell is empty if the status does not change.
+After the job, the status is `running` or `offline`, as the hypervisor reports. During maintenance of the host, the
+status can be `stopped`.
 
-A `reboot` of an instance that is off only boots it. A `shutdown` of a `stopped` instance makes it `offline`: the
-platform does not boot it after the maintenance of its host.
+**Jobs that do not change the status.** Jobs that work on a disk, take a backup, or attach or detach a volume do not
+change the status. While such a job exists, every action is answered `busy`, with two exceptions. `delete` waits for
+the job or ends the job. `image of a disk` waits for the job.
 
-`shows` is the status during the job, empty where it stays as it is. Afterwards an instance shows what its
-hypervisor says: `running` or `offline`, or `stopped` while its host is in maintenance.
+**Maintenance.** While the host of an instance is in maintenance, `boot`, `reboot` and `rescue` of an instance that
+is off are refused. The reason names the maintenance. A `shutdown` of a `stopped` instance sets the status to
+`offline`. Then the platform does not boot the instance after the maintenance.
 
-Written by `pytest tests/compute/worker/test_states.py --write-baselines` from what the API really answers, and held
-against it by the tests; the kinds themselves are in [compute/worker/kinds.py](../compute/worker/kinds.py).
+**Reboot.** A `reboot` of an instance that is off only boots the instance.
+
+`pytest tests/compute/worker/test_states.py --write-baselines` writes this page from real answers of the API. A test
+compares the page with the API. The kinds of jobs are in [compute/worker/kinds.py](../compute/worker/kinds.py).
 
 """
 
@@ -184,7 +188,7 @@ def show(scene: Scene, status: str) -> None:
 
 
 def answer(scene: Scene, action: Action, status: str) -> str:
-    """What the API answers to the action on an instance that shows `status`: ok, so, busy or no."""
+    """What the API answers to the action on an instance that shows `status`: ok, already, busy or no."""
     with transaction.atomic():
         show(scene, status)
         action.before(scene)
@@ -194,7 +198,7 @@ def answer(scene: Scene, action: Action, status: str) -> str:
         begun = Job.objects.filter(kind=action.kind).exists()
         transaction.set_rollback(True)
     if response.status_code == 200:
-        return "ok" if begun else "so"
+        return "ok" if begun else "already"
     if response.status_code == 404:
         # what is about to go holds nothing any more that an image could be made of
         assert (action.kind, status) == ("imagize", "deleting")
@@ -213,7 +217,7 @@ def test_every_cell_is_as_written_down(scene, write_baselines):
     lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
     for name, action in ACTIONS.items():
         cells = [answer(scene, action, status) for status in STATUSES]
-        marked = [f"**{cell}**" if cell in ("ok", "so") else f"`{cell}`" for cell in cells]
+        marked = [f"**{cell}**" if cell in ("ok", "already") else f"`{cell}`" for cell in cells]
         shows = f"`{KINDS[action.kind].during}`" if KINDS[action.kind].during else ""
         lines.append("| " + " | ".join([name, shows, *marked]) + " |")
     text = TEXT + "\n".join(lines) + "\n"

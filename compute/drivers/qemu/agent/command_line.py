@@ -22,8 +22,9 @@ from compute.drivers.qemu.agent.settings import Settings
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
 """In the order in which a guest finds them, which is that of their numbers on the SCSI bus."""
 MOST_DRIVES = 64
-"""The disks and volumes of a running machine: those in the slots, and volumes that were plugged in since the boot.
-All are units of one virtio-scsi controller, which takes 16,384 of them and needs no PCI slot for any."""
+"""The most disks and volumes of a running machine: those in the slots, and volumes that were plugged in since the
+boot. All are units of one virtio-scsi controller. The controller supports 16,384 units, and a unit needs no PCI
+slot."""
 
 DISK_KERNELS = {"compute/grub2", "compute/grub-legacy", "compute/direct-disk"}
 HOST_KERNEL = re.compile(r"compute/(latest-64bit|\d+\.\d+\.\d+-x86_64-compute\d+)")

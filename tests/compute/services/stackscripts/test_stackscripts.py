@@ -331,7 +331,7 @@ class TestIncluding:
         helper = Actor(account.pk, restricted.pk, restricted.username, restricted=True)
         reason = (
             f"The ssinclude tag on line 2 of script {middle.pk} names script {inner.pk}, which does not exist or "
-            "you may not use."
+            "which you may not use."
         )
         assert resolved(helper, outer.pk) == (None, {"stackscript_id": reason})
         GrantFactory(user=restricted, entity_type="stackscript", entity_id=inner.pk)
@@ -353,7 +353,8 @@ class TestIncluding:
             script = StackScriptFactory(account=account, script=f". {tag(script.pk)}")
         deployment, problems = resolved(actor, script.pk)
         assert bool(deployment) is good
-        assert problems == ({} if good else {"stackscript_id": "Scripts include others at most 5 levels deep."})
+        reason = "Scripts can include other scripts at most 5 levels deep."
+        assert problems == ({} if good else {"stackscript_id": reason})
 
     @pytest.mark.parametrize(("number", "good"), [(20, True), (21, False)])
     def test_the_number_is_bounded(self, actor, account, number, good):
@@ -376,7 +377,8 @@ class TestIncluding:
             )
             + "x" * 1_000,
         )
-        too_long = {"stackscript_id": "A script has at most 262144 characters with all that it includes."}
+        reason = "A script can have at most 262144 characters, including the scripts that it includes."
+        too_long = {"stackscript_id": reason}
         assert resolved(actor, large.pk) == (None, too_long)
         assert resolved(actor, many.pk)[1] == (too_long if line == "{}\n" else {})
 
