@@ -124,7 +124,7 @@ def test_tags_are_read_as_leniently_as_browsers_read_attributes(tag, field):
 def test_a_default_that_is_no_choice_has_to_be_chosen():
     problems = Problems()
     read_values(fields_of('<UDF name="lvl" label="Level" oneOf="a,b" default="None">'), {}, problems)
-    assert found(problems) == {"stackscript_data.lvl": "lvl is required"}
+    assert found(problems) == {"stackscript_data.lvl": "stackscript_data.lvl is required"}
 
 
 def test_hostile_text_is_read_in_no_time():
