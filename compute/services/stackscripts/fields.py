@@ -18,6 +18,8 @@ KEYS = {key.lower(): key for key in ("name", "label", "example", "default", "one
 """The known attributes, by their spelling in lower case. Others are ignored."""
 LONGEST_NAME = 64
 MOST_FIELDS = 100
+MAX_ATTRIBUTES = 100
+"""Attributes of one tag, so that the time to read a script stays proportional to its length."""
 LONGEST_DATA = 65_535
 
 _OPENING = re.compile(r"<\s*udf\b", re.IGNORECASE)
@@ -36,13 +38,17 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
     """The fields that the script's tags define, in order. Broken tags are added to `problems` on ``script``."""
     fields: list[Field] = []
     names: set[str] = set()
-    for number, opening in enumerate(_OPENING.finditer(script)):
+    number = end = 0
+    for opening in _OPENING.finditer(script):
+        if opening.start() < end:
+            continue  # within a value of the tag before
         if number == MOST_FIELDS:
             problems.add("script", f"A script has at most {MOST_FIELDS} UDF tags.")
             break
+        number += 1
         line = script.count("\n", 0, opening.start()) + 1
         tag = read_attributes(script, opening.end())
-        field = _field(tag[0]) if tag else None
+        field, end = (_field(tag[0]), tag[1]) if tag else (None, opening.end())
         reason = _wrong_with(field, names)
         if reason or field is None:
             problems.add("script", f"The UDF tag on line {line} {reason}.")
@@ -57,10 +63,11 @@ def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
 
     Attributes are read as browsers read them: no space is needed between a quoted value and the next attribute,
     values need no quotes, and an attribute without a value is empty. If an attribute is given twice, the last value
-    counts; browsers use the first. Return None if the tag has no end, or contains something else than attributes.
+    counts; browsers use the first. Return None if the tag has no end, has more than `MAX_ATTRIBUTES`, or contains
+    something else than attributes.
     """
     found: dict[str, str] = {}
-    while True:
+    for _ in range(MAX_ATTRIBUTES + 1):
         blank = _BETWEEN.match(script, at)
         start = blank.end() if blank else at
         if script.startswith(">", start):
@@ -75,6 +82,7 @@ def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
         text = next((group for group in value.groups() if group is not None), "") if value else ""
         found[name[0].lower()] = _one_line(text)
         at = (value or name).end()
+    return None
 
 
 def _one_line(text: str) -> str:

@@ -121,6 +121,20 @@ def test_tags_are_read_as_leniently_as_browsers_read_attributes(tag, field):
     assert fields_of(f"#!/bin/sh\n# {tag}\necho 'a > b'\n") == [{"example": "", **field}]
 
 
+def test_a_tag_within_a_value_is_text():
+    fields = fields_of('<UDF name="x" label="Put <udf name=y label=z> here" /> <UDF name="y" label="Y" />')
+    assert [field["name"] for field in fields] == ["x", "y"]
+
+
+def test_a_tag_has_a_hundred_attributes_at_most():
+    """Without a limit, tags within the values of a tag that has no end take quadratic time."""
+    others = " ".join(f"a{number}" for number in range(98))
+    assert fields_of(f'<UDF name="x" label="X" {others}>') == [{"name": "x", "label": "X", "example": ""}]
+    problems = Problems()
+    assert read_fields(f'<UDF name="x" label="X" {others} more>', problems) == []
+    assert "is not well formed" in found(problems)["script"]
+
+
 def test_a_default_that_is_no_choice_has_to_be_chosen():
     problems = Problems()
     read_values(fields_of('<UDF name="lvl" label="Level" oneOf="a,b" default="None">'), {}, problems)
