@@ -156,15 +156,17 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
     """Attach a volume to an idle instance of its region, running or not; a job plugs it into a machine that is on.
 
     The volume is shown as attached at once, and as detached again should the job fail. While it is being made,
-    resized or detached, the job waits for that. Raises as `create`, and `Invalid` where the volume is attached
-    already; `Busy` while a job of the instance lives.
+    resized or detached, the job waits for that. If the instance has the volume already, nothing changes. Raises as
+    `create`, and `Invalid` if another instance has the volume; `Busy` while a job of the instance lives.
     """
     problems = problems or Problems()
     instance = find_instance(actor, place, problems)
     locked = _lock_row(volume)
+    if instance and locked.instance_id == instance.pk:
+        problems.raise_any()
+        return locked
     if locked.instance_id is not None:
-        which = "this" if instance and locked.instance_id == instance.pk else "another"
-        problems.add(None, f"The volume is already attached to {which} compute.")
+        problems.add(None, "The volume is already attached to another compute.")
     elif instance and instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
     config = choose_profile(instance, place, problems) if instance else None

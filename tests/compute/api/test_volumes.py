@@ -458,9 +458,18 @@ def test_a_machine_that_is_on_gets_no_ninth_device_by_way_of_another_profile(api
 def test_a_volume_is_attached_to_one_instance_only(api, volume, running, off, driver):
     api.post(at(volume, "attach"), {"compute_id": off.pk})
     finish(driver)
-    for instance, which in ((off, "this"), (running, "another")):
-        refused = errors(api.post(at(volume, "attach"), {"compute_id": instance.pk}))
-        assert refused == {None: f"The volume is already attached to {which} compute."}
+    refused = errors(api.post(at(volume, "attach"), {"compute_id": running.pk}))
+    assert refused == {None: "The volume is already attached to another compute."}
+
+
+def test_a_volume_that_the_instance_has_is_attached_already(api, volume, off, driver):
+    attached = api.post(at(volume, "attach"), {"compute_id": off.pk})
+    finish(driver)
+    before = Event.objects.count()
+    for config in (None, off.configs.get().pk):
+        again = api.post(at(volume, "attach"), {"compute_id": off.pk, "config_id": config})
+        assert (again.status_code, again.json()["compute_id"]) == (200, off.pk)
+    assert (attached.status_code, Event.objects.count()) == (200, before)
 
 
 def test_the_instance_has_to_be_there_and_in_the_region_of_the_volume(api, volume, world, stranger):
