@@ -45,6 +45,7 @@ from compute.models import (
     StackScript,
     Volume,
 )
+from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.stackscripts.fields import read_fields
 from config.encryption import encrypt_json
 from config.errors import Problems
@@ -244,6 +245,7 @@ class ImageFactory(DjangoModelFactory):
     label = factory.Sequence(lambda n: f"Made {n}")
     size = 1300
     is_public = True
+    created_by = factory.LazyAttribute(lambda image: PUBLIC_CREATOR if image.is_public else None)
     created = factory.LazyFunction(now)
 
 

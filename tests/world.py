@@ -52,7 +52,13 @@ def make_world() -> World:
         transfer=1000, network_out=1000, price_hourly=0.01, price_monthly=5, backup_price_monthly=2.5,
     )  # fmt: skip
     image = Image.objects.create(
-        id="compute/test11", label="Test 11", vendor="Test", size=1300, is_public=True, created=now()
+        id="compute/test11",
+        label="Test 11",
+        vendor="Test",
+        size=1300,
+        is_public=True,
+        created_by="compute",
+        created=now(),
     )
     for kernel in ("compute/grub2", "compute/latest-64bit"):
         Kernel.objects.create(id=kernel, label=kernel, version="1", architecture="x86_64")

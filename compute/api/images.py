@@ -11,7 +11,6 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.models import Image
-from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
 from config.api.common_fields import IdField
@@ -42,6 +41,7 @@ class ImageResource(Resource):
         CharField(allow_null=True),
         lambda text: text or "",
         "description",
+        ordered_by="description",
         help_text="A description; empty if there is none.",
     )
     vendor = CharField(read_only=True, allow_null=True, help_text="Whose system it is; null of the account's own.")
@@ -75,11 +75,9 @@ class ImageResource(Resource):
     updated = DateTimeField(
         read_only=True, allow_null=True, help_text="When it was last changed, in UTC; null where it never was."
     )
-    created_by = Computed(
-        CharField(allow_null=True),
-        lambda user, public: PUBLIC_CREATOR if public else user,
-        "created_by",
-        "is_public",
+    created_by = CharField(
+        read_only=True,
+        allow_null=True,
         help_text="The user who made the image; `compute` for public images.",
     )
     expiry = DateTimeField(

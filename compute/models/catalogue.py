@@ -72,7 +72,7 @@ class Kernel(models.Model):
 
 
 PUBLIC_CREATOR = "compute"
-"""`created_by` of public images in answers."""
+"""`created_by` of public images, which clients expect."""
 
 
 def image_archive(number: int) -> str:

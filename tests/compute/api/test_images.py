@@ -1,6 +1,9 @@
 """Images of an account as clients see them."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.db.models.functions import Now
 
 from accounts.models import Event, GlobalGrants, Grant, User
@@ -350,10 +353,18 @@ def test_official_images_are_changed_by_nobody(api, world, anonymous):
 
 
 def test_public_images_are_the_platforms_and_have_a_description(anonymous, world):
-    for user in (None, "skerry"):
-        Image.objects.filter(pk=world.image.pk).update(created_by=user, description=None)
-        shown = anonymous.get(f"{IMAGES}/{world.image.pk}").json()
-        assert (shown["created_by"], shown["description"]) == ("compute", "")
+    public = ImageFactory(description=None)
+    shown = anonymous.get(f"{IMAGES}/{public.pk}").json()
+    assert (shown["created_by"], shown["description"]) == ("compute", "")
+
+
+def test_public_images_of_earlier_releases_get_their_creator(world):
+    migration = import_module("compute.migrations.0029_creator_of_public_images")
+    older, own = ImageFactory(created_by="skerry"), ImageFactory(account=world.account, is_public=False)
+    migration.name_creator(apps, None)
+    older.refresh_from_db()
+    own.refresh_from_db()
+    assert (older.created_by, own.created_by) == ("compute", None)
 
 
 def test_one_image_is_said_to_need_the_scope_of_reading(client_for, owner, image, world):
