@@ -229,6 +229,7 @@ class RecordResource(Resource):
         records.as_sent,
         "type",
         "service",
+        ordered_by="service",
         help_text="The service of an SRV record, such as `sip`; null of others.",
     )
     protocol: Field = Computed(
@@ -236,6 +237,7 @@ class RecordResource(Resource):
         records.as_sent,
         "type",
         "protocol",
+        ordered_by="protocol",
         help_text="The protocol of an SRV record, such as `tcp`; null of others. Without it the zone "
         "serves `_tcp`.",
     )
