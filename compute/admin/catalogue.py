@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from compute.models import Image, InstanceType, Kernel
+from compute.models.catalogue import PUBLIC_CREATOR
 from config.admin.display import gigabytes
 from config.admin.pages import Page
 from config.admin.sizes import GigabytesField, SizesMixin
@@ -114,7 +115,8 @@ class ImagePage(SizesMixin, Kept):
 
     def save_model(self, request: HttpRequest, obj: Image, form: ModelForm, change: bool) -> None:
         if not change:
-            obj.is_public = True  # a private one comes into being from a disk, by its owner
+            # a private one comes into being from a disk, by its owner
+            obj.is_public, obj.created_by = True, PUBLIC_CREATOR
         super().save_model(request, obj, form, change)
 
     @admin.display(description="Owner")

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from accounts.models import Event
-from compute.models import StackScript
+from compute.models import Image, StackScript
 from tests.config.admin.pages import list_address, page_address
 from tests.factories import ImageFactory, StackScriptFactory
 
@@ -44,3 +44,14 @@ def test_a_customers_image_is_looked_at_and_not_changed(admin, account):
     assert admin.post(page_address(image), {"label": "stolen"}).status_code == 403
     image.refresh_from_db()
     assert image.label == "golden"
+
+
+def test_an_image_that_staff_add_is_public_and_the_platforms(admin):
+    values = {
+        "id": "compute/added", "label": "Added", "size": "1300", "position": "1",
+        "created_0": "2026-01-02", "created_1": "03:04:05",
+    }  # fmt: skip
+    answer = admin.post(f"{list_address(Image)}add/", values)
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    image = Image.objects.get(pk="compute/added")
+    assert (image.is_public, image.created_by) == (True, "compute")
