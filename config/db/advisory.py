@@ -1,8 +1,9 @@
 """Advisory locks that last longer than a statement: what a process holds while it works."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
+from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 # A statement keeps its snapshot until the next one takes its place; this one needs none. An index that is built
@@ -32,4 +33,10 @@ def advisory_lock(connection: BaseDatabaseWrapper, number: int) -> Iterator[Call
                 own.rollback()
             return bool(taken)
 
-        yield take
+        try:
+            yield take
+        finally:
+            # Closing alone is not enough: the session ends a moment later, and until then it has the lock. If the
+            # connection is lost, so is the lock.
+            with suppress(Error):
+                own.rollback()

@@ -26,3 +26,10 @@ def test_one_at_a_time_has_it_and_nobody_keeps_a_snapshot():
             assert cursor.fetchall() == [("idle in transaction", None)], "that of who has it"
     with advisory_lock(connection, NUMBER) as again:
         assert again()
+
+
+@pytest.mark.django_db
+def test_the_lock_is_free_at_the_end_of_the_block():
+    for _ in range(100):
+        with advisory_lock(connection, NUMBER) as take:
+            assert take()
