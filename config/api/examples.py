@@ -4,14 +4,16 @@ Tests record the examples from real exchanges, on the catalogue that `manage.py 
 """
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from django.db import Error
+
+log = logging.getLogger(__name__)
 
 FILE = Path(__file__).with_name("examples.json")
 KEPT_SECONDS = 60
@@ -45,12 +47,14 @@ class InstalledIds:
     def get(self) -> Mapping[str, str]:
         """Map ids of the examples to the ids to show. The map is empty if the catalogue has all these ids.
 
-        While the database does not answer, the ids stay as they are.
+        While the database does not answer, the ids stay as they are, and the log says so.
         """
         if self.source is not None and time.monotonic() >= self._until:
             self._until = time.monotonic() + KEPT_SECONDS
-            with suppress(Error):
+            try:
                 self._ids = self.source(texts("request"), texts("response"))
+            except Error as error:
+                log.warning("the ids of this installation cannot be read for the examples: %s", error)
         return self._ids
 
 
