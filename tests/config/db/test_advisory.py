@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 
 from config.db.advisory import advisory_lock
+from config.db.postgresql.base import DatabaseWrapper
 
 NUMBER = 0x61646F70
 
@@ -29,7 +30,13 @@ def test_one_at_a_time_has_it_and_nobody_keeps_a_snapshot():
 
 
 @pytest.mark.django_db
-def test_the_lock_is_free_at_the_end_of_the_block():
-    for _ in range(100):
+def test_the_lock_is_free_although_the_session_has_not_ended_yet(monkeypatch):
+    kept = []
+    with monkeypatch.context() as patch:
+        patch.setattr(DatabaseWrapper, "close", lambda self: kept.append(self))
         with advisory_lock(connection, NUMBER) as take:
             assert take()
+    with advisory_lock(connection, NUMBER) as again:
+        assert again()
+    for each in kept:
+        each.close()
