@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Instance, Volume, VolumeDevice
-from compute.services.volumes.attachments import attach_named
+from compute.services.volumes.attachments import ATTACHED_ELSEWHERE, attach_named
 from config.errors import Denied, Problems
 
 DeviceMap = Mapping[str, Mapping[str, int | None] | None]
@@ -106,6 +106,6 @@ def _volumes(
         if locked[pk].region_id != instance.region_id:
             problems.add(where, "The volume is in another region.")
         elif locked[pk].instance_id not in (None, instance.pk):
-            problems.add(where, "The volume is already attached to another compute.")
+            problems.add(where, ATTACHED_ELSEWHERE)
     known = (visible | kept) & locked.keys()
     return known, frozenset(pk for pk in known - kept if locked[pk].instance_id is None)

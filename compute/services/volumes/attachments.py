@@ -18,6 +18,7 @@ from compute.refs import instance_ref, volume_ref
 from config.db.statements import Param, Statement
 from tags.services import untag
 
+ATTACHED_ELSEWHERE = "The volume is already attached to another compute."
 LEFT_BEHIND = "The compute was booted without the volume, which no profile of the compute names."
 
 

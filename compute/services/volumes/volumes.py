@@ -166,7 +166,7 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
         problems.raise_any()
         return locked
     if locked.instance_id is not None:
-        problems.add(None, "The volume is already attached to another compute.")
+        problems.add(None, attachments.ATTACHED_ELSEWHERE)
     elif instance and instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
     config = choose_profile(instance, place, problems) if instance else None
