@@ -43,6 +43,12 @@ def addresses(help_text: str) -> ListField:
     return ListField(child=Address(), required=False, help_text=help_text)
 
 
+def as_sent(column: str, help_text: str) -> Field:
+    """Return the field of a column that has the client's value with an underscore in front, for SRV records."""
+    child = CharField(allow_null=True, max_length=64)
+    return Computed(child, records.as_sent, "type", column, ordered_by=column, help_text=help_text)
+
+
 class ByName(Filterable):
     """A filter on a name. The column has the name in punycode."""
 
@@ -224,22 +230,10 @@ class RecordResource(Resource):
     port = IntegerField(
         min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
     )
-    service: Field = Computed(
-        CharField(allow_null=True, max_length=64),
-        records.as_sent,
-        "type",
-        "service",
-        ordered_by="service",
-        help_text="The service of an SRV record, such as `sip`; null of others.",
-    )
-    protocol: Field = Computed(
-        CharField(allow_null=True, max_length=64),
-        records.as_sent,
-        "type",
+    service: Field = as_sent("service", "The service of an SRV record, such as `sip`; null of others.")
+    protocol: Field = as_sent(
         "protocol",
-        ordered_by="protocol",
-        help_text="The protocol of an SRV record, such as `tcp`; null of others. Without it the zone "
-        "serves `_tcp`.",
+        "The protocol of an SRV record, such as `tcp`; null of others. Without it the zone serves `_tcp`.",
     )
     ttl_sec = times("Seconds for which answers may be kept; 0, the default, is as the domain has it.")
     tag = ChoiceField(
