@@ -356,7 +356,7 @@ def global_ranges(api, instance: Instance) -> dict[str, str | None]:
 
 
 def shown(api, instance: Instance) -> dict:
-    """What all answers say of the first range, after a look that they agree."""
+    """Return the first range as all answers show it, after a check that they agree."""
     one = api.get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
     target = api.get("/v4/networking/ipv6/ranges").json()["data"][0]["route_target"]
     assert global_ranges(api, instance)["2001:db8:5000::"] == target

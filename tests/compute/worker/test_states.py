@@ -188,7 +188,7 @@ def show(scene: Scene, status: str) -> None:
 
 
 def answer(scene: Scene, action: Action, status: str) -> str:
-    """What the API answers to the action on an instance that shows `status`: ok, already, busy or no."""
+    """Return the answer of the API to the action on an instance that shows `status`: ok, already, busy or no."""
     with transaction.atomic():
         show(scene, status)
         action.before(scene)

@@ -178,7 +178,7 @@ def test_a_page_of_keys_finds_those_that_are_there(ask: Ask):
 
 
 def parameter_of(route: Route) -> str:
-    """What the document says of the filters and orders of a list."""
+    """Return the description of a list's filters and orders in the document."""
     (found,) = (
         each["description"]
         for each in document()["paths"][route.documented]["get"]["parameters"]

@@ -61,7 +61,7 @@ class Installation:
 
 @pytest.fixture(scope="module")
 def installation(django_db_setup, django_db_blocker) -> Iterator[Installation]:
-    """What `make serve` leaves in an empty database, with its owner signed in. Each test undoes its own changes."""
+    """The database as `make serve` seeds it, with its owner signed in. Each test undoes its own changes."""
     with django_db_blocker.unblock(), transaction.atomic():
         call_command("seed", demo=True, verbosity=0)
         # Otherwise each test would check the foreign keys of all addresses again, and plan without statistics.

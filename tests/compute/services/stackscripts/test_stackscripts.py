@@ -306,7 +306,7 @@ def tag(script_id: int) -> str:
 
 
 def ran(deployment, folder) -> str:
-    """What the first boot prints, with its files in another folder than root's home."""
+    """Return the output of the first boot, with its files in another folder than root's home."""
     text = deployment.text.replace(PLACE, str(folder / "script")).replace(INCLUDED, str(folder / "ssinclude-"))
     done = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, check=False)
     assert done.stderr == ""
