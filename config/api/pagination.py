@@ -5,12 +5,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
 from config.api.paths import BIGGEST
 from config.errors import Problems
 
 SMALLEST_PAGE, BIGGEST_PAGE, DEFAULT_SIZE = 25, 500, 100
 NUMBER = re.compile(r"[0-9]+", re.ASCII)
 DIGITS = len(str(BIGGEST))
+PAGE = {
+    "page": {"type": "integer", "description": "The number of this page, from 1.", "minimum": 1},
+    "pages": {"type": "integer", "description": "How many pages there are, at least 1.", "minimum": 1},
+    "results": {"type": "integer", "description": "How many items there are on all pages together.", "minimum": 0},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +44,65 @@ SHORTEST = Page(size=1)
 """The page to read if only the total is needed."""
 
 
-def read_page(query: Mapping[str, str]) -> Page:
-    """Read ``page`` and ``page_size``; a value out of bounds raises `Invalid`, naming the parameter."""
-    problems = Problems()
-    number = _number(query.get("page", "1"))
-    size = _number(query.get("page_size", str(DEFAULT_SIZE)))
-    if number is None or number < 1:
-        problems.add("page", "page must be at least 1")
-    if size is None or not SMALLEST_PAGE <= size <= BIGGEST_PAGE:
-        problems.add("page_size", f"page_size must be {SMALLEST_PAGE}-{BIGGEST_PAGE}")
-    problems.raise_any()
-    return Page(number or 1, size or DEFAULT_SIZE)
+class EnvelopePagination(BasePagination):
+    """Pages in the contract's envelope: ``{"data": […], "page": 1, "pages": 3, "results": 250}``.
+
+    A page past the last has no data. A parameter out of bounds raises `Invalid` (400), naming the parameter.
+    """
+
+    page_query_param = "page"
+    page_size_query_param = "page_size"
+    page_size = DEFAULT_SIZE
+    min_page_size = SMALLEST_PAGE
+    max_page_size = BIGGEST_PAGE
+
+    page: Page
+    total: int
+
+    def read(self, query: Mapping[str, str]) -> Page:
+        """Read which page a request asks for, from its query parameters."""
+        problems = Problems()
+        number = _number(query.get(self.page_query_param, "1"))
+        size = _number(query.get(self.page_size_query_param, str(self.page_size)))
+        if number is None or number < 1:
+            problems.add(self.page_query_param, f"{self.page_query_param} must be at least 1")
+        if size is None or not self.min_page_size <= size <= self.max_page_size:
+            reason = f"{self.page_size_query_param} must be {self.min_page_size}-{self.max_page_size}"
+            problems.add(self.page_size_query_param, reason)
+        problems.raise_any()
+        return Page(number or 1, size or self.page_size)
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
+        """Return the rows of the page that the request asks for. Two statements: the total, and the rows."""
+        self.page = self.read(request.query_params)
+        self.total = queryset.count()
+        return list(queryset[self.page.offset : self.page.offset + self.page.size])
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response(self.page.envelope(data, self.total))
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of a page, from the schema of its items."""
+        data = {**schema, "description": "The items of this page.", "maxItems": self.max_page_size}
+        return {"type": "object", "properties": {"data": data, **PAGE}, "required": ["data", *PAGE]}
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """Return the query parameters of a list as the OpenAPI document has them."""
+        number = {"type": "integer", "minimum": 1, "default": 1}
+        size = {
+            "type": "integer",
+            "minimum": self.min_page_size,
+            "maximum": self.max_page_size,
+            "default": self.page_size,
+        }
+        return [
+            _parameter(self.page_query_param, number, "The number of the page, from 1."),
+            _parameter(self.page_size_query_param, size, "How many items a page has."),
+        ]
+
+
+def _parameter(name: str, schema: dict[str, Any], about: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": about, "schema": schema}
 
 
 def _number(text: str) -> int | None:

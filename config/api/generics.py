@@ -1,0 +1,141 @@
+"""`GenericViewSet`: DRF's hooks of a view, with the rows that exist for a caller and the bodies of the contract."""
+
+from functools import cached_property
+from typing import Any, ClassVar, Generic
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db.models import Model, QuerySet
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+
+from config.api.admission import A, Admission, M
+from config.api.filter_backends import XFilterBackend
+from config.api.operations import BY_ACTION
+from config.api.pagination import EnvelopePagination
+from config.api.serializers import Body, Resource
+from config.errors import Missing
+
+
+class GenericViewSet(Admission[A, M], Generic[A, M]):
+    """Base of all views of the API: DRF's `GenericViewSet`, whose rows are those of the caller.
+
+    Subclasses declare `serializer_class` and `queryset`, or define `get_queryset()`, and each of their actions
+    (`config.api.operations`). An object that is not in `get_queryset()` is a 404. Views name their actor and their
+    model for the type checker: ``GenericViewSet[Actor, Instance]``.
+    """
+
+    filter_backends = (XFilterBackend,)
+    pagination_class = EnvelopePagination
+    ordering: ClassVar[tuple[str, ...]] = ("id",)
+    """The columns by which lists are ordered."""
+    lookup_url_kwarg = "id"
+    lookup_value_converter: ClassVar[str] = "id"
+    """The path converter of the parameter ``id`` (`config.api.paths`)."""
+
+    @cached_property
+    def viewer(self) -> Any:
+        """The caller as `get_queryset` may know it. To compile its SQL once, a `SymbolicActor` takes its place."""
+        return self.caller
+
+    def get_queryset(self) -> QuerySet[M]:
+        """Return the rows that exist for the caller: those of `queryset` that are visible to it.
+
+        An override may use `viewer`, `kwargs` and `action`, and may branch on ``viewer.restricted`` and
+        ``viewer is None``: its SQL is compiled once for all callers (`config.api.compiled`). If it uses anything
+        else of the request, the view answers in DRF's ordinary way, which is slower.
+        """
+        rows: Any = super().get_queryset()
+        if not hasattr(rows, "visible_to"):
+            raise ImproperlyConfigured(f"{type(self).__name__}: define get_queryset(); the rows have no owner")
+        return rows.visible_to(self.viewer)
+
+    def get_parent_queryset(self) -> QuerySet[Any] | None:
+        """Return the object that the path names before a nested collection, as a queryset. None: nothing is nested.
+
+        If it does not exist, lists and objects under it are a 404. Its level of access counts for them.
+        """
+        return None
+
+    def get_object(self) -> M:
+        """Return the object that the path names.
+
+        Raises `Missing` (404), and PermissionDenied (403) if the action needs more than the user has on the object,
+        or on its parent.
+        """
+        rows = self.get_queryset()
+        if self.action == "retrieve":
+            rows = self.with_annotations(rows)
+        found = self._first(rows.filter(**{self.lookup_field: self.kwargs[self.lookup_url_kwarg]}))
+        if self.get_parent_queryset() is None:
+            self.check_object_permissions(self.request, found)
+        else:
+            self.get_parent()
+        return found
+
+    def get_parent(self) -> Any:
+        """Return the object of `get_parent_queryset()`, with the same checks as `get_object`."""
+        rows = self.get_parent_queryset()
+        assert rows is not None, f"{type(self).__name__} defines no get_parent_queryset()"  # noqa: S101
+        found = self._first(rows)
+        self.check_object_permissions(self.request, found)
+        return found
+
+    def check_parent(self) -> None:
+        """An empty list of something that does not exist is a 404."""
+        rows = self.get_parent_queryset()
+        if rows is not None and not rows.exists():
+            raise Missing
+
+    def _first(self, rows: QuerySet) -> Any:
+        found = rows.first()
+        if found is None:
+            raise Missing
+        return found
+
+    def filter_queryset(self, queryset: QuerySet) -> QuerySet:
+        """Return the rows of a list that the request asks for, with the columns that its serializer shows."""
+        return super().filter_queryset(self.with_annotations(queryset))
+
+    def with_annotations(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        serializer = self.get_serializer_class()
+        return serializer.shape().select(queryset) if issubclass(serializer, Resource) else queryset
+
+    @property
+    def shape(self) -> Any:
+        """The columns and the function that render the answer of the action."""
+        return self.get_serializer_class().shape()  # type: ignore[attr-defined] # of a `Resource`
+
+    def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a serializer: with ``data``, that of the action's body, else that of its answer."""
+        found = self.get_request_serializer_class() if "data" in kwargs else self.get_serializer_class()
+        kwargs.setdefault("context", self.get_serializer_context())
+        return found(*args, **kwargs)
+
+    def get_serializer_class(self) -> type[BaseSerializer]:
+        """Return the serializer of the action's answer: the one that it declares, else the view's."""
+        declared = self.operation.response
+        if isinstance(declared, type) and issubclass(declared, BaseSerializer):
+            return declared
+        return super().get_serializer_class()
+
+    def get_request_serializer_class(self) -> Any:
+        """Return the serializer of the action's body: the one that it declares, else the view's."""
+        declared = self.operation.request
+        return self.serializer_class if declared is BY_ACTION else declared
+
+    def validated(self, partial: bool = False) -> dict[str, Any]:
+        """Return the body of the request, by the columns of its fields. Raises with all fields that are wrong.
+
+        For services that check nothing in it themselves: the others take a `body`, for one answer to name all.
+        ``partial`` is for PUT: what is not given stays.
+        """
+        return self.get_request_serializer_class().validated(self.request.data, partial)
+
+    def body(self, partial: bool = False) -> Body:
+        """Return what is good in the body of the request, and the problems of the rest for the service to raise."""
+        return self.get_request_serializer_class().read_body(self.request.data, partial)
+
+    def answer(self, instance: Model) -> Response:
+        """The resource of an object that was just written, without asking the database again."""
+        serializer: Any = self.get_serializer_class()
+        return Response(serializer.shape().of_instance(instance))
