@@ -323,6 +323,8 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.JSONOnly",
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
+    "EXCEPTION_HANDLER": "config.api.exceptions.handle",
+    "UNAUTHENTICATED_USER": None,
     "NUM_PROXIES": NUM_PROXIES,
 }
 # Requests/seconds. The first two limits hold for every request, the others for the actions that name them.

@@ -23,8 +23,8 @@ api = [*compute, *accounts, *managed, *regions, *tags, *unknown]
 urlpatterns = [
     path("v4", about),
     path("v4beta", about),
-    path("v4/", include(api)),
-    path("v4beta/", include(api)),
+    path("v4/", include((api, "v4"))),
+    path("v4beta/", include((api, "v4"), "v4beta")),
     *documents,
     *monitoring,
     *reference,

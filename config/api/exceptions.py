@@ -84,6 +84,11 @@ def answer(error: Exception, request: Any) -> JSONResponse:
     return error_response([problem(reasons.UNEXPECTED)], 500)
 
 
+def handle(error: Exception, context: dict[str, Any]) -> JSONResponse:
+    """The exception handler of DRF's views."""
+    return answer(error, context["request"])
+
+
 def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
     """The answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
     logger.warning("%s %s waited for a locked row of %s: %s", request.method, request.path, table or "?", error)

@@ -183,11 +183,12 @@ class JSONRenderer(BaseRenderer):
 
     media_type = CONTENT_TYPE
     format = "json"
+    charset = None
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        return orjson.dumps(data)
+        return orjson.dumps(data, option=orjson.OPT_OMIT_MICROSECONDS)
 
 
 class JSONOnly(BaseContentNegotiation):

@@ -1,11 +1,16 @@
-"""Answers: JSON by orjson, written once, with no content negotiation after the fact."""
+"""Answers that are written at once: JSON by orjson, without DRF's content negotiation."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.http import HttpResponse
 
 from config.headers import add_headers, prepared
+
+if TYPE_CHECKING:
+    from rest_framework.response import Response as BaseResponse  # what DRF's stubs want of an action
+else:
+    BaseResponse = HttpResponse
 
 CONTENT_TYPE = "application/json"
 RECEIVED = "skerry.received"
@@ -16,9 +21,10 @@ REFUSED = "skerry.refused"
 """The variable of a request that the server does not take: the status of its answer (`config.server.lanes`)."""
 
 
-class JSONResponse(HttpResponse):
-    """The response of every action. `data` is anything orjson knows, `orjson.Fragment` included.
+class JSONResponse(BaseResponse):
+    """The response of lists and details in their fast way, and of errors. Actions return DRF's `Response`.
 
+    `data` is anything orjson knows, `orjson.Fragment` included.
     Times have to be naive and in UTC, as resources give them: ``2024-01-01T00:00:00``.
     """
 
@@ -28,7 +34,7 @@ class JSONResponse(HttpResponse):
         add_headers(self, prepared(Content_Length=str(len(body))))
 
 
-class NoContent(HttpResponse):
+class NoContent(BaseResponse):
     """A 204: no body, and so no type of it."""
 
     status_code = 204

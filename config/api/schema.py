@@ -13,15 +13,16 @@ from drf_spectacular.utils import Direction, OpenApiParameter
 from rest_framework import serializers
 
 from config import openapi
-from config.api import access, answers, fields, pagination
+from config.api import access, answers, fields
 from config.api.common_fields import COMMON
 from config.api.examples import examples
 from config.api.meanings import Meanings
+from config.api.operations import ANSWERED_BY_OBJECT, BY_ACTION, WITH_BODY, Operation
 from config.api.paths import BIGGEST, FIRST_YEAR, LAST_YEAR
 from config.api.serializers import Resource
 
 if TYPE_CHECKING:
-    from config.api.views import ResourceViewSet
+    from config.api.generics import GenericViewSet
 
 Parameter: TypeAlias = OpenApiParameter | serializers.Serializer | type[serializers.Serializer]
 PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
@@ -31,14 +32,8 @@ NUMBERS = {
     "month": {"type": "integer", "minimum": 1, "maximum": 12},
 }
 STANDARD = {"list", "retrieve", "create", "update", "destroy"}
-PARTIAL = {"update", "change"}
 VERBS = {"GET": "retrieve", "PUT": "update", "POST": "create", "DELETE": "destroy"}
 EMPTY = {"type": "object", "description": "Nothing: an empty object.", "additionalProperties": False}
-PAGE = {
-    "page": {"type": "integer", "description": "The number of this page, from 1.", "minimum": 1},
-    "pages": {"type": "integer", "description": "How many pages there are, at least 1.", "minimum": 1},
-    "results": {"type": "integer", "description": "How many items there are on all pages together.", "minimum": 0},
-}
 
 
 class ErrorItem(Resource):
@@ -83,17 +78,21 @@ class WrappingFieldExtension(OpenApiSerializerFieldExtension):
 
 
 class ResourceSchema(AutoSchema):
-    """Describes one operation of a `ResourceViewSet`."""
+    """Describes one operation of a `GenericViewSet`."""
 
-    view: "ResourceViewSet[Any, Any]"  # type: ignore[override] # it is the schema of no other views
+    view: "GenericViewSet[Any, Any]"  # type: ignore[override] # it is the schema of no other views
+
+    @property
+    def operation(self) -> Operation:
+        return self.view.operations[self.view.action]
 
     @property
     def scope(self) -> access.Scope:
-        return self.view._scopes[self.view.action]
+        return self.operation.scope
 
     @property
     def grant(self) -> str:
-        return self.view.grants[self.view.action]
+        return self.operation.grant
 
     @property
     def words(self) -> list[str]:
@@ -111,13 +110,15 @@ class ResourceSchema(AutoSchema):
         A path that ends in a verb needs no other; an action with a name of its own is called by what it does.
         """
         action, words = self.view.action, [word.replace("-", "_") for word in self.words]
+        if self.operation.noun:
+            return "_".join([*words, self.operation.noun])
         if action == "list" and self.path.endswith("}"):
             words.append("members")  # of the one that the path names, beside the list of all such
         if action in STANDARD:
             return "_".join([*words, action])
-        if self.method == "POST" and self.words[-1] not in openapi.NOUNS and action not in self.view.operations:
+        if self.method == "POST" and self.words[-1] not in openapi.NOUNS:
             return "_".join(words)
-        return "_".join([*words, self.view.operations.get(action, VERBS[self.method])])
+        return "_".join([*words, VERBS[self.method]])
 
     def get_tags(self) -> list[str]:
         first, *rest = self.words
@@ -135,7 +136,7 @@ class ResourceSchema(AutoSchema):
 
     def get_description(self) -> str:  # type: ignore[override] # as the library calls its own
         action = self.view.action
-        if action in ("list", "retrieve"):
+        if action == "list" or (action == "retrieve" and self.is_of_noun):
             parts = [inspect.cleandoc(type(self.view).__doc__ or "")]
         else:
             _, *rest = self._written(action).partition("\n")
@@ -144,10 +145,15 @@ class ResourceSchema(AutoSchema):
         parts.append(self.access_in_words())
         return "\n\n".join(part for part in parts if part)
 
+    @property
+    def is_of_noun(self) -> bool:
+        """Whether the path ends with an id or a single thing's noun: the view's docstring describes the action."""
+        return self.path.endswith("}") or self.words[-1] in openapi.SINGLE
+
     def _written(self, action: str) -> str:
         """What the action's docstring says, or for `retrieve` that of an object there is one of, the view's."""
         written = getattr(self.view, action).__doc__
-        if action == "retrieve":
+        if action == "retrieve" and self.is_of_noun:
             written = f"Get {openapi.SINGLE[self.words[-1]]}."
         return inspect.cleandoc(written or "")
 
@@ -162,7 +168,7 @@ class ResourceSchema(AutoSchema):
             said.append(f"A restricted user needs `{grant}` on the object." if self._parameters else SEEN[grant])
         elif grant != access.ANYONE:
             said.append(f"A restricted user needs the grant `{grant}`.")
-        if self.view.action in self.view.throttle:
+        if self.operation.throttle_scope:
             said.append("It has a limit of its own (see *Limits*).")
         return " ".join(each for each in said if each)
 
@@ -196,20 +202,13 @@ class ResourceSchema(AutoSchema):
         return OpenApiParameter(name, schema, "path", required=True, description=about)
 
     def list_parameters(self) -> list[OpenApiParameter]:
-        size = {
-            "type": "integer",
-            "minimum": pagination.SMALLEST_PAGE,
-            "maximum": pagination.BIGGEST_PAGE,
-            "default": pagination.DEFAULT_SIZE,
-        }
+        paginator: Any = self.view.paginator
         found = [
-            OpenApiParameter(
-                "page", {"type": "integer", "minimum": 1, "default": 1}, "query",
-                description="The number of the page, from 1.",
-            ),
-            OpenApiParameter("page_size", size, "query", description="How many items a page has."),
-        ]  # fmt: skip
-        filterable, orderable = list(self.view.resource.filterable()), self.view.resource.orderable()
+            OpenApiParameter(each["name"], each["schema"], each["in"], description=each["description"])
+            for each in paginator.get_schema_operation_parameters(self.view)
+        ]
+        shown: Any = self.view.serializer_class
+        filterable, orderable = list(shown.filterable()), shown.orderable()
         if orderable:
             on = f", on: {_listed(filterable)}" if filterable else ""
             others = [name for name in orderable if name not in filterable]
@@ -221,10 +220,10 @@ class ResourceSchema(AutoSchema):
     def get_request_serializer(self) -> Any:
         if self.method not in ("POST", "PUT"):
             return None
-        declared = self.view.requests.get(self.view.action)
-        if declared is None:
-            declared = self.view.resource if self.view.action in ("create", "update") else None
-        return declared(partial=self.view.action in PARTIAL) if declared else None
+        declared = self.operation.request
+        if declared is BY_ACTION:
+            declared = self.view.serializer_class if self.view.action in WITH_BODY else None
+        return declared(partial=self.view.action == "update" and not self.operation.whole) if declared else None
 
     def _get_request_body(self, direction: Direction = "request") -> Any | None:
         # an action without a body takes none, where the library would document a free-form one
@@ -248,10 +247,16 @@ class ResourceSchema(AutoSchema):
         found = super()._get_response_bodies(direction)
         self.resolve_serializer(ErrorResource, "response")
         for answer in found.values():
-            answer["description"] = answer.get("description") or openapi.ANSWERS.get(self.view.action, "Done.")
+            answer["description"] = answer.get("description") or self.good_answer
         if "response" in self.example:
             found["200"]["content"]["application/json"]["example"] = self.example["response"]
         return {**found, **answers.references(self.refused())}
+
+    @property
+    def good_answer(self) -> str:
+        """The description of the good answer, unless it is written out."""
+        answered = self.operation.response is not None
+        return openapi.ANSWERS.get(self.view.action, "Done.") if answered else "Done."
 
     def refused(self) -> list[int]:
         """The statuses by which the operation is refused."""
@@ -262,16 +267,15 @@ class ResourceSchema(AutoSchema):
             path=bool(self._parameters),
             listed=self.view.action == "list",
         )
-        return sorted({*statuses, *self.view.refusals.get(self.view.action, ())})
+        return sorted({*statuses, *self.operation.refusals})
 
     def success(self) -> Any:
-        view, action = self.view, self.view.action
-        if action in view.responses:
-            declared = view.responses[action]
-            return self.component("Empty", EMPTY) if declared is None else declared
-        if action == "list":
-            return self.page_of(view.resource)
-        return view.resource if action in ("retrieve", "create", "update") else self.component("Empty", EMPTY)
+        action, declared = self.view.action, self.operation.response
+        if declared is BY_ACTION:
+            declared = self.view.serializer_class if action in ANSWERED_BY_OBJECT else None
+        if declared is None:
+            return self.component("Empty", EMPTY)
+        return self.page_of(declared) if action == "list" else declared
 
     def component(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
         """A reference to a schema among the components."""
@@ -282,18 +286,9 @@ class ResourceSchema(AutoSchema):
     def page_of(self, resource: type[Resource]) -> dict[str, Any]:
         """A page of a list."""
         item = self.resolve_serializer(resource, "response")
-        data = {
-            "type": "array",
-            "items": item.ref,
-            "description": "The items of this page.",
-            "maxItems": pagination.BIGGEST_PAGE,
-        }
-        schema = {
-            "type": "object",
-            "description": f"A page of a list: {openapi.noun(self.words)[1]}.",
-            "properties": {"data": data, **PAGE},
-            "required": ["data", *PAGE],
-        }
+        paginator: Any = self.view.paginator
+        page = paginator.get_paginated_response_schema({"type": "array", "items": item.ref})
+        schema = {"type": "object", "description": f"A page of a list: {openapi.noun(self.words)[1]}.", **page}
         return self.component(f"{item.name}Page", schema)
 
     def _is_list_view(self, serializer: Any = None) -> bool:

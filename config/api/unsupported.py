@@ -1,9 +1,7 @@
 """Names that have a meaning in Django and DRF and none in this kit: refused when the class is made.
 
-DRF's policies and generic views work by attributes that the kit's views never read, and its serializers render by
-methods that the kit never calls. Such a name would have no effect and raise no error: a view with
-``permission_classes = [IsAdmin]`` would be open. So each is refused with a sentence that names ours.
-docs/adding-an-endpoint.md has all of them in a table.
+Such a name would have no effect and raise no error. So each is refused with a sentence that says what to write
+instead. docs/adding-an-endpoint.md has all of them in a table.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -12,81 +10,37 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework import serializers
-from rest_framework.views import APIView
-from rest_framework.viewsets import ViewSetMixin
+from rest_framework.viewsets import GenericViewSet
 
-_GRANT = "declare the action's `scopes` and `grants` (config/api/access.py)"
-_LIMIT = "name a limit of the setting RATE_LIMITS in `throttle`"
-_FILTER = "name the fields in the resource's `Meta.filterable`: X-Filter and the query take them"
-_PAGE = "all lists have the one pagination of config/api/pagination.py"
-_TOKEN = "all views take the tokens of accounts/authentication.py"
-_RESOURCE = "declare `resource`, and in `requests` the bodies and in `responses` the answers that differ from it"
-_JSON = "answers are JSON; an action may return an HttpResponse of its own"
-_BODY = "bodies are JSON objects; an action may read `request.body` itself (accounts/api/oauth_clients.py does)"
-_ROWS = "declare `objects(actor, path)`, a static method that returns the rows of the caller"
-_OBJECT = "declare `lookup`, the column that the path's `id` is matched with; `get_entity()` returns the object"
-_SERVICE = "write the view's action `create`, `update` or `destroy`, which calls a function of the app's services"
-_ERROR = "raise the classes of config/errors.py, which become the one error body"
+_FILTER = "declare a filter for it in the list's filters, which X-Filter and the query parameters share"
 _VERSION = "the version is part of the path"
-_ROUTE = "write a line in the app's api/urls.py"
+_SERVICE = "write the view's action `create`, `update` or `destroy`, which calls a function of the app's services"
+_BODY = "bodies are JSON objects; an action may read `request.body` itself (accounts/api/oauth_clients.py does)"
 
 VIEW_NAMES: Mapping[str, str] = {
-    "permission_classes": _GRANT,
-    "get_permissions": _GRANT,
-    "check_permissions": _GRANT,
-    "check_object_permissions": _GRANT,
-    "permission_denied": _ERROR,
-    "authentication_classes": _TOKEN,
-    "get_authenticators": _TOKEN,
-    "perform_authentication": _TOKEN,
-    "throttle_classes": _LIMIT,
-    "throttle_scope": _LIMIT,
-    "throttled": _LIMIT,
-    "get_throttles": _LIMIT,
-    "check_throttles": _LIMIT,
-    "filter_backends": _FILTER,
-    "filterset_class": _FILTER,
     "filterset_fields": _FILTER,
     "search_fields": _FILTER,
     "ordering_fields": _FILTER,
-    "filter_queryset": _FILTER,
-    "pagination_class": _PAGE,
-    "paginator": _PAGE,
-    "paginate_queryset": _PAGE,
-    "get_paginated_response": _PAGE,
-    "serializer_class": _RESOURCE,
-    "get_serializer": _RESOURCE,
-    "get_serializer_class": _RESOURCE,
-    "get_serializer_context": _RESOURCE,
-    "queryset": _ROWS,
-    "get_queryset": _ROWS,
-    "get_object": _OBJECT,
-    "lookup_field": _OBJECT,
-    "lookup_url_kwarg": _OBJECT,
-    "lookup_value_regex": _OBJECT,
     "perform_create": _SERVICE,
     "perform_update": _SERVICE,
     "perform_destroy": _SERVICE,
     "get_success_headers": _SERVICE,
-    "renderer_classes": _JSON,
-    "get_renderers": _JSON,
-    "get_renderer_context": _JSON,
-    "content_negotiation_class": _JSON,
-    "get_content_negotiator": _JSON,
-    "perform_content_negotiation": _JSON,
-    "get_format_suffix": _JSON,
-    "parser_classes": _BODY,
-    "get_parsers": _BODY,
-    "get_parser_context": _BODY,
+    "get_format_suffix": "answers are JSON, whatever the path ends with",
     "versioning_class": _VERSION,
     "determine_version": _VERSION,
     "metadata_class": "OPTIONS answers the methods alone; docs/openapi.yaml describes them",
-    "get_exception_handler": _ERROR,
-    "get_exception_handler_context": _ERROR,
-    "get_authenticate_header": _ERROR,
-    "raise_uncaught_exception": _ERROR,
 }
 """The names that a view may not have, each with what to write instead."""
+
+_DECLARED = "give it to `@action` or set it on the view; DRF's decorators are for views that are functions"
+DECORATORS = (
+    "permission_classes",
+    "throttle_classes",
+    "authentication_classes",
+    "parser_classes",
+    "renderer_classes",
+)
+"""The attributes that DRF's decorators of functions leave, without an effect on the method of a viewset."""
 
 _VALUE = (
     "output is compiled from declared fields: write `Computed`, `Annotated` or `Constant` (config/api/fields.py)"
@@ -119,10 +73,7 @@ FIELD_TYPES: Mapping[type[serializers.Field], str] = {
 }
 """The fields that a resource may not have."""
 
-DECORATORS: Mapping[str, str] = {"action": _ROUTE}
-"""The decorators that an action may not have, besides those that set a name of `VIEW_NAMES`."""
-
-_VIEWS = frozenset({*APIView.__mro__, *ViewSetMixin.__mro__})
+_VIEWS = frozenset(GenericViewSet.__mro__)
 _RESOURCES = frozenset(serializers.Serializer.__mro__)
 
 
@@ -138,21 +89,13 @@ def _own(cls: type, known: Container[type]) -> Iterator[tuple[str, Any]]:
 
 
 def check_view(cls: type) -> None:
-    """Raise `ImproperlyConfigured` if a view has a name of `VIEW_NAMES`, or an action with a decorator of DRF's."""
+    """Raise `ImproperlyConfigured` if a view has a name of `VIEW_NAMES`, or an action with one of `DECORATORS`."""
     for name, value in _own(cls, _VIEWS):
         if name in VIEW_NAMES:
             _refuse(cls.__name__, name, VIEW_NAMES[name])
         if isinstance(value, FunctionType):
-            _check_action(f"{cls.__name__}.{name}", value)
-
-
-def _check_action(where: str, action: FunctionType) -> None:
-    """DRF's decorators of functions leave their argument on the function; `@action` leaves its methods."""
-    for name in vars(action):
-        if name in VIEW_NAMES:
-            _refuse(where, f"@{name}", VIEW_NAMES[name])
-    if hasattr(action, "mapping"):
-        _refuse(where, "@action", DECORATORS["action"])
+            for word in vars(value).keys() & DECORATORS:
+                _refuse(f"{cls.__name__}.{name}", f"@{word}", _DECLARED)
 
 
 def check_route(cls: type, given: Iterable[str]) -> None:

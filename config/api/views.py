@@ -1,49 +1,96 @@
-"""`ResourceViewSet`: the work that all endpoints have in common, in the order in which it is done.
+"""The viewsets of the API: DRF's, whose rows are those of the caller. Apps import from here.
 
-The caller (401), the rate limits (429), the method (405), the token's scope (401) and the user's grant (403) are
-checked by `config.api.admission`. Then the action runs (`config.api.reading`, `config.api.writing`), whose objects
-come only from `objects(actor, path)`, so that an object that is not the caller's is a 404. Apps import from here.
+A request passes these stages in this order: the caller (401), the rate limits (429), the method (405), the token's
+scope (401) and the user's grant (403) in `config.api.admission`; the rows and the body in `config.api.generics`;
+`list` and `retrieve` in `config.api.reading`.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.urls import reverse
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from config.api import access
-from config.api.admission import NO_STORE, QUARTER_HOUR, A, expensive
-from config.api.reading import M, ReadingUnion
+from config.api import access, pagination
+from config.api.admission import NO_STORE, QUARTER_HOUR, A, M, expensive
+from config.api.filter_backends import XFilterBackend
+from config.api.filters import Filter
+from config.api.generics import GenericViewSet
+from config.api.operations import operation
+from config.api.reading import ListViewSet, RetrieveViewSet, asks, refusing_dear_filters
 from config.api.responses import JSONResponse
-from config.api.writing import Writing
+from config.db import prepared
 from config.errors import Missing
 
-__all__ = ["NO_STORE", "QUARTER_HOUR", "About", "ResourceViewSet", "UnionViewSet", "UnknownPath", "expensive"]
+__all__ = [
+    "NO_STORE",
+    "QUARTER_HOUR",
+    "About",
+    "GenericViewSet",
+    "ListViewSet",
+    "ReadOnlyModelViewSet",
+    "RetrieveViewSet",
+    "UnionViewSet",
+    "UnknownPath",
+    "expensive",
+]
 
 
-class ResourceViewSet(Writing[A, M]):
-    """Base of all views of the API. Gives `list` and `retrieve`; other actions are methods of the subclass.
-
-    Subclasses declare `resource`, `objects`, and for each action a scope and a grant (`config.api.access`).
-    Actions return a `JSONResponse`. Views with actions of their own name their actor and their model for the type
-    checker: ``ResourceViewSet[Actor, Instance]``.
-    """
+class ReadOnlyModelViewSet(ListViewSet[A, M], RetrieveViewSet[A, M]):
+    """Gives `list` and `retrieve`; other actions are methods of the subclass."""
 
 
-class UnionViewSet(ReadingUnion[A], ResourceViewSet[A, Any]):
-    """Base of views whose list has objects of several tables: they declare `tables` in place of `objects`."""
+class UnionViewSet(GenericViewSet[A, Any]):
+    """Base of views whose list has objects of several tables: one query for the page and one for the total."""
+
+    tables: ClassVar[Callable[[Any], Sequence[QuerySet[Any]]]]
+    """The querysets that an actor may see. All have the columns of the serializer, by the same names."""
+
+    def list(self, request: Request, **path: Any) -> Response:
+        """One page, in the order of `ordering`: columns of the serializer."""
+        if not asks(request):
+            return self.united(Filter(), pagination.FIRST)
+        with self.measured():
+            paginator: Any = self.paginator
+            page = paginator.read(request.query_params)
+            wanted = XFilterBackend().read(request, self)
+            if wanted is None:
+                return self.united(Filter(), page)
+            with refusing_dear_filters(), prepared.ending_after(settings.FILTER_TIMEOUT):
+                return self.united(wanted, page)
+
+    def united(self, wanted: Filter, page: pagination.Page) -> Response:
+        shape = self.shape
+        first, *others = [
+            shape.select(rows).filter(wanted.condition).order_by().values_list(*shape.columns)
+            for rows in type(self).tables(self.actor)
+        ]
+        found = first.union(*others, all=True)
+        rows: Iterable[Any] = found.order_by(*self.order(wanted))[page.offset : page.offset + page.size]
+        data = [shape.one(row) for row in rows]
+        return JSONResponse(page.envelope(data, found.count()))
+
+    def order(self, wanted: Filter) -> tuple[str, ...]:
+        """The filter's order, then the view's, by the union's own columns: it has no others."""
+        return tuple(map(self._column, XFilterBackend().order_of(wanted, self)))
+
+    def _column(self, name: str) -> str:
+        sign, name = name[: name.startswith("-")], name.removeprefix("-")
+        return f"{sign}{name}" if name in self.shape.columns else f"{sign}utc_{name}"
 
 
-class About(ResourceViewSet):
+class About(GenericViewSet):
     """``/v4`` itself: what answers here, and where it is described.
 
     It is no operation of the contract, and so not in the document: clients made from that would have a method more.
     """
 
-    scopes = {"about": access.PUBLIC}
-    grants = {"about": access.ANYONE}
     schema = None
 
+    @operation(access.PUBLIC, access.ANYONE)
     def about(self, request: Request) -> JSONResponse:
         return JSONResponse(
             {
@@ -55,15 +102,15 @@ class About(ResourceViewSet):
         )
 
 
-class UnknownPath(ResourceViewSet):
+class UnknownPath(GenericViewSet):
     """Whatever no other route matches: 404 in the error body, counted like any request."""
 
-    scopes = {"missing": access.PUBLIC}
-    grants = {"missing": access.ANYONE}
     schema = None
 
-    def authenticate(self, request: Request) -> None:
-        super().authenticate(request)  # only to know whom to count
+    def perform_authentication(self, request: Request) -> None:
+        super().perform_authentication(request)  # only to know whom to count
+        self.failure = None
 
+    @operation(access.PUBLIC, access.ANYONE)
     def missing(self, request: Request, **path: Any) -> JSONResponse:
         raise Missing

@@ -39,6 +39,10 @@ class CountOf(Subquery):
     output_field = BigIntegerField()
 
 
+class DependsOnRequest(Exception):
+    """A queryset depends on more of a request than its SQL could leave open."""
+
+
 class SymbolicActor:
     """An actor without an identity, to compile `visible_to(actor)` once for all callers.
 
@@ -52,6 +56,19 @@ class SymbolicActor:
 
     def __init__(self, restricted: bool):
         self.restricted = restricted
+
+    def __getattr__(self, name: str) -> Any:
+        raise DependsOnRequest(f"user.{name}")
+
+
+class SymbolicRequest:
+    """A request of which only the user is known, in place of a real one."""
+
+    def __init__(self, user: SymbolicActor | None):
+        self.user = user
+
+    def __getattr__(self, name: str) -> Any:
+        raise DependsOnRequest(f"request.{name}")
 
 
 class SymbolicPath(Mapping[str, Param]):

@@ -18,7 +18,8 @@ watch      ``/readyz``, ``/healthz`` and ``/metrics``
 =========  ================================================================================================
 
 The method, the path and the presence of ``X-Filter`` determine the lane. A view whose requests belong to another
-lane than the table says declares it by its attribute `lanes`: a resource by action, a page by method in lower case.
+lane than the table says declares it: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`,
+which maps methods in lower case to lanes.
 """
 
 import asyncio
@@ -201,7 +202,7 @@ class Lane:
 
 
 class Routes:
-    """Finds the lane of a request by its method and path, from the rules of this module and the views' `lanes`."""
+    """Finds the lane of a request by its method and path, from these rules and the declarations of views."""
 
     WATCH = frozenset({"/readyz", "/healthz", "/metrics"})
     LOOP = frozenset({"/livez", "/version"})
@@ -269,14 +270,11 @@ def _views(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, Any]]:
 def _declared(view: Any) -> Iterable[tuple[str, str]]:
     """Return the methods for which a view declares a lane, each with the lane."""
     declaring = getattr(view, "cls", None) or getattr(view, "view_class", view)
-    lanes: Mapping[str, str] = getattr(declaring, "lanes", {})
     actions: Mapping[str, str] | None = getattr(view, "actions", None)
     if actions is None:
+        lanes: Mapping[str, str] = getattr(declaring, "lanes", {})
         return [(method.upper(), lane) for method, lane in lanes.items()]
-    expensive = {
-        action: "slow"
-        for method, action in actions.items()
-        if method == "get" and getattr(getattr(declaring, action), "expensive", False)
-    }
-    lanes = expensive | dict(lanes)
-    return [(method.upper(), lanes[action]) for method, action in actions.items() if action in lanes]
+    found = {method: declaring.operations[action] for method, action in actions.items()}
+    lanes = {method: "slow" for method, each in found.items() if method == "get" and each.expensive}
+    lanes |= {method: each.lane for method, each in found.items() if each.lane}
+    return [(method.upper(), lane) for method, lane in lanes.items()]
