@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -20,10 +21,9 @@ from accounts.services.access import revoke_app, revoke_device
 from config.api.access import ANYONE, UNRESTRICTED
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 
 
 class LoginResource(Resource):
@@ -46,28 +46,26 @@ class LoginResource(Resource):
         filterable = ("id",)
 
 
-class LoginViewSet(ResourceViewSet[Actor, Login]):
+class LoginViewSet(ReadOnlyModelViewSet[Actor, Login]):
     """The acting user's successful logins of the last 90 days, the newest first."""
 
-    resource = LoginResource
+    serializer_class = LoginResource
+    required_scopes = READ
+    required_grant = ANYONE
     ordering = ("-id",)
-    scopes = {"list": READ, "retrieve": READ}
-    grants = dict.fromkeys(scopes, ANYONE)
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Login]:
-        return Login.objects.recent().filter(user_id=actor.person)
+    def get_queryset(self) -> QuerySet[Login]:
+        return Login.objects.recent().filter(user_id=self.viewer.person)
 
 
 class AccountLoginViewSet(LoginViewSet):
     """Successful logins of all the account's users within the last 90 days, the newest first."""
 
-    scopes = {"list": READ, "retrieve": READ}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    required_scopes = READ
+    required_grant = UNRESTRICTED
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Login]:
-        return Login.objects.recent().filter(account_id=actor.account_id)
+    def get_queryset(self) -> QuerySet[Login]:
+        return Login.objects.recent().filter(account_id=self.viewer.account_id)
 
 
 class TrustedDeviceResource(Resource):
@@ -85,25 +83,24 @@ class TrustedDeviceResource(Resource):
         filterable = ("id", "expiry", "last_remote_addr")
 
 
-class DeviceViewSet(ResourceViewSet[Actor, TrustedDevice]):
+class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
     """Browsers that were told to remember the acting user, and need no second factor."""
 
-    resource = TrustedDeviceResource
-    scopes = {"list": READ, "retrieve": READ, "destroy": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
-    related = ("user",)
+    serializer_class = TrustedDeviceResource
+    required_scopes = READ
+    required_grant = ANYONE
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[TrustedDevice]:
-        return TrustedDevice.objects.active().filter(user_id=actor.person)
+    def get_queryset(self) -> QuerySet[TrustedDevice]:
+        return TrustedDevice.objects.active().filter(user_id=self.viewer.person).select_related("user")
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Forget a browser: it is logged out.
 
         It needs the second factor at its next sign-in.
         """
-        revoke_device(self.actor, self.get_entity())
-        return JSONResponse()
+        revoke_device(self.actor, self.get_object())
+        return Response({})
 
 
 def thumbnail_url(client_id: str, there: bool) -> str | None:
@@ -145,22 +142,26 @@ class AppResource(Resource):
         filterable = ("id", "created", "expiry")
 
 
-class AppViewSet(ResourceViewSet[Actor, Authorization]):
+class AppViewSet(ReadOnlyModelViewSet[Actor, Authorization]):
     """Apps that the acting user has authorized, one entry for each."""
 
-    resource = AppResource
-    scopes = {"list": READ, "retrieve": READ, "destroy": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
-    related = ("user", "client")
+    serializer_class = AppResource
+    required_scopes = READ
+    required_grant = ANYONE
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Authorization]:
-        return Authorization.objects.active().for_api().filter(user_id=actor.person)
+    def get_queryset(self) -> QuerySet[Authorization]:
+        return (
+            Authorization.objects.active()
+            .for_api()
+            .filter(user_id=self.viewer.person)
+            .select_related("user", "client")
+        )
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def destroy(self, request: Request, id: int) -> Response:
         """End all access of an app, at once.
 
         Its tokens and refresh tokens end, and with them the personal tokens that it made.
         """
-        revoke_app(self.actor, self.get_entity())
-        return JSONResponse()
+        revoke_app(self.actor, self.get_object())
+        return Response({})

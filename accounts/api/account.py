@@ -4,7 +4,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -24,10 +26,9 @@ from config.api.access import ACCOUNT_READ, ACCOUNT_WRITE
 from config.api.common_fields import printable
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import RetrieveViewSet
 
 SERVICES = {
     "all": "Everything.",
@@ -143,28 +144,28 @@ class SettingsResource(Resource):
     )
 
 
-class _OwnViewSet(ResourceViewSet[Actor, Account]):
+class _OwnViewSet(RetrieveViewSet[Actor, Account]):
     """The account of the acting user, which no path names."""
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
-        return Account.objects.filter(pk=actor.account_id)
+    def get_queryset(self) -> QuerySet[Account]:
+        return Account.objects.filter(pk=self.viewer.account_id)
 
     def own(self) -> Account:
         return Account.objects.get(pk=self.actor.account_id)
 
-    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
+    def retrieve(self, request: Request, **path: Any) -> Response:
         return super().retrieve(request, id=self.actor.account_id)
 
 
 class AccountViewSet(_OwnViewSet):
     """The customer."""
 
-    resource = AccountResource
-    scopes = {"retrieve": READ, "update": WRITE}
-    grants = {"retrieve": ACCOUNT_READ, "update": ACCOUNT_WRITE}
+    serializer_class = AccountResource
+    required_scopes = READ
+    required_grant = ACCOUNT_READ
 
-    def update(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ACCOUNT_WRITE)
+    def update(self, request: Request) -> Response:
         """Change what is given of the customer's name and address.
 
         What is not named stays. Leaves the event `account_update`.
@@ -177,20 +178,23 @@ class AccountViewSet(_OwnViewSet):
 class SettingsViewSet(_OwnViewSet):
     """Settings of the account."""
 
-    resource = SettingsResource
-    scopes = {"retrieve": READ, "update": WRITE, "enable_managed": WRITE}
-    grants = {"retrieve": ACCOUNT_READ, "update": ACCOUNT_WRITE, "enable_managed": ACCOUNT_WRITE}
+    serializer_class = SettingsResource
+    required_scopes = READ
+    required_grant = ACCOUNT_READ
 
-    def update(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ACCOUNT_WRITE)
+    def update(self, request: Request) -> Response:
         """Change settings of the account. They hold for what is created later."""
         account = self.own()
         services.update_settings(self.actor, account, self.validated(partial=True))
         return self.answer(account)
 
-    def enable_managed(self, request: Request) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="managed-enable")
+    @operation(WRITE, ACCOUNT_WRITE)
+    def enable_managed(self, request: Request) -> Response:
         """Turn managed monitoring on for the account.
 
         Where it is on already, nothing happens. Leaves the event `managed_enabled`.
         """
         services.enable_managed(self.actor, self.own())
-        return JSONResponse()
+        return Response({})

@@ -4,11 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models import Q, TextField, Value
 from django.db.models.functions import Cast, Concat
 from django.db.models.lookups import Contains
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -28,10 +30,10 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
 from config.api.filterable import Filterable, searched
 from config.api.meanings import Meanings
-from config.api.paths import BIGGEST, PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
+from config.api.paths import BIGGEST
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import ReadOnlyModelViewSet, expensive
 
 READ = "events:read_only"
 
@@ -197,31 +199,32 @@ class EventResource(Resource):
         filterable = ("id", "action", "created", "entity.id", "entity.type", "read", "seen")
 
 
-class EventViewSet(ResourceViewSet[Actor, Event]):
+class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):
     """Events of the last 90 days, newest first. Restricted users see what their grants let them."""
 
-    resource = EventResource
+    serializer_class = EventResource
+    queryset = Event.objects.all()
+    required_scopes = READ
+    required_grant = READ_ONLY
     ordering = ("-id",)
-    scopes = dict.fromkeys(("list", "retrieve", "seen", "read"), READ)
-    grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "seen": READ_WRITE, "read": READ_ONLY}
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Event]:
-        return Event.objects.visible_to(actor)
-
+    @action(detail=True, methods=["post"])
+    @operation(READ, READ_WRITE)
     @expensive
-    def seen(self, request: Request, id: int) -> JSONResponse:
+    def seen(self, request: Request, id: int) -> Response:
         """Mark an event and all before it as seen.
 
         Of those that the acting user may change. All users of the account see it.
         """
-        mark_seen(self.actor, self.get_entity())
-        return JSONResponse()
+        mark_seen(self.actor, self.get_object())
+        return Response({})
 
-    def read(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(READ, READ_ONLY)
+    def read(self, request: Request, id: int) -> Response:
         """Mark one event as read.
 
         All users of the account see that it is read. It marks no other event.
         """
-        mark_read(self.get_entity())
-        return JSONResponse()
+        mark_read(self.get_object())
+        return Response({})

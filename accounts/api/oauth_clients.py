@@ -4,7 +4,9 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, URLField
 
 from accounts.actors import Actor
@@ -19,10 +21,9 @@ from config.api.common_fields import printable
 from config.api.exceptions import WrongMediaType
 from config.api.fields import Computed
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import GenericViewSet, ReadOnlyModelViewSet, expensive
 from config.errors import Invalid, Missing
 
 HIDDEN = "<REDACTED>"
@@ -90,97 +91,97 @@ class OAuthClientResource(Resource):
         filterable = ("id", "label", "public")
 
 
-class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
+class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     """OAuth clients that the account has registered. Users of any account may authorize them."""
 
-    resource = OAuthClientResource
-    lookup = "client_id"
+    serializer_class = OAuthClientResource
+    lookup_value_converter = "name"
+    required_scopes = READ
+    required_grant = ACCOUNT_READ
+    lookup_field = "client_id"
     ordering = ("client_id",)
-    responses = {"reset_secret": OAuthClientResource}
-    scopes = {
-        "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "reset_secret": WRITE,
-    }  # fmt: skip
-    grants = {
-        "list": ACCOUNT_READ, "retrieve": ACCOUNT_READ, "create": ACCOUNT_WRITE, "update": ACCOUNT_WRITE,
-        "destroy": ACCOUNT_WRITE, "reset_secret": ACCOUNT_WRITE,
-    }  # fmt: skip
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[OAuthClient]:
-        return OAuthClient.objects.visible_to(actor).for_api()
+    def get_queryset(self) -> QuerySet[OAuthClient]:
+        return OAuthClient.objects.visible_to(self.viewer).for_api()
 
-    def shown(self, client: OAuthClient, **more: str) -> JSONResponse:
+    def shown(self, client: OAuthClient, **more: str) -> Response:
         fresh = OAuthClient.objects.for_api().get(pk=client.pk)
-        return JSONResponse({**self.resource.shape().of_instance(fresh), **more})
+        return Response({**self.serializer_class.shape().of_instance(fresh), **more})
 
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ACCOUNT_WRITE)
+    def create(self, request: Request) -> Response:
         """Register a client. This answer alone shows its secret; a public client has none."""
         given = self.body()
         spec = ClientSpec(given.get("name"), given.get("redirect_uris"), given.get("public", False))
         client, secret = oauth_clients.create(self.actor, spec, given.problems)
         return self.shown(client, secret=secret)
 
-    def update(self, request: Request, id: str) -> JSONResponse:
+    @operation(WRITE, ACCOUNT_WRITE)
+    def update(self, request: Request, id: str) -> Response:
         """Change label or address of a client, or whether it is public.
 
         What is not named stays.
         """
-        client, given = self.get_entity(), self.body(partial=True)
+        client, given = self.get_object(), self.body(partial=True)
         oauth_clients.update(self.actor, client, given, given.problems)
         return self.shown(client)
 
+    @operation(WRITE, ACCOUNT_WRITE)
     @expensive
-    def destroy(self, request: Request, id: str) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a client with all access that users gave it, at once.
 
         Its tokens and refresh tokens end. Cannot be undone.
         """
-        oauth_clients.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        oauth_clients.delete(self.actor, self.get_object())
+        return Response({})
 
-    def reset_secret(self, request: Request, id: str) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="reset-secret")
+    @operation(WRITE, ACCOUNT_WRITE, response=OAuthClientResource)
+    def reset_secret(self, request: Request, id: str) -> Response:
         """Give a client another secret. This answer alone shows it; the old one ends at once.
 
         Refused for a public client, which has no secret.
         """
-        client = self.get_entity()
+        client = self.get_object()
         return self.shown(client, secret=oauth_clients.reset_secret(self.actor, client))
 
 
-class ThumbnailViewSet(ResourceViewSet[Actor, OAuthClient]):
+class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
     """The picture of a client, which the page shows that asks users for consent."""
 
-    resource = OAuthClientResource
-    lookup = "client_id"
-    scopes = {"show": PUBLIC, "replace": WRITE}
-    grants = {"show": ANYONE, "replace": ACCOUNT_WRITE}
-    throttle = {"replace": "thumbnail"}
+    serializer_class = OAuthClientResource
+    lookup_value_converter = "name"
+    lookup_field = "client_id"
 
-    @staticmethod
-    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[OAuthClient]:
+    def get_queryset(self) -> QuerySet[OAuthClient]:
         return (
-            OAuthClient.objects.all() if actor is None else OAuthClient.objects.filter(account_id=actor.account_id)
+            OAuthClient.objects.all()
+            if self.viewer is None
+            else OAuthClient.objects.filter(account_id=self.viewer.account_id)
         )
 
+    @operation(PUBLIC, ANYONE, response=None)
     @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY})
-    def show(self, request: Request, id: str) -> HttpResponse:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         """The picture of a client. Anybody may see it."""
         picture = OAuthClient.objects.filter(client_id=id).values_list("thumbnail", flat=True).first()
         if picture is None:
             raise Missing
         return HttpResponse(bytes(picture), content_type="image/png")
 
+    @operation(WRITE, ACCOUNT_WRITE, request=None, response=None, throttle_scope="thumbnail", whole=True)
     @extend_schema(request={"image/png": OpenApiTypes.BINARY})
-    def replace(self, request: Request, id: str) -> JSONResponse:
+    def update(self, request: Request, id: str) -> Response:
         """Give a client a picture: a PNG or JPEG file as the body, of at most 1 MB and 4096 pixels a side.
 
         It is made small and encoded anew, which takes a moment after the answer: until then the client has the
         picture it had. A file that turns out to be broken leaves that one in place, and an event says so.
         """
-        client = self.get_entity()
+        client = self.get_object()
         if request.content_type.partition(";")[0].strip().lower() not in PICTURES:
             raise WrongMediaType(request.content_type, " or ".join(PICTURES))
         if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_PICTURE:
             raise Invalid(f"The picture must be at most {LARGEST_PICTURE // 1024} KB.", "thumbnail")
         thumbnails.send(self.actor, client, request.body)
-        return JSONResponse()
+        return Response({})

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import (
     BooleanField,
     CharField,
@@ -30,10 +31,10 @@ from config.api.access import ANY_TOKEN, ANYONE
 from config.api.common_fields import IdField
 from config.api.fields import Computed, NullWhenEmptyField
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse, NoContent
+from config.api.operations import operation
+from config.api.responses import NoContent
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import GenericViewSet, RetrieveViewSet, expensive
 
 AUTHENTICATION_TYPES = list(
     dict.fromkeys(["password", "github", *([settings.OPENID.authentication_type] if settings.OPENID else [])])
@@ -199,22 +200,20 @@ class GrantsResource(Resource):
         )  # fmt: skip
 
 
-class ProfileViewSet(ResourceViewSet[Actor, User]):
+class ProfileViewSet(RetrieveViewSet[Actor, User]):
     """The acting user. Any valid token may ask, whatever its scopes."""
 
-    resource = ProfileResource
-    scopes = {"retrieve": ANY_TOKEN, "update": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
-    refusals = {"update": (403,)}
+    serializer_class = ProfileResource
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
-        return User.objects.filter(pk=actor.person)
+    def get_queryset(self) -> QuerySet[User]:
+        return User.objects.filter(pk=self.viewer.person)
 
-    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
+    @operation(ANY_TOKEN, ANYONE)
+    def retrieve(self, request: Request, **path: Any) -> Response:
         return super().retrieve(request, id=self.actor.user_id)
 
-    def update(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ANYONE, refusals=(403,))
+    def update(self, request: Request) -> Response:
         """Change what is given of the acting user's own profile.
 
         What is not named stays. Leaves the event `profile_update`. If `email` changes, a mail tells the former
@@ -232,17 +231,15 @@ def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[st
     if not user.restricted:
         return NoContent()
     on_account = {name: user.may(name) for name in GlobalGrants.names()}
-    return JSONResponse({"global": {"account_access": user.account_access, **on_account}, **entities(user)})
+    return Response({"global": {"account_access": user.account_access, **on_account}, **entities(user)})
 
 
-class GrantsViewSet(ResourceViewSet[Actor, User]):
+class GrantsViewSet(GenericViewSet[Actor, User]):
     """What the acting user may do."""
 
-    resource = GrantsResource
-    scopes = {"show": ANY_TOKEN}
-    grants = {"show": ANYONE}
-    lanes = {"show": "slow"}
+    serializer_class = GrantsResource
 
+    @operation(ANY_TOKEN, ANYONE, response=None, lane="slow")
     @extend_schema(
         responses={
             200: GrantsResource,
@@ -250,7 +247,7 @@ class GrantsViewSet(ResourceViewSet[Actor, User]):
         }
     )
     @expensive
-    def show(self, request: Request) -> HttpResponse:
+    def retrieve(self, request: Request) -> HttpResponse:
         """List the acting user's grants.
 
         Any valid token may ask. An unrestricted user may do everything and has none: 204 without a body.

@@ -3,8 +3,10 @@
 import orjson
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -13,23 +15,21 @@ from accounts.models import User
 from accounts.services import phone, preferences, second_factor
 from accounts.services import security_questions as questions
 from config.api.access import ANYONE
+from config.api.operations import operation
 from config.api.parsers import object_as_sent
-from config.api.paths import PathParameters
 from config.api.reasons import not_valid
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import GenericViewSet, expensive
 
 LONGEST_PREFERENCES = 65_535
 """Characters of a body with preferences."""
 
 
-class OwnViewSet(ResourceViewSet[Actor, User]):
+class OwnViewSet(GenericViewSet[Actor, User]):
     """What is about the acting user alone, and has no ids."""
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
-        return User.objects.filter(pk=actor.person)
+    def get_queryset(self) -> QuerySet[User]:
+        return User.objects.filter(pk=self.viewer.person)
 
     def own(self) -> User:
         """The acting user's row."""
@@ -60,33 +60,35 @@ class Scratch(Resource):
 class SecondFactorViewSet(OwnViewSet):
     """Two-factor authentication of the acting user."""
 
-    resource = Secret
-    requests = {"confirm": Code}
-    responses = {"enable": Secret, "confirm": Scratch}
-    scopes = {"enable": WRITE, "confirm": WRITE, "disable": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
+    serializer_class = Secret
 
-    def enable(self, request: Request) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="tfa-enable")
+    @operation(WRITE, ANYONE, response=Secret)
+    def enable(self, request: Request) -> Response:
         """Make a secret for an app. It counts once a code of the app confirms it."""
         secret, expiry = second_factor.begin(self.actor)
-        return JSONResponse({"secret": secret, "expiry": expiry.replace(tzinfo=None)})
+        return Response({"secret": secret, "expiry": expiry.replace(tzinfo=None)})
 
-    def confirm(self, request: Request) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="tfa-enable-confirm")
+    @operation(WRITE, ANYONE, request=Code, response=Scratch)
+    def confirm(self, request: Request) -> Response:
         """Turn two-factor authentication on, with a code of the app.
 
         The answer alone shows the scratch code. A code works once.
         """
         given = self.body()
         scratch = second_factor.confirm(self.actor, given.get("tfa_code"), given.problems)
-        return JSONResponse({"scratch": scratch})
+        return Response({"scratch": scratch})
 
-    def disable(self, request: Request) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="tfa-disable")
+    @operation(WRITE, ANYONE)
+    def disable(self, request: Request) -> Response:
         """Turn two-factor authentication off.
 
         The secret is dropped.
         """
         second_factor.disable(self.actor, self.own())
-        return JSONResponse()
+        return Response({})
 
 
 class Question(Resource):
@@ -139,16 +141,10 @@ class Answers(Resource):
 class SecurityQuestionViewSet(OwnViewSet):
     """Questions whose answers prove who the acting user is. Three of them are answered at a time."""
 
-    resource = Questions
-    requests = {"answer_all": Answers}
-    responses = {"show": Questions, "answer_all": Answers}
-    operations = {"answer_all": "answer"}
-    throttle = {"answer_all": "security_questions"}
-    lanes = {"answer_all": "passwords"}
-    scopes = {"show": READ, "answer_all": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
+    serializer_class = Questions
 
-    def show(self, request: Request) -> JSONResponse:
+    @operation(READ, ANYONE)
+    def retrieve(self, request: Request) -> Response:
         """List the questions, and which of them are answered.
 
         Answers are never shown.
@@ -158,10 +154,19 @@ class SecurityQuestionViewSet(OwnViewSet):
             {"id": key, "question": question, "response": questions.HIDDEN if key in answered else None}
             for key, question in questions.QUESTIONS.items()
         ]
-        return JSONResponse({"security_questions": rows})
+        return Response({"security_questions": rows})
 
+    @operation(
+        WRITE,
+        ANYONE,
+        request=Answers,
+        response=Answers,
+        throttle_scope="security_questions",
+        lane="passwords",
+        noun="answer",
+    )
     @expensive
-    def answer_all(self, request: Request) -> JSONResponse:
+    def create(self, request: Request) -> Response:
         """Answer three questions. What was answered before is forgotten."""
         body = self.body()
         given = body.get("security_questions", ())
@@ -170,7 +175,7 @@ class SecurityQuestionViewSet(OwnViewSet):
             {**each, "security_question": questions.QUESTIONS[each["question_id"]], "response": questions.HIDDEN}
             for each in given
         ]
-        return JSONResponse({"security_questions": rows})
+        return Response({"security_questions": rows})
 
 
 class PhoneNumber(Resource):
@@ -193,34 +198,34 @@ class OneTimeCode(Resource):
 class PhoneViewSet(OwnViewSet):
     """The acting user's phone number."""
 
-    resource = PhoneNumber
-    requests = {"send": PhoneNumber, "verify": OneTimeCode}
-    operations = {"send": "send"}
-    scopes = {"send": WRITE, "verify": WRITE, "remove": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
+    serializer_class = PhoneNumber
 
-    def send(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ANYONE, response=None, noun="send")
+    def create(self, request: Request) -> Response:
         """Send a code to a number. It is valid for 10 minutes, and sent again unchanged while it is."""
         given = self.body()
         phone.send_code(self.actor, given.get("iso_code"), given.get("phone_number"), given.problems)
-        return JSONResponse()
+        return Response({})
 
-    def verify(self, request: Request) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, ANYONE, request=OneTimeCode)
+    def verify(self, request: Request) -> Response:
         """Verify the number that a code was sent to.
 
         Too many wrong codes are a 429.
         """
         given = self.body()
         phone.verify(self.actor, given.get("otp_code"), given.problems)
-        return JSONResponse()
+        return Response({})
 
-    def remove(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def destroy(self, request: Request) -> Response:
         """Give the verified number up.
 
         Where there is none, nothing happens.
         """
         phone.forget(self.actor)
-        return JSONResponse()
+        return Response({})
 
 
 OBJECT = {"type": "object", "description": "Any JSON object.", "additionalProperties": {}}
@@ -229,24 +234,23 @@ OBJECT = {"type": "object", "description": "Any JSON object.", "additionalProper
 class PreferencesViewSet(OwnViewSet):
     """A JSON object that each OAuth client keeps for each user; personal access tokens share one."""
 
-    resource = Resource
-    responses = {"show": OBJECT, "replace": OBJECT}
-    scopes = {"show": READ, "replace": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
+    serializer_class = Resource
 
-    def show(self, request: Request) -> JSONResponse:
+    @operation(READ, ANYONE, response=OBJECT)
+    def retrieve(self, request: Request) -> Response:
         """The preferences that the calling client keeps for the acting user.
 
         An object of the client's own making; empty at first. Personal access tokens share one.
         """
-        return JSONResponse(orjson.Fragment(preferences.read(self.actor)))
+        return Response(orjson.Fragment(preferences.read(self.actor)))
 
+    @operation(WRITE, ANYONE, response=OBJECT, request=None, whole=True)
     @extend_schema(request={"application/json": OBJECT})
-    def replace(self, request: Request) -> JSONResponse:
+    def update(self, request: Request) -> Response:
         """Replace all preferences of the calling client for the acting user.
 
         Any JSON object of up to 65,535 characters; the order of its keys is kept. A number has at most 308 digits.
         """
         sent = object_as_sent(request, LONGEST_PREFERENCES)
         preferences.write(self.actor, sent)
-        return JSONResponse(orjson.Fragment(sent))
+        return Response(orjson.Fragment(sent))

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -13,10 +14,9 @@ from accounts.models import SSHKey
 from accounts.services import ssh_keys
 from accounts.ssh_keys import UnsupportedKey, parse_public_key
 from config.api.access import ANYONE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 
 
 class PublicKeyField(CharField):
@@ -66,19 +66,18 @@ class SSHKeyLabel(Resource):
     )
 
 
-class SSHKeyViewSet(ResourceViewSet[Actor, SSHKey]):
+class SSHKeyViewSet(ReadOnlyModelViewSet[Actor, SSHKey]):
     """Public keys of the acting user, for new instances (`authorized_users`)."""
 
-    resource = SSHKeyResource
-    requests = {"update": SSHKeyLabel}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
+    serializer_class = SSHKeyResource
+    required_scopes = READ
+    required_grant = ANYONE
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[SSHKey]:
-        return SSHKey.objects.filter(user_id=actor.person)
+    def get_queryset(self) -> QuerySet[SSHKey]:
+        return SSHKey.objects.filter(user_id=self.viewer.person)
 
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def create(self, request: Request) -> Response:
         """Add a public key.
 
         The key has to parse.
@@ -86,16 +85,18 @@ class SSHKeyViewSet(ResourceViewSet[Actor, SSHKey]):
         given = self.validated()
         return self.answer(ssh_keys.add(self.actor, given["ssh_key"], given.get("label", "")))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, ANYONE, request=SSHKeyLabel)
+    def update(self, request: Request, id: int) -> Response:
         """Change the label of a key.
 
         The key itself stays.
         """
-        key = self.get_entity()
+        key = self.get_object()
         ssh_keys.rename(self.actor, key, self.validated(partial=True).get("label", key.label))
         return self.answer(key)
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a key. Instances that have it keep it."""
-        ssh_keys.remove(self.actor, self.get_entity())
-        return JSONResponse()
+        ssh_keys.remove(self.actor, self.get_object())
+        return Response({})

@@ -5,7 +5,9 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 from django.http.multipartparser import MultiPartParserError
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -19,10 +21,9 @@ from config.api.common_fields import IdField
 from config.api.exceptions import WrongMediaType
 from config.api.fields import Annotated, Computed
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ListViewSet, ReadOnlyModelViewSet
 from config.errors import Invalid
 
 FILES = ArraySubquery(TicketAttachment.objects.filter(ticket=OuterRef("pk")).order_by("pk").values("name"))
@@ -129,23 +130,16 @@ class ReplyResource(Resource):
         filterable = ("id",)
 
 
-class TicketViewSet(ResourceViewSet[Actor, Ticket]):
+class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
     """Support tickets of the account."""
 
-    resource = TicketResource
-    requests = {"create": SupportTicketRequest}
-    throttle = {"create": "ticket_create"}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "close": WRITE, "attach": WRITE}
-    grants = {
-        "list": ACCOUNT_READ, "retrieve": ACCOUNT_READ,
-        "create": ACCOUNT_WRITE, "close": ACCOUNT_WRITE, "attach": ACCOUNT_WRITE,
-    }  # fmt: skip
+    serializer_class = TicketResource
+    queryset = Ticket.objects.all()
+    required_scopes = READ
+    required_grant = ACCOUNT_READ
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Ticket]:
-        return Ticket.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ACCOUNT_WRITE, request=SupportTicketRequest, throttle_scope="ticket_create")
+    def create(self, request: Request) -> Response:
         """Open a ticket.
 
         It may be about one thing of the account, which the body names.
@@ -154,15 +148,17 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
         about = {field: given.pop(field) for field in ABOUT if field in given}
         spec = TicketSpec(given.pop("summary", None), given.pop("description", None), about, **given)
         ticket = tickets.open_ticket(self.actor, spec, given.problems)
-        return self.answer(self.resource.shape().select(Ticket.objects.filter(pk=ticket.pk)).get())
+        return self.answer(self.serializer_class.shape().select(Ticket.objects.filter(pk=ticket.pk)).get())
 
-    def close(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, ACCOUNT_WRITE)
+    def close(self, request: Request, id: int) -> Response:
         """Close a ticket.
 
         Only a ticket that is `closable`.
         """
-        tickets.close(self.actor, self.get_entity())
-        return JSONResponse()
+        tickets.close(self.actor, self.get_object())
+        return Response({})
 
     @extend_schema(
         request={
@@ -173,16 +169,18 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
             }
         }
     )
-    def attach(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="attachments")
+    @operation(WRITE, ACCOUNT_WRITE)
+    def attach(self, request: Request, id: int) -> Response:
         """Send a file along with a ticket: a picture, a PDF or a text.
 
         As the field `file` of a form. How large it may be is the operator's choice.
         """
-        ticket = self.get_entity()
+        ticket = self.get_object()
         if request.content_type.partition(";")[0].strip().lower() != "multipart/form-data":
             raise WrongMediaType(request.content_type, "multipart/form-data")
         tickets.attach(self.actor, ticket, self._file())
-        return JSONResponse()
+        return Response({})
 
     def _file(self) -> tickets.Upload | None:
         """The file in the form, if there is one. The form is not read where it is too large anyway."""
@@ -194,22 +192,21 @@ class TicketViewSet(ResourceViewSet[Actor, Ticket]):
             raise Invalid("The form could not be read.") from error
 
 
-class ReplyViewSet(ResourceViewSet[Actor, TicketReply]):
+class ReplyViewSet(ListViewSet[Actor, TicketReply]):
     """What was written to a ticket, the oldest first."""
 
-    resource = ReplyResource
-    scopes = {"list": READ, "create": WRITE}
-    grants = {"list": ACCOUNT_READ, "create": ACCOUNT_WRITE}
+    serializer_class = ReplyResource
+    required_scopes = READ
+    required_grant = ACCOUNT_READ
 
-    @staticmethod
-    def parent(actor: Actor, path: PathParameters) -> QuerySet[Ticket]:
-        return Ticket.objects.visible_to(actor).filter(pk=path["ticket_id"])
+    def get_parent_queryset(self) -> QuerySet[Ticket]:
+        return Ticket.objects.visible_to(self.viewer).filter(pk=self.kwargs["ticket_id"])
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[TicketReply]:
-        return TicketReply.objects.filter(ticket__in=ReplyViewSet.parent(actor, path).values("pk"))
+    def get_queryset(self) -> QuerySet[TicketReply]:
+        return TicketReply.objects.filter(ticket__in=self.get_parent_queryset().values("pk"))
 
-    def create(self, request: Request, ticket_id: int) -> JSONResponse:
+    @operation(WRITE, ACCOUNT_WRITE)
+    def create(self, request: Request, ticket_id: int) -> Response:
         """Reply to a ticket.
 
         Those who look after the ticket are told.

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.utils.timezone import now
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -15,10 +16,9 @@ from accounts.scopes import parse_scopes
 from accounts.services import tokens
 from config.api.access import ANYONE
 from config.api.fields import Computed
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 
 READ = "account:read_only"
 WRITE = "account:read_write"
@@ -98,20 +98,18 @@ class PersonalTokenRequest(Resource):
     )
 
 
-class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
+class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
     """Personal access tokens of the acting user, until they expire. Nobody sees those of others."""
 
-    resource = PersonalTokenResource
-    requests = {"create": PersonalTokenRequest}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = dict.fromkeys(scopes, ANYONE)
-    refusals = {"create": (403,)}
+    serializer_class = PersonalTokenResource
+    required_scopes = READ
+    required_grant = ANYONE
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[PersonalToken]:
-        return PersonalToken.objects.unexpired().filter(user_id=actor.person)
+    def get_queryset(self) -> QuerySet[PersonalToken]:
+        return PersonalToken.objects.unexpired().filter(user_id=self.viewer.person)
 
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, ANYONE, request=PersonalTokenRequest, refusals=(403,))
+    def create(self, request: Request) -> Response:
         """Create a personal access token. This answer alone shows it whole."""
         given = self.body()
         expiry = given.get("expiry")
@@ -123,19 +121,21 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
             self.actor,
             given.problems,
         )
-        return JSONResponse({**self.resource.shape().of_instance(token), "token": readable})
+        return Response({**self.serializer_class.shape().of_instance(token), "token": readable})
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def update(self, request: Request, id: int) -> Response:
         """Change the label. Scopes and expiry stay as they were made."""
-        token = self.get_entity()
+        token = self.get_object()
         given = self.body(partial=True)
         tokens.rename_token(self.actor, token, given.get("label"), given.problems)
         return self.answer(token)
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, ANYONE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Revoke a personal access token, at once.
 
         Whoever uses it is answered 401 from then on. Cannot be undone.
         """
-        tokens.revoke_token(self.actor, self.get_entity())
-        return JSONResponse()
+        tokens.revoke_token(self.actor, self.get_object())
+        return Response({})

@@ -6,6 +6,7 @@ from django.db.models import OuterRef, QuerySet
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, EmailField, ListField
 
 from accounts.actors import Actor
@@ -17,11 +18,10 @@ from accounts.services import users
 from accounts.services.grants import all_entities, set_grants
 from config.api.access import UNRESTRICTED
 from config.api.fields import Annotated
-from config.api.paths import PathParameters
+from config.api.operations import operation
 from config.api.reasons import not_valid
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import GenericViewSet, ReadOnlyModelViewSet, expensive
 
 LABELS = ArraySubquery(SSHKey.objects.filter(user=OuterRef("pk")).order_by("pk").values("label"))
 
@@ -55,22 +55,23 @@ class UserResource(Resource):
         filterable = ("username",)
 
 
-class UserViewSet(ResourceViewSet[Actor, User]):
+class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
     """Users of the account."""
 
-    resource = UserResource
-    lookup = "username"
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    serializer_class = UserResource
+    lookup_value_converter = "name"
+    required_scopes = READ
+    required_grant = UNRESTRICTED
+    lookup_field = "username"
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
-        return User.objects.filter(account_id=actor.account_id)
+    def get_queryset(self) -> QuerySet[User]:
+        return User.objects.filter(account_id=self.viewer.account_id)
 
-    def shown(self, user: User) -> JSONResponse:
-        return self.answer(self.resource.shape().select(User.objects.filter(pk=user.pk)).get())
+    def shown(self, user: User) -> Response:
+        return self.answer(self.serializer_class.shape().select(User.objects.filter(pk=user.pk)).get())
 
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def create(self, request: Request) -> Response:
         """Invite a user, who is sent a mail with an address at which to choose a password.
 
         The name is unique on the platform. The user has to choose a password before it can sign in.
@@ -81,13 +82,14 @@ class UserViewSet(ResourceViewSet[Actor, User]):
             users.invite(self.actor, given.get("username"), given.get("email"), restricted, given.problems)
         )
 
+    @operation(WRITE, UNRESTRICTED)
     @expensive
-    def update(self, request: Request, id: str) -> JSONResponse:
+    def update(self, request: Request, id: str) -> Response:
         """Change name, address or restriction of a user.
 
         A user that becomes restricted has no grants at first; one that no longer is loses them.
         """
-        user, given = self.get_entity(), self.body(partial=True)
+        user, given = self.get_object(), self.body(partial=True)
         users.update(
             self.actor,
             user,
@@ -98,31 +100,29 @@ class UserViewSet(ResourceViewSet[Actor, User]):
         )
         return self.shown(user)
 
+    @operation(WRITE, UNRESTRICTED)
     @expensive
-    def destroy(self, request: Request, id: str) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> Response:
         """Remove a user with its tokens, at once. The last unrestricted one stays."""
-        users.remove(self.actor, self.get_entity())
-        return JSONResponse()
+        users.remove(self.actor, self.get_object())
+        return Response({})
 
 
 class AllGrantsResource(GrantsResource):
     """Every entity of the account, of every kind; `permissions` is null where the user has no grant on it."""
 
 
-class UserGrantsViewSet(ResourceViewSet[Actor, User]):
+class UserGrantsViewSet(GenericViewSet[Actor, User]):
     """What a user of the account may do."""
 
-    resource = GrantsResource
-    lookup = "username"
-    scopes = {"show": READ, "change": WRITE}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
-    requests = {"change": GrantsResource}
-    lanes = dict.fromkeys(scopes, "slow")
+    serializer_class = GrantsResource
+    lookup_value_converter = "name"
+    lookup_field = "username"
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[User]:
-        return User.objects.filter(account_id=actor.account_id)
+    def get_queryset(self) -> QuerySet[User]:
+        return User.objects.filter(account_id=self.viewer.account_id)
 
+    @operation(READ, UNRESTRICTED, response=None, lane="slow")
     @extend_schema(
         responses={
             200: AllGrantsResource,
@@ -130,18 +130,19 @@ class UserGrantsViewSet(ResourceViewSet[Actor, User]):
         }
     )
     @expensive
-    def show(self, request: Request, id: str) -> HttpResponse:
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         """List what a user may do, with every entity of the account: `permissions` is null where it has no grant.
 
         An unrestricted user has no grants: 204 without a body.
         """
-        return shown_grants(acting(self.get_entity()), all_entities)
+        return shown_grants(acting(self.get_object()), all_entities)
 
+    @operation(WRITE, UNRESTRICTED, response=None, lane="slow")
     @extend_schema(responses={200: AllGrantsResource})
     @expensive
-    def change(self, request: Request, id: str) -> HttpResponse:
+    def update(self, request: Request, id: str) -> HttpResponse:
         """Change what is given of a user's grants. `permissions` null takes one away."""
-        user, given = self.get_entity(), self.body(partial=True)
+        user, given = self.get_object(), self.body(partial=True)
         on_account = given.pop("global", {})
         set_grants(self.actor, user, on_account, given, given.problems)
         return shown_grants(acting(user), all_entities)
