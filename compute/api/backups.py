@@ -4,7 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -18,10 +20,9 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet
 
 
 def is_available(status: str, maintenance: datetime | None) -> bool:
@@ -138,77 +139,81 @@ class RestoreRequest(Resource):
     )
 
 
-class BackupListViewSet(ResourceViewSet[Actor, Instance]):
+class BackupListViewSet(GenericViewSet[Actor, Instance]):
     """All backups of an instance."""
 
-    resource = BackupListing
-    requests = {"snapshot": SnapshotRequest}
-    responses = {"show": BackupListing, "snapshot": BackupResource}
-    operations = {"show": "list"}
-    scopes = {"show": READ, "snapshot": WRITE, "enable": WRITE, "cancel": WRITE}
-    grants = {"show": READ_ONLY, "snapshot": READ_WRITE, "enable": READ_WRITE, "cancel": READ_WRITE}
-    parent = staticmethod(its_instance)
+    serializer_class = BackupListing
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return its_instance(actor, path)
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
 
-    def show(self, request: Request, compute_id: int) -> JSONResponse:
+    def get_queryset(self) -> QuerySet[Instance]:
+        return self.get_parent_queryset()
+
+    @operation(READ, READ_ONLY, noun="list")
+    def retrieve(self, request: Request, compute_id: int) -> Response:
         """The automatic backups of the instance, its snapshot, and the snapshot that is being made.
 
         All are in one answer, without pages.
         """
         found = backups.listing(self.get_parent())
-        return JSONResponse(
+        return Response(
             {
                 "automatic": [shown(backup) for backup in found.automatic],
                 "snapshot": {"current": shown(found.current), "in_progress": shown(found.in_progress)},
             }
         )
 
-    def snapshot(self, request: Request, compute_id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=SnapshotRequest, response=BackupResource)
+    def create(self, request: Request, compute_id: int) -> Response:
         """Take a snapshot now. It replaces the one before when it is `successful`; follow `compute_snapshot`.
 
         Backups have to be enabled, and the instance keeps its status. Nothing else can be done with it meanwhile.
         """
         instance, given = self.get_parent(), self.body()
-        return JSONResponse(shown(backups.snapshot(self.actor, instance, given.get("label"), given.problems)))
+        return Response(shown(backups.snapshot(self.actor, instance, given.get("label"), given.problems)))
 
-    def enable(self, request: Request, compute_id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE)
+    def enable(self, request: Request, compute_id: int) -> Response:
         """Let the instance be backed up each day, and have snapshots. The platform completes its schedule soon."""
         backups.enable(self.actor, self.get_parent())
-        return JSONResponse()
+        return Response({})
 
-    def cancel(self, request: Request, compute_id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE)
+    def cancel(self, request: Request, compute_id: int) -> Response:
         """End the backups of the instance and delete all there are. Cannot be undone."""
         backups.cancel(self.actor, self.get_parent())
-        return JSONResponse()
+        return Response({})
 
 
-class BackupViewSet(ResourceViewSet[Actor, Backup]):
+class BackupViewSet(GenericViewSet[Actor, Backup]):
     """One backup of an instance."""
 
-    resource = BackupResource
-    requests = {"restore": RestoreRequest}
-    scopes = {"retrieve": READ, "restore": WRITE}
-    grants = {"retrieve": READ_ONLY, "restore": READ_WRITE}
-    parent = staticmethod(its_instance)
-    related = ("instance__host",)
+    serializer_class = BackupResource
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Backup]:
-        return Backup.objects.filter(instance__in=its_instance(actor, path).values("pk"))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
 
-    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
+    def get_queryset(self) -> QuerySet[Backup]:
+        return Backup.objects.filter(instance__in=self.get_parent_queryset().values("pk")).select_related(
+            "instance__host"
+        )
+
+    @operation(READ, READ_ONLY)
+    def retrieve(self, request: Request, **path: Any) -> Response:
         """A backup of the instance, one that failed included."""
-        return self.answer(self.get_entity())
+        return self.answer(self.get_object())
 
-    def restore(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=RestoreRequest)
+    def restore(self, request: Request, compute_id: int, id: int) -> Response:
         """Add the backup's disks and profiles to an instance of its region, or put them in place of all it has.
 
         The instance shows `restoring`; follow its event `backups_restore`.
         """
-        backup, given = self.get_entity(), self.body()
+        backup, given = self.get_object(), self.body()
         overwrite = given.get("overwrite", False)
         restore(self.actor, backup, given.get("compute_id"), overwrite, given.problems)
-        return JSONResponse()
+        return Response({})

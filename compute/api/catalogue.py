@@ -10,13 +10,11 @@ from rest_framework.serializers import (
     IntegerField,
 )
 
-from accounts.actors import Actor
 from compute.models import InstanceType, Kernel
 from config.api.access import ANYONE, PUBLIC
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
 from config.api.serializers import Resource
-from config.api.views import QUARTER_HOUR, ResourceViewSet
+from config.api.views import QUARTER_HOUR, ReadOnlyModelViewSet
 
 
 class Price(Resource):
@@ -119,33 +117,30 @@ class KernelResource(Resource):
         filterable = ("id", "label", "version", "kvm", "xen", "architecture", "pvops", "deprecated", "built")
 
 
-class TypeViewSet(ResourceViewSet):
+class TypeViewSet(ReadOnlyModelViewSet):
     """Instance types: sizes and prices. The list leaves out deprecated types."""
 
-    resource = TypeResource
+    serializer_class = TypeResource
+    lookup_value_converter = "slug_id"
+    required_scopes = PUBLIC
+    required_grant = ANYONE
     ordering = ("position", "id")
-    scopes = {"list": PUBLIC, "retrieve": PUBLIC}
-    grants = {"list": ANYONE, "retrieve": ANYONE}
     cache_control = QUARTER_HOUR
 
-    @staticmethod
-    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[InstanceType]:
-        return InstanceType.objects.all()
-
-    @classmethod
-    def listed(cls, actor: Actor | None, path: PathParameters) -> QuerySet[InstanceType]:
-        return cls.objects(actor, path).filter(deprecated=False)
+    def get_queryset(self) -> QuerySet[InstanceType]:
+        types = InstanceType.objects.all()
+        return types.filter(deprecated=False) if self.action == "list" else types
 
 
-class KernelViewSet(ResourceViewSet):
+class KernelViewSet(ReadOnlyModelViewSet):
     """Kernels that instances boot."""
 
-    resource = KernelResource
+    serializer_class = KernelResource
+    lookup_value_converter = "slug_id"
+    required_scopes = PUBLIC
+    required_grant = ANYONE
     ordering = ("position", "id")
-    scopes = {"list": PUBLIC, "retrieve": PUBLIC}
-    grants = {"list": ANYONE, "retrieve": ANYONE}
     cache_control = QUARTER_HOUR
 
-    @staticmethod
-    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[Kernel]:
+    def get_queryset(self) -> QuerySet[Kernel]:
         return Kernel.objects.all()

@@ -1,7 +1,8 @@
 """Cloning an instance."""
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ListField
 
 from accounts.actors import Actor
@@ -10,10 +11,9 @@ from compute.api.resources import InstanceResource, LabelField
 from compute.models import Instance
 from compute.services.instances.clones import CloneSpec, clone
 from config.api.common_fields import IdField
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet
 
 
 class CloneRequest(Resource):
@@ -39,25 +39,20 @@ class CloneRequest(Resource):
     )
 
 
-class CloneViewSet(ResourceViewSet[Actor, Instance]):
+class CloneViewSet(GenericViewSet[Actor, Instance]):
     """Clones of an instance."""
 
-    resource = InstanceResource
-    requests = {"clone": CloneRequest}
-    responses = {"clone": InstanceResource}
-    scopes = {"clone": WRITE}
-    grants = {"clone": "add_computes"}
+    serializer_class = InstanceResource
+    queryset = Instance.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def clone(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, "add_computes", request=CloneRequest, response=InstanceResource)
+    def clone(self, request: Request, id: int) -> Response:
         """Clone an instance into a new one, or with `compute_id` into one that is there.
 
         Copies all configuration profiles and the disks in their slots, unless `configs` names some; `disks` names
         further disks. The instance shows `cloning` and its target `provisioning` until that is done. Five clones of
         an instance may run at once.
         """
-        source, given = self.get_entity(), self.body()
+        source, given = self.get_object(), self.body()
         return self.answer(clone(self.actor, source, CloneSpec(**given), given.problems))

@@ -9,6 +9,7 @@ from django.db.models import F, Func, Model, OuterRef, QuerySet, Subquery, Value
 from django.db.models.aggregates import Aggregate
 from django.db.models.functions import Coalesce, JSONObject
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -23,11 +24,9 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
 from config.api.fields import Annotated, Computed, Constant
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Positions, Resource
-from config.api.views import ResourceViewSet
-from config.db import statements
+from config.api.views import ReadOnlyModelViewSet
 
 MOST_NAMED = 100
 """Slots that there are not, of those that a body fills."""
@@ -207,43 +206,38 @@ def changes_of(given: dict[str, Any]) -> ConfigChanges:
     return ConfigChanges(given, **apart)
 
 
-class ConfigViewSet(ResourceViewSet[Actor, Config]):
+class ConfigViewSet(ReadOnlyModelViewSet[Actor, Config]):
     """Configuration profiles of an instance: how it boots."""
 
-    resource = ConfigResource
-    requests = {"create": ConfigRequest, "update": ConfigRequest}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = {
-        "list": READ_ONLY,
-        "retrieve": READ_ONLY,
-        "create": READ_WRITE,
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-    }
-    parent = staticmethod(its_instance)
+    serializer_class = ConfigResource
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Config]:
-        return Config.objects.filter(instance__in=its_instance(actor, path).values("pk"))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
 
-    def create(self, request: Request, compute_id: int) -> JSONResponse:
+    def get_queryset(self) -> QuerySet[Config]:
+        return Config.objects.filter(instance__in=self.get_parent_queryset().values("pk"))
+
+    @operation(WRITE, READ_WRITE, request=ConfigRequest)
+    def create(self, request: Request, compute_id: int) -> Response:
         """Add a profile. VLANs that its interfaces name for the first time come into being."""
         instance: Instance = self.get_parent()
         given = self.body()
         return self.shown(configs.create(self.actor, instance, changes_of(given), given.problems))
 
-    def update(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=ConfigRequest)
+    def update(self, request: Request, compute_id: int, id: int) -> Response:
         """Change a profile: what is given, from the next boot on. `devices` is the whole map of devices."""
-        config, given = self.get_entity(), self.body(partial=True)
+        config, given = self.get_object(), self.body(partial=True)
         return self.shown(configs.update(self.actor, config, changes_of(given), given.problems))
 
-    def destroy(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, compute_id: int, id: int) -> Response:
         """Delete a profile. An instance that runs with it runs on. Cannot be undone."""
-        configs.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        configs.delete(self.actor, self.get_object())
+        return Response({})
 
-    def shown(self, config: Config) -> JSONResponse:
+    def shown(self, config: Config) -> Response:
         """The profile as it is in the tables: what is in its slots stands in two others."""
-        path = {**self.kwargs, "id": config.pk}
-        (row,) = self.statement("retrieve").run(statements.bindings(self.viewer, path))
-        return JSONResponse(self.resource.shape().one(row))
+        return self.retrieve(self.request, **{**self.kwargs, "id": config.pk})

@@ -1,21 +1,22 @@
 """The disks of an instance."""
 
 from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
 from compute.api.instances import READ, WRITE, spec_fields
 from compute.api.nested import its_instance
 from compute.api.resources import FILESYSTEMS_MEAN, LARGEST, DeployRequest, DiskResource
-from compute.models import Disk
+from compute.models import Disk, Instance
 from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 
 
 class DiskCreate(DeployRequest):
@@ -56,40 +57,21 @@ class DiskPassword(Resource):
     )
 
 
-class DiskViewSet(ResourceViewSet[Actor, Disk]):
+class DiskViewSet(ReadOnlyModelViewSet[Actor, Disk]):
     """Disks of an instance."""
 
-    resource = DiskResource
-    requests = {"create": DiskCreate, "resize": DiskResize, "password": DiskPassword}
-    responses = {"clone": DiskResource}
-    scopes = {
-        "list": READ,
-        "retrieve": READ,
-        "create": WRITE,
-        "update": WRITE,
-        "destroy": WRITE,
-        "clone": WRITE,
-        "password": WRITE,
-        "resize": WRITE,
-    }
-    grants = {
-        "list": READ_ONLY,
-        "retrieve": READ_ONLY,
-        "create": READ_WRITE,
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-        "clone": READ_WRITE,
-        "password": READ_WRITE,
-        "resize": READ_WRITE,
-    }
-    parent = staticmethod(its_instance)
-    related = ("instance",)
+    serializer_class = DiskResource
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Disk]:
-        return Disk.objects.filter(instance__in=its_instance(actor, path).values("pk"))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
 
-    def create(self, request: Request, compute_id: int) -> JSONResponse:
+    def get_queryset(self) -> QuerySet[Disk]:
+        return Disk.objects.filter(instance__in=self.get_parent_queryset().values("pk")).select_related("instance")
+
+    @operation(WRITE, READ_WRITE, request=DiskCreate)
+    def create(self, request: Request, compute_id: int) -> Response:
         """Add a disk, empty or deployed from an image. It shows `not ready`; follow the event `disk_create`.
 
         All disks together never take more than the type has. A disk that is deployed from an image has ext4 and
@@ -99,40 +81,48 @@ class DiskViewSet(ResourceViewSet[Actor, Disk]):
         spec = disks.DiskSpec(**spec_fields(given))
         return self.answer(disks.create(self.actor, instance, spec, given.problems))
 
-    def update(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def update(self, request: Request, compute_id: int, id: int) -> Response:
         """Change label and filesystem. The latter is what the disk is said to hold: nothing is formatted.
 
         Another `size` resizes the disk, as `resize` does.
         """
-        disk, given = self.get_entity(), self.body(partial=True)
+        disk, given = self.get_object(), self.body(partial=True)
         return self.answer(disks.update(self.actor, disk, given, given.problems))
 
-    def destroy(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, compute_id: int, id: int) -> Response:
         """Delete a disk that the instance does not run with. It leaves the profiles that name it.
 
         Cannot be undone.
         """
-        disks.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        disks.delete(self.actor, self.get_object())
+        return Response({})
 
-    def clone(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, response=DiskResource)
+    def clone(self, request: Request, compute_id: int, id: int) -> Response:
         """Copy a disk byte for byte into a new one of the same instance, which needs room for it.
 
         Follow the event `disk_duplicate`; the new disk is `not ready` until then.
         """
-        return self.answer(disks.clone(self.actor, self.get_entity()))
+        return self.answer(disks.clone(self.actor, self.get_object()))
 
-    def password(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=DiskPassword)
+    def password(self, request: Request, compute_id: int, id: int) -> Response:
         """Set root's password in the system on the disk. The instance has to be off."""
-        disk, given = self.get_entity(), self.body()
+        disk, given = self.get_object(), self.body()
         root_passwords.reset_on(self.actor, disk, given.get("password"), given.problems)
-        return JSONResponse()
+        return Response({})
 
-    def resize(self, request: Request, compute_id: int, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=DiskResize)
+    def resize(self, request: Request, compute_id: int, id: int) -> Response:
         """Give the disk another size. Follow the event `disk_resize`.
 
         It fails where the instance runs with the disk, and where the files on it need more.
         """
-        disk, given = self.get_entity(), self.body()
+        disk, given = self.get_object(), self.body()
         disks.resize(self.actor, disk, given.get("size"), given.problems)
-        return JSONResponse()
+        return Response({})

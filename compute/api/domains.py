@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import (
     CharField,
     ChoiceField,
@@ -24,10 +26,9 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import CaselessField, Computed
 from config.api.filterable import Filterable
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Body, Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import ReadOnlyModelViewSet, expensive
 from config.client_address import address_of
 
 READ = "domains:read_only"
@@ -269,30 +270,16 @@ def spec_of(given: Body) -> DomainSpec:
     return DomainSpec(tags=given.pop("tags", None), values=dict(given))
 
 
-class DomainViewSet(ResourceViewSet[Actor, Domain]):
+class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
     """Domains that the platform's name servers answer for."""
 
-    resource = DomainResource
-    requests = {
-        "create": DomainRequest, "update": DomainRequest, "clone": DomainCloneRequest,
-        "import_zone": DomainImportRequest,
-    }  # fmt: skip
-    responses = {"clone": DomainResource, "import_zone": DomainResource, "zone_file": ZoneFile}
-    scopes = {
-        "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "clone": WRITE,
-        "import_zone": WRITE, "zone_file": READ,
-    }  # fmt: skip
-    grants = {
-        "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_domains", "update": READ_WRITE,
-        "destroy": READ_WRITE, "clone": READ_WRITE, "import_zone": "add_domains", "zone_file": READ_ONLY,
-    }  # fmt: skip
-    lanes = {"clone": "slow", "import_zone": "outside", "zone_file": "slow"}
+    serializer_class = DomainResource
+    queryset = Domain.objects.all()
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
-        return Domain.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, "add_domains", request=DomainRequest)
+    def create(self, request: Request) -> Response:
         """Add a domain: a master, whose records are kept here, or a slave, whose masters are asked for them.
 
         Its name is unique on the whole platform.
@@ -300,33 +287,39 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         given = self.body()
         return self.answer(domains.create(self.actor, spec_of(given), given.problems))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=DomainRequest)
+    def update(self, request: Request, id: int) -> Response:
         """Change what is given of a domain.
 
         What is not named stays.
         """
-        domain, given = self.get_entity(), self.body(partial=True)
+        domain, given = self.get_object(), self.body(partial=True)
         return self.answer(domains.update(self.actor, domain, spec_of(given), given.problems))
 
+    @operation(WRITE, READ_WRITE)
     @expensive
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a domain with its records.
 
         Name servers stop answering for it. Cannot be undone.
         """
-        domains.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        domains.delete(self.actor, self.get_object())
+        return Response({})
 
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=DomainCloneRequest, response=DomainResource, lane="slow")
     @expensive
-    def clone(self, request: Request, id: int) -> JSONResponse:
+    def clone(self, request: Request, id: int) -> Response:
         """Add a domain with all that another one has.
 
         Records, lists and times are copied; the name is new.
         """
-        return self.answer(domains.clone(self.actor, self.get_entity(), self.validated()["domain"]))
+        return self.answer(domains.clone(self.actor, self.get_object(), self.validated()["domain"]))
 
+    @action(detail=False, methods=["post"], url_path="import")
+    @operation(WRITE, "add_domains", request=DomainImportRequest, response=DomainResource, lane="outside")
     @expensive
-    def import_zone(self, request: Request) -> JSONResponse:
+    def import_zone(self, request: Request) -> Response:
         """Add a domain with the records that another name server transfers (AXFR).
 
         Records that are not valid here are left out. The message of the event lists these records, and the values
@@ -336,34 +329,32 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))
         return self.answer(zone_import.import_zone(self.actor, source, given.problems))
 
+    @action(detail=True, methods=["get"], url_path="zone-file")
+    @operation(READ, READ_ONLY, response=ZoneFile, lane="slow")
     @expensive
-    def zone_file(self, request: Request, id: int) -> JSONResponse:
+    def zone_file(self, request: Request, id: int) -> Response:
         """The zone as name servers have it, line by line.
 
         All lines are in one answer, without pages.
         """
-        return JSONResponse({"zone_file": zone_files.lines(self.get_entity())})
+        return Response({"zone_file": zone_files.lines(self.get_object())})
 
 
-class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
+class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
     """The records of a domain."""
 
-    resource = RecordResource
-    requests = {"create": RecordRequest, "update": RecordRequest}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = {
-        "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,
-    }  # fmt: skip
+    serializer_class = RecordResource
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[DomainRecord]:
-        return DomainRecord.objects.filter(domain__in=RecordViewSet.parent(actor, path).values("pk"))
+    def get_queryset(self) -> QuerySet[DomainRecord]:
+        return DomainRecord.objects.filter(domain__in=self.get_parent_queryset().values("pk"))
 
-    @staticmethod
-    def parent(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
-        return Domain.objects.visible_to(actor).filter(pk=path["domain_id"])
+    def get_parent_queryset(self) -> QuerySet[Domain]:
+        return Domain.objects.visible_to(self.viewer).filter(pk=self.kwargs["domain_id"])
 
-    def create(self, request: Request, domain_id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=RecordRequest)
+    def create(self, request: Request, domain_id: int) -> Response:
         """Add a record.
 
         Which fields it needs follows from its type. Name servers have it within seconds.
@@ -371,18 +362,20 @@ class RecordViewSet(ResourceViewSet[Actor, DomainRecord]):
         domain, given = self.get_parent(), self.body()
         return self.answer(records.create(self.actor, domain, given, given.problems, address_of(request)))
 
-    def update(self, request: Request, domain_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=RecordRequest)
+    def update(self, request: Request, domain_id: int, id: int) -> Response:
         """Change what is given of a record, but its type.
 
         Name servers have it within seconds.
         """
-        record, given = self.get_entity(), self.body(partial=True)
+        record, given = self.get_object(), self.body(partial=True)
         return self.answer(records.update(self.actor, record, given, given.problems, address_of(request)))
 
-    def destroy(self, request: Request, domain_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, domain_id: int, id: int) -> Response:
         """Delete a record.
 
         Name servers drop it within seconds; others may keep it as long as its TTL says.
         """
-        records.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        records.delete(self.actor, self.get_object())
+        return Response({})

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -17,12 +18,11 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
+from config.api.operations import operation
 from config.api.reasons import not_valid
 from config.api.rendering import parsed
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet, ListViewSet, ReadOnlyModelViewSet
 
 READ = "firewall:read_only"
 WRITE = "firewall:read_write"
@@ -253,25 +253,16 @@ class FirewallDeviceRequest(Resource):
     )
 
 
-class FirewallViewSet(ResourceViewSet[Actor, Firewall]):
+class FirewallViewSet(ReadOnlyModelViewSet[Actor, Firewall]):
     """Firewalls, which filter the public traffic of the computes they are on."""
 
-    resource = FirewallResource
-    requests = {"create": FirewallCreate, "update": FirewallUpdate}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = {
-        "list": READ_ONLY,
-        "retrieve": READ_ONLY,
-        "create": "add_firewalls",
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-    }
+    serializer_class = FirewallResource
+    queryset = Firewall.objects.all()
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
-        return Firewall.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, "add_firewalls", request=FirewallCreate)
+    def create(self, request: Request) -> Response:
         """Create a firewall. It is enabled, and on the computes that `devices` names."""
         given = self.body()
         computes = tuple(dict.fromkeys(given.get("devices", {}).get("computes", ())))
@@ -279,73 +270,68 @@ class FirewallViewSet(ResourceViewSet[Actor, Firewall]):
         spec = firewalls.FirewallSpec(given.get("label"), given.get("rules"), computes, tags)
         return self.answer(firewalls.create(self.actor, spec, given.problems))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=FirewallUpdate)
+    def update(self, request: Request, id: int) -> Response:
         """Change label or tags, enable or disable.
 
         A compute has one enabled firewall: where one of those that this is on has another, it is not enabled.
         """
-        firewall, given = self.get_entity(), self.body(partial=True)
+        firewall, given = self.get_object(), self.body(partial=True)
         changes = firewalls.FirewallChanges(**given)
         return self.answer(firewalls.update(self.actor, firewall, changes, given.problems))
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a firewall. The computes it was on are filtered no more."""
-        firewalls.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        firewalls.delete(self.actor, self.get_object())
+        return Response({})
 
 
-class FirewallRulesViewSet(ResourceViewSet[Actor, Firewall]):
+class FirewallRulesViewSet(GenericViewSet[Actor, Firewall]):
     """The rules of a firewall."""
 
-    resource = RulesResource
-    requests = {"replace": RulesRequest}
-    responses = {"show": RulesResource, "replace": RulesResource}
-    scopes = {"show": READ, "replace": WRITE}
-    grants = {"show": READ_ONLY, "replace": READ_WRITE}
+    serializer_class = RulesResource
+    queryset = Firewall.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
-        return Firewall.objects.visible_to(actor)
-
-    def show(self, request: Request, id: int) -> JSONResponse:
+    @operation(READ, READ_ONLY)
+    def retrieve(self, request: Request, id: int) -> Response:
         """Get the rules of a firewall.
 
         In the order in which they are tried.
         """
-        return JSONResponse(self.get_entity().rules)
+        return Response(self.get_object().rules)
 
-    def replace(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=RulesRequest, whole=True)
+    def update(self, request: Request, id: int) -> Response:
         """Replace the rules of a firewall: each list and each policy that is given.
 
         Connections that stand are not cut by it. No rule lets a connection out to the TCP ports 25, 465 and 587 of
         an account for which these are closed.
         """
-        firewall, given = self.get_entity(), self.body(partial=True)
+        firewall, given = self.get_object(), self.body(partial=True)
         firewall = firewalls.set_rules(self.actor, firewall, given, given.problems)
-        return JSONResponse(firewall.rules)
+        return Response(firewall.rules)
 
 
-class FirewallDeviceViewSet(ResourceViewSet[Actor, FirewallDevice]):
+class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
     """The computes that a firewall is on, of those that the caller may see."""
 
-    resource = FirewallDeviceResource
-    requests = {"create": FirewallDeviceRequest}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "destroy": WRITE}
-    grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "destroy": READ_WRITE}
-    related = ("firewall",)
+    serializer_class = FirewallDeviceResource
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def parent(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
-        return Firewall.objects.visible_to(actor).filter(pk=path["firewall_id"])
+    def get_parent_queryset(self) -> QuerySet[Firewall]:
+        return Firewall.objects.visible_to(self.viewer).filter(pk=self.kwargs["firewall_id"])
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[FirewallDevice]:
-        devices = FirewallDevice.objects.filter(firewall__in=FirewallDeviceViewSet.parent(actor, path).values("pk"))
-        if actor.restricted:
-            return devices.filter(instance__in=Instance.objects.visible_to(actor).values("pk"))
+    def get_queryset(self) -> QuerySet[FirewallDevice]:
+        devices = FirewallDevice.objects.filter(firewall__in=self.get_parent_queryset().values("pk"))
+        devices = devices.select_related("firewall")
+        if self.viewer.restricted:
+            return devices.filter(instance__in=Instance.objects.visible_to(self.viewer).values("pk"))
         return devices
 
-    def create(self, request: Request, firewall_id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=FirewallDeviceRequest)
+    def create(self, request: Request, firewall_id: int) -> Response:
         """Put the firewall on a compute.
 
         An instance has one enabled firewall at most. If the firewall is already on the compute, the answer is the
@@ -354,24 +340,26 @@ class FirewallDeviceViewSet(ResourceViewSet[Actor, FirewallDevice]):
         firewall, given = self.get_parent(), self.body()
         return self.answer(firewalls.add_device(self.actor, firewall, given.get("id"), given.problems))
 
-    def destroy(self, request: Request, firewall_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, firewall_id: int, id: int) -> Response:
         """Take the firewall off a compute.
 
         Its traffic is filtered no more.
         """
-        firewalls.remove_device(self.actor, self.get_entity())
-        return JSONResponse()
+        firewalls.remove_device(self.actor, self.get_object())
+        return Response({})
 
 
-class InstanceFirewallViewSet(ResourceViewSet[Actor, Firewall]):
+class InstanceFirewallViewSet(ListViewSet[Actor, Firewall]):
     """The firewalls that are on an instance, of those that the caller may see."""
 
-    resource = FirewallResource
-    scopes = {"list": "computes:read_only"}
-    grants = {"list": READ_ONLY}
-    parent = staticmethod(its_instance)
+    serializer_class = FirewallResource
+    required_scopes = "computes:read_only"
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Firewall]:
-        devices = FirewallDevice.objects.filter(instance__in=its_instance(actor, path).values("pk"))
-        return Firewall.objects.visible_to(actor).filter(pk__in=devices.values("firewall"))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
+
+    def get_queryset(self) -> QuerySet[Firewall]:
+        devices = FirewallDevice.objects.filter(instance__in=self.get_parent_queryset().values("pk"))
+        return Firewall.objects.visible_to(self.viewer).filter(pk__in=devices.values("firewall"))
