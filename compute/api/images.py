@@ -1,12 +1,13 @@
 """Images that disks are deployed from: the public ones, and those of the account."""
 
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.urls import reverse
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
@@ -16,10 +17,9 @@ from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
 from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 from config.errors import Denied
 
 READ = Scope(("images:read_only",), token=False, enforced=False)
@@ -145,53 +145,42 @@ class UploadResource(Resource):
     image = ImageResource(read_only=True, help_text="The image, `pending_upload`.")
 
 
-class ImageViewSet(ResourceViewSet[Actor, Image]):
+class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
     """Images that disks are deployed from: with a token those of its account, then the public ones."""
 
-    resource = ImageResource
+    serializer_class = ImageResource
+    queryset = Image.objects.all()
+    lookup_value_converter = "slug_id"
+    required_scopes = READ
+    required_grant = ANYONE
     ordering = ("is_public", "number", "position", "id")
-    requests = {"create": ImageCreate, "update": ImageUpdate, "upload": ImageUpload}
-    responses = {"upload": UploadResource}
-    refusals = {"create": (404,)}
-    scopes = {
-        "list": READ,
-        "retrieve": READ_ONE,
-        "create": (WRITE, "computes:read_only"),
-        "upload": WRITE,
-        "update": WRITE,
-        "destroy": WRITE,
-    }
-    grants = {
-        "list": ANYONE,
-        "retrieve": READ_ONLY,
-        "create": "add_images",
-        "upload": "add_images",
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-    }
 
-    @property
+    @cached_property
     def viewer(self) -> Actor | None:
         return self.caller if self.caller is not None and holds(self.caller, "images:read_only") else None
 
-    @staticmethod
-    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[Image]:
-        return Image.objects.visible_to(actor)
-
-    def check_level(self, entity: Any) -> None:
-        """A public image is seen by all and changed by nobody here."""
-        if entity.account_id != self.actor.account_id:
+    def own(self) -> Image:
+        """The image that the path names, for a change. A public image is seen by all and changed by nobody here."""
+        image = self.get_object()
+        if image.account_id != self.actor.account_id:
             raise Denied
-        super().check_level(entity)
+        return image
 
-    def create(self, request: Request) -> JSONResponse:
+    @operation(READ_ONE, READ_ONLY)
+    def retrieve(self, request: Request, id: str) -> Response:
+        return super().retrieve(request, id=id)
+
+    @operation((WRITE, "computes:read_only"), "add_images", request=ImageCreate, refusals=(404,))
+    def create(self, request: Request) -> Response:
         """Keep what is on a disk as an image. It shows `creating`; follow the event to its end."""
         given = self.body()
         fields = {name: given.get(name) for name in ("label", "description")}
         image = images.create_from_disk(self.actor, given.get("disk_id"), **fields, problems=given.problems)
         return self.answer(image)
 
-    def upload(self, request: Request) -> JSONResponse:
+    @action(detail=False, methods=["post"])
+    @operation(WRITE, "add_images", request=ImageUpload, response=UploadResource)
+    def upload(self, request: Request) -> Response:
         """Create an image from a file of your own: a raw disk image, compressed with gzip.
 
         Send it to `upload_to` by PUT, within 24 hours. The address needs no token, so keep it to yourself.
@@ -200,19 +189,21 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
         fields = {name: given.get(name) for name in ("label", "description", "region")}
         image = images.begin_upload(self.actor, **fields, problems=given.problems)
         path = reverse("image-upload", kwargs={"signed": uploads.sign(image)})
-        shown = self.resource.shape().of_instance(image)
+        shown = self.serializer_class.shape().of_instance(image)
         address = f"{settings.STREAM_URL}{path}" if settings.STREAM_URL else request.build_absolute_uri(path)
-        return JSONResponse({"upload_to": address, "image": shown})
+        return Response({"upload_to": address, "image": shown})
 
-    def update(self, request: Request, id: str) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=ImageUpdate)
+    def update(self, request: Request, id: str) -> Response:
         """Change label and description of an image of the account.
 
         What is not named stays. Public images cannot be changed.
         """
-        image = self.get_entity()
+        image = self.own()
         return self.answer(images.update(self.actor, image, self.validated(partial=True)))
 
-    def destroy(self, request: Request, id: str) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete an image of the account. What was deployed from it stays as it is."""
-        images.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        images.delete(self.actor, self.own())
+        return Response({})

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.actors import Actor
 from compute.api.addresses import (
@@ -19,9 +20,8 @@ from compute.models import Address, Instance
 from compute.services.networking import assign
 from compute.services.networking.overview import find, networking
 from config.api.access import READ_ONLY, READ_WRITE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
-from config.api.views import ResourceViewSet, expensive
+from config.api.operations import operation
+from config.api.views import GenericViewSet, RetrieveViewSet, expensive
 from config.errors import Missing
 
 READ = "computes:read_only"
@@ -33,28 +33,25 @@ def shown(rows: Iterable[Address]) -> list[dict[str, Any]]:
     return [AddressResource.shape().of_instance(row) for row in rows]
 
 
-class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
+class NetworkingViewSet(GenericViewSet[Actor, Instance]):
     """All that an instance has of addresses."""
 
-    resource = NetworkingResource
-    requests = {"add": AddressRequest}
-    responses = {"show": NetworkingResource, "add": AddressResource}
-    operations = {"show": "list"}
-    scopes = {"show": READ, "add": WRITE}
-    grants = {"show": READ_ONLY, "add": READ_WRITE}
-    parent = staticmethod(its_instance)
+    serializer_class = NetworkingResource
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return its_instance(actor, path)
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
 
-    def show(self, request: Request, compute_id: int) -> JSONResponse:
+    def get_queryset(self) -> QuerySet[Instance]:
+        return self.get_parent_queryset()
+
+    @operation(READ, READ_ONLY, noun="list")
+    def retrieve(self, request: Request, compute_id: int) -> Response:
         """All addresses of the instance, by protocol and visibility.
 
         All are in one answer, without pages.
         """
         found = networking(self.get_parent())
-        return JSONResponse(
+        return Response(
             {
                 "ipv4": {
                     "public": shown(found.public),
@@ -70,54 +67,55 @@ class NetworkingViewSet(ResourceViewSet[Actor, Instance]):
             }
         )
 
-    def add(self, request: Request, compute_id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=AddressRequest, response=AddressResource)
+    def create(self, request: Request, compute_id: int) -> Response:
         """Add an IPv4 address: the private one, or a public one as far as the account may have more.
 
         The guest is told of it when it boots.
         """
         instance, given = self.get_parent(), self.body()
         made = assign.add(self.actor, instance, given.get("public"), given.problems)
-        return JSONResponse(shown([made])[0])
+        return Response(shown([made])[0])
 
 
-class InstanceAddressViewSet(ResourceViewSet[Actor, Address]):
+class InstanceAddressViewSet(RetrieveViewSet[Actor, Address]):
     """One address of an instance, in any spelling."""
 
-    resource = AddressResource
-    requests = {"rename": RdnsRequest}
-    responses = {"rename": AddressResource}
-    scopes = {"retrieve": READ, "rename": WRITE, "destroy": WRITE}
-    grants = {"retrieve": READ_ONLY, "rename": READ_WRITE, "destroy": READ_WRITE}
-    lanes = {"rename": "outside"}
-    parent = staticmethod(its_instance)
+    serializer_class = AddressResource
+    lookup_value_converter = "address"
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Address]:
-        return Address.objects.of(its_instance(actor, path))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
 
-    def get_entity(self) -> Address:
+    def get_queryset(self) -> QuerySet[Address]:
+        return Address.objects.of(self.get_parent_queryset())
+
+    def get_object(self) -> Address:
         """The address, the link-local one included. 404 where the instance has no such address."""
         found = find(self.get_parent(), self.kwargs["id"])
         if found is None:
             raise Missing
         return found
 
-    def retrieve(self, request: Request, **path: Any) -> JSONResponse:
+    @operation(READ, READ_ONLY)
+    def retrieve(self, request: Request, **path: Any) -> Response:
         """One address."""
-        return self.answer(self.get_entity())
+        return self.answer(self.get_object())
 
+    @operation(WRITE, READ_WRITE, request=RdnsRequest, whole=True, lane="outside")
     @expensive
-    def rename(self, request: Request, compute_id: int, id: str) -> JSONResponse:
+    def update(self, request: Request, compute_id: int, id: str) -> Response:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null.
 
         The name has to lead to the address already, where the platform can look that up.
         """
-        return self.answer(assign.rename(self.actor, self.get_entity(), self.validated()["rdns"]))
+        return self.answer(assign.rename(self.actor, self.get_object(), self.validated()["rdns"]))
 
-    def destroy(self, request: Request, compute_id: int, id: str) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, compute_id: int, id: str) -> Response:
         """Delete an IPv4 address of the instance, but its last public one.
 
         Private addresses can be deleted, SLAAC and link-local ones cannot.
         """
-        assign.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        assign.delete(self.actor, self.get_object())
+        return Response({})

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.actors import Actor
 from compute.api.resources import (
@@ -15,47 +16,23 @@ from compute.api.resources import (
 from compute.models import Instance
 from compute.services.instances import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
-from config.api.views import ResourceViewSet
+from config.api.operations import operation
+from config.api.views import ReadOnlyModelViewSet
 
 READ = "computes:read_only"
 WRITE = "computes:read_write"
 
 
-class InstanceViewSet(ResourceViewSet[Actor, Instance]):
+class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
     """Compute instances."""
 
-    resource = InstanceResource
-    requests = {"create": InstanceCreate, "boot": BootRequest, "reboot": BootRequest}
-    scopes = {
-        "list": READ,
-        "retrieve": READ,
-        "create": WRITE,
-        "update": WRITE,
-        "destroy": WRITE,
-        "boot": WRITE,
-        "reboot": WRITE,
-        "shutdown": WRITE,
-    }
-    grants = {
-        "list": READ_ONLY,
-        "retrieve": READ_ONLY,
-        "create": "add_computes",
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-        "boot": READ_WRITE,
-        "reboot": READ_WRITE,
-        "shutdown": READ_WRITE,
-    }
-    throttle = {"create": "instance_create"}
-    related = ("type", "host")
+    serializer_class = InstanceResource
+    queryset = Instance.objects.select_related("type", "host")
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, "add_computes", request=InstanceCreate, throttle_scope="instance_create")
+    def create(self, request: Request) -> Response:
         """Create an instance: empty, from an image, or with `backup_id` from a backup.
 
         It shows `provisioning`, or `restoring` from a backup; follow its event to the end. Its label is by default
@@ -67,53 +44,61 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
         given = self.body()
         return self.answer(instances.create(self.actor, spec_of(given), given.problems))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def update(self, request: Request, id: int) -> Response:
         """Change label, group, tags, alerts, the backup schedule or the watchdog.
 
         What is not named stays. Leaves the event `compute_update`.
         """
-        instance, given = self.get_entity(), self.body(partial=True)
+        instance, given = self.get_object(), self.body(partial=True)
         tags = given.pop("tags", None)
         changes = instances.InstanceChanges(given, None if tags is None else tuple(tags))
         return self.answer(instances.update(self.actor, instance, changes, given.problems))
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete an instance with its disks, profiles and addresses. Cannot be undone.
 
         If the instance is already being deleted, nothing changes and the deletion continues.
         """
-        instances.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        instances.delete(self.actor, self.get_object())
+        return Response({})
 
-    def boot(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=BootRequest)
+    def boot(self, request: Request, id: int) -> Response:
         """Power on an instance that is off: with `config_id`, else the last booted profile, else the only one.
 
         The instance is `booting`, then `running`. Follow the event `compute_boot`. If the instance already runs,
         `config_id` has no effect, nothing changes, and the event is `finished` at once.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         power.boot(self.actor, instance, given.get("config_id"), given.problems)
-        return JSONResponse()
+        return Response({})
 
-    def reboot(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=BootRequest)
+    def reboot(self, request: Request, id: int) -> Response:
         """Shut a running instance down and boot it again, with the same choice of profile as `boot`.
 
         If the instance is off, it is only booted. The instance is `rebooting`, then `running`. Follow the event
         `compute_reboot`.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         power.reboot(self.actor, instance, given.get("config_id"), given.problems)
-        return JSONResponse()
+        return Response({})
 
-    def shutdown(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE)
+    def shutdown(self, request: Request, id: int) -> Response:
         """Power off a running instance.
 
         The instance is `shutting_down`, then `offline`. Follow the event `compute_shutdown`. If the instance is
         already off, the event is `finished` at once. A `stopped` instance becomes `offline`, and is not booted
         after the maintenance of its host.
         """
-        power.shutdown(self.actor, self.get_entity())
-        return JSONResponse()
+        power.shutdown(self.actor, self.get_object())
+        return Response({})
 
 
 def spec_of(given: Mapping[str, Any]) -> instances.InstanceSpec:

@@ -1,7 +1,8 @@
 """Moving an instance to another host or region."""
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
@@ -10,10 +11,9 @@ from compute.api.resources import InstanceResource
 from compute.models import Instance
 from compute.services.hosts.moves import migrate
 from config.api.access import READ_WRITE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet
 
 
 class MigrateRequest(Resource):
@@ -29,25 +29,21 @@ class MigrateRequest(Resource):
     )
 
 
-class MigrateViewSet(ResourceViewSet[Actor, Instance]):
+class MigrateViewSet(GenericViewSet[Actor, Instance]):
     """Migrations of an instance."""
 
-    resource = InstanceResource
-    requests = {"migrate": MigrateRequest}
-    scopes = {"migrate": WRITE}
-    grants = {"migrate": READ_WRITE}
+    serializer_class = InstanceResource
+    queryset = Instance.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def migrate(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=MigrateRequest)
+    def migrate(self, request: Request, id: int) -> Response:
         """Start the host migration that is scheduled for an instance, or move it to another region.
 
         With `region` it moves there, with its disks and profiles; its addresses, the names set on them and its IPv6
         ranges stay behind, and a scheduled host migration is cancelled. A running instance is shut down and booted
         again at the end. `upgrade` also gives it the newer type that replaces a deprecated one.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         migrate(self.actor, instance, given.get("region"), given.get("upgrade", False), given.problems)
-        return JSONResponse()
+        return Response({})

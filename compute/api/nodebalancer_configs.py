@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
-from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
@@ -26,11 +28,10 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import printable
 from config.api.fields import Annotated, Computed
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
+from config.api.operations import operation
 from config.api.reasons import not_valid
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 from config.errors import Denied
 
 Config = NodeBalancerConfig
@@ -258,37 +259,23 @@ def _new_text(text: str | None) -> str | None:
     return None if text in (None, "", REDACTED) else text
 
 
-class NodeBalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
+class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig]):
     """Configs of a load balancer: what it does on each of its ports."""
 
-    resource = NodeBalancerConfigResource
-    requests = {
-        "create": NodeBalancerConfigCreate,
-        "update": NodeBalancerConfigRequest,
-        "rebuild": NodeBalancerConfigRebuild,
-    }
-    responses = {"rebuild": NodeBalancerConfigResource}
-    scopes = {
-        "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "rebuild": WRITE,
-    }  # fmt: skip
-    grants = {
-        "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,
-        "rebuild": "add_nodebalancers",
-    }  # fmt: skip
-    parent = staticmethod(its_balancer)
-    related = ("nodebalancer",)
+    serializer_class = NodeBalancerConfigResource
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerConfig]:
-        return Config.objects.filter(nodebalancer__in=its_balancer(actor, path).values("pk"))
+    def get_parent_queryset(self) -> QuerySet[NodeBalancer]:
+        return its_balancer(self.viewer, self.kwargs)
 
-    def check_level(self, entity: Model) -> None:
-        """A rebuild needs what a create does, and on top of it what every change of this load balancer does."""
-        super().check_level(entity)
-        if self.action == "rebuild" and not NodeBalancer.objects.writable_by(self.actor).filter(pk=entity.pk):
-            raise Denied
+    def get_queryset(self) -> QuerySet[NodeBalancerConfig]:
+        return Config.objects.filter(nodebalancer__in=self.get_parent_queryset().values("pk")).select_related(
+            "nodebalancer"
+        )
 
-    def create(self, request: Request, nodebalancer_id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=NodeBalancerConfigCreate)
+    def create(self, request: Request, nodebalancer_id: int) -> Response:
         """Have a load balancer listen on one more port.
 
         A load balancer has one config for each port.
@@ -297,28 +284,36 @@ class NodeBalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
         config = configs.create(self.actor, balancer, wish_of(given), given.problems)
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=config.pk)
 
-    def update(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=NodeBalancerConfigRequest)
+    def update(self, request: Request, nodebalancer_id: int, id: int) -> Response:
         """Change what is given of a config.
 
         What is not named stays. Nodes are changed by themselves, or by `rebuild`.
         """
-        config, given = self.get_entity(), self.body(partial=True)
+        config, given = self.get_object(), self.body(partial=True)
         configs.update(self.actor, config, wish_of(given), given.problems)
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)
 
-    def destroy(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, nodebalancer_id: int, id: int) -> Response:
         """Close a port, and drop its nodes.
 
         Cannot be undone.
         """
-        configs.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        configs.delete(self.actor, self.get_object())
+        return Response({})
 
-    def rebuild(self, request: Request, nodebalancer_id: int, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, "add_nodebalancers", request=NodeBalancerConfigRebuild, response=NodeBalancerConfigResource)
+    def rebuild(self, request: Request, nodebalancer_id: int, id: int) -> Response:
         """Replace a config and its nodes as a whole: what is not given has its default.
 
         Nodes named by their `id` stay. The certificate and its key stay too where none are given.
         """
-        config, given = self.get_entity(), self.body()
+        config = self.get_object()
+        # besides what a create needs, a rebuild needs what every change of this load balancer does
+        if not NodeBalancer.objects.writable_by(self.actor).filter(pk=nodebalancer_id).exists():
+            raise Denied
+        given = self.body()
         configs.rebuild(self.actor, config, wish_of(given), given.problems)
         return self.retrieve(request, nodebalancer_id=nodebalancer_id, id=id)

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
@@ -15,11 +16,11 @@ from compute.services.nodebalancers.nodes import NodeWish
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
 from config.api.meanings import Meanings
+from config.api.operations import operation
 from config.api.paths import PathParameters
 from config.api.reasons import not_valid
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 
 READ = "nodebalancers:read_only"
 WRITE = "nodebalancers:read_write"
@@ -115,23 +116,28 @@ def its_config(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerConfi
     return NodeBalancerConfig.objects.filter(nodebalancer__in=mine, pk=path["config_id"])
 
 
-class NodeBalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
+class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
     """Nodes of a config: where its traffic goes."""
 
-    resource = NodeBalancerNodeResource
+    serializer_class = NodeBalancerNodeResource
+    required_scopes = READ
+    required_grant = READ_ONLY
+
+    def get_parent_queryset(self) -> QuerySet[NodeBalancerConfig]:
+        return its_config(self.viewer, self.kwargs)
+
+    def get_queryset(self) -> QuerySet[NodeBalancerNode]:
+        return NodeBalancerNode.objects.filter(config__in=self.get_parent_queryset().values("pk")).select_related(
+            "config__nodebalancer"
+        )
+
     # the contract asks for read_write to retrieve one
-    scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = {
-        "list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "update": READ_WRITE, "destroy": READ_WRITE,
-    }  # fmt: skip
-    parent = staticmethod(its_config)
-    related = ("config__nodebalancer",)
+    @operation(WRITE, READ_ONLY)
+    def retrieve(self, request: Request, **path: Any) -> Response:
+        return super().retrieve(request, **path)
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerNode]:
-        return NodeBalancerNode.objects.filter(config__in=its_config(actor, path).values("pk"))
-
-    def create(self, request: Request, nodebalancer_id: int, config_id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def create(self, request: Request, nodebalancer_id: int, config_id: int) -> Response:
         """Add a node to a config.
 
         Its address belongs to an instance of the account in the same region.
@@ -139,18 +145,20 @@ class NodeBalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
         config, given = self.get_parent(), self.body()
         return self.answer(nodes.create(self.actor, config, node_wish(given), given.problems))
 
-    def update(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def update(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:
         """Change what is given of a node.
 
         What is not named stays.
         """
-        node, given = self.get_entity(), self.body(partial=True)
+        node, given = self.get_object(), self.body(partial=True)
         return self.answer(nodes.update(self.actor, node, node_wish(given), given.problems))
 
-    def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:
         """Take a node out of a config.
 
         It gets no more traffic.
         """
-        nodes.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        nodes.delete(self.actor, self.get_object())
+        return Response({})

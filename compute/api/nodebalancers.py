@@ -7,7 +7,9 @@ from django.db import models
 from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Coalesce, JSONObject, Now, Round
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import (
     CharField,
     DateTimeField,
@@ -21,16 +23,15 @@ from rest_framework.serializers import (
 from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.api.nodebalancer_configs import READ, WRITE, NewNodeBalancerConfig, wish_of
-from compute.models import NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
+from compute.models import Instance, NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
 from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
-from config.api.paths import PathParameters
+from config.api.operations import operation
 from config.api.reasons import not_valid
-from config.api.responses import JSONResponse
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ListViewSet, ReadOnlyModelViewSet
 
 LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_]*\Z", not_valid("label", "letters, digits, - and _ only"))
 MOST_CONNECTIONS = 20
@@ -160,25 +161,16 @@ class NodeBalancerStats(Resource):
         read_only = True
 
 
-class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
+class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
     """Load balancers: an address that shares out what comes in among computes of its region."""
 
-    resource = NodeBalancerResource
-    requests = {"create": NewNodeBalancer}
-    responses = {"stats": NodeBalancerStats}
-    refusals = {"stats": (400,)}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "stats": READ}
-    grants = {
-        "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_nodebalancers", "update": READ_WRITE,
-        "destroy": READ_WRITE, "stats": READ_ONLY,
-    }  # fmt: skip
-    throttle = {"stats": "stats"}
+    serializer_class = NodeBalancerResource
+    queryset = NodeBalancer.objects.all()
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancer]:
-        return NodeBalancer.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, "add_nodebalancers", request=NewNodeBalancer)
+    def create(self, request: Request) -> Response:
         """Create a load balancer, also with configs and their nodes.
 
         It takes traffic within seconds.
@@ -188,41 +180,46 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
         made = nodebalancers.create(self.actor, NodeBalancerSpec(**given, configs=configs), given.problems)
         return self.retrieve(request, id=made.pk)
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def update(self, request: Request, id: int) -> Response:
         """Change label, throttle or tags.
 
         What is not named stays.
         """
-        balancer, given = self.get_entity(), self.body(partial=True)
+        balancer, given = self.get_object(), self.body(partial=True)
         tags = given.pop("tags", None)
         nodebalancers.update(self.actor, balancer, given, tags, given.problems)
         return self.retrieve(request, id=id)
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a load balancer with its configs and nodes, and give its address back.
 
         Cannot be undone.
         """
-        nodebalancers.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        nodebalancers.delete(self.actor, self.get_object())
+        return Response({})
 
-    def stats(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["get"])
+    @operation(READ, READ_ONLY, response=NodeBalancerStats, throttle_scope="stats", refusals=(400,))
+    def stats(self, request: Request, id: int) -> Response:
         """What went through in the last 24 hours, in averages of five minutes.
 
         Before there are samples the answer is a 400.
         """
-        return JSONResponse(stats.of_last_day(self.get_entity()))
+        return Response(stats.of_last_day(self.get_object()))
 
 
-class InstanceNodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
+class InstanceNodeBalancerViewSet(ListViewSet[Actor, NodeBalancer]):
     """The load balancers with a node on an instance, of those that the caller may see."""
 
-    resource = NodeBalancerResource
-    scopes = {"list": "computes:read_only"}
-    grants = {"list": READ_ONLY}
-    parent = staticmethod(its_instance)
+    serializer_class = NodeBalancerResource
+    required_scopes = "computes:read_only"
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancer]:
-        nodes = NodeBalancerNode.objects.filter(instance__in=its_instance(actor, path).values("pk"))
-        return NodeBalancer.objects.visible_to(actor).filter(pk__in=nodes.values("config__nodebalancer"))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
+
+    def get_queryset(self) -> QuerySet[NodeBalancer]:
+        nodes = NodeBalancerNode.objects.filter(instance__in=self.get_parent_queryset().values("pk"))
+        return NodeBalancer.objects.visible_to(self.viewer).filter(pk__in=nodes.values("config__nodebalancer"))

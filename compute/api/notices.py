@@ -20,8 +20,9 @@ READ = "account:read_only"
 class NoticeViewSet(UnionViewSet[Actor]):
     """Notices, soonest first."""
 
-    scopes = {"list": READ}
-    grants = {"list": READ_ONLY}
+    required_scopes = READ
+    required_grant = READ_ONLY
+
     ordering = ("notice_when", "notice_id", "notice_label")
 
 
@@ -76,7 +77,7 @@ class MaintenanceViewSet(NoticeViewSet):
     Restricted users see what concerns computes they may see.
     """
 
-    resource = MaintenanceResource
+    serializer_class = MaintenanceResource
     tables = notices.maintenance
 
 
@@ -236,5 +237,5 @@ class NotificationViewSet(NoticeViewSet):
     Restricted users are told of computes they may see.
     """
 
-    resource = NotificationResource
+    serializer_class = NotificationResource
     tables = notices.notifications

@@ -1,7 +1,8 @@
 """Making an instance anew from an image, and getting into one whose password is lost."""
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
@@ -11,10 +12,9 @@ from compute.models import Instance
 from compute.services.instances import root_passwords
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from config.api.access import READ_WRITE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet
 
 
 class RebuildRequest(DeployRequest):
@@ -45,33 +45,30 @@ class PasswordRequest(Resource):
     )
 
 
-class RebuildViewSet(ResourceViewSet[Actor, Instance]):
+class RebuildViewSet(GenericViewSet[Actor, Instance]):
     """Rebuilds and root passwords of instances."""
 
-    resource = InstanceResource
-    requests = {"rebuild": RebuildRequest, "password": PasswordRequest}
-    responses = {"rebuild": InstanceResource}
-    scopes = {"rebuild": WRITE, "password": WRITE}
-    grants = {"rebuild": READ_WRITE, "password": READ_WRITE}
+    serializer_class = InstanceResource
+    queryset = Instance.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def rebuild(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=RebuildRequest, response=InstanceResource)
+    def rebuild(self, request: Request, id: int) -> Response:
         """Delete all disks and profiles of an instance and deploy an image, as on a new one. Cannot be undone.
 
         It shows `rebuilding`, then `running`, or `offline` with `booted` false. It keeps its addresses, label, type
         and backups.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         return self.answer(rebuild(self.actor, instance, RebuildSpec(**spec_fields(given)), given.problems))
 
-    def password(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=PasswordRequest)
+    def password(self, request: Request, id: int) -> Response:
         """Set root's password on an instance that is off and has only one disk that is not swap.
 
         With several, use the `password` of the disk. The event `password_reset` tells when it is set.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         root_passwords.reset(self.actor, instance, given.get("root_pass"), given.problems)
-        return JSONResponse()
+        return Response({})

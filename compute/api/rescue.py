@@ -1,7 +1,8 @@
 """Rescue of an instance."""
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.actors import Actor
 from compute.api.configs import Devices
@@ -10,10 +11,9 @@ from compute.api.resources import InstanceResource
 from compute.models import Instance
 from compute.services.instances.rescue import rescue
 from config.api.access import READ_WRITE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet
 
 
 class RescueDevices(Devices):
@@ -31,23 +31,19 @@ class RescueRequest(Resource):
     )
 
 
-class RescueViewSet(ResourceViewSet[Actor, Instance]):
+class RescueViewSet(GenericViewSet[Actor, Instance]):
     """Rescues of an instance."""
 
-    resource = InstanceResource
-    requests = {"rescue": RescueRequest}
-    scopes = {"rescue": WRITE}
-    grants = {"rescue": READ_WRITE}
+    serializer_class = InstanceResource
+    queryset = Instance.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def rescue(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=RescueRequest)
+    def rescue(self, request: Request, id: int) -> Response:
         """Boot an instance into rescue, from the platform's own system with `devices` at hand.
 
         It lasts until the next boot, which is from the profile booted before. The instance shows `rebooting`.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         rescue(self.actor, instance, given.get("devices"), given.problems)
-        return JSONResponse()
+        return Response({})

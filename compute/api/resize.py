@@ -1,7 +1,8 @@
 """Giving an instance another type."""
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
@@ -10,10 +11,9 @@ from compute.api.resources import InstanceResource
 from compute.models import Instance
 from compute.services.instances.resize import mutate, resize
 from config.api.access import READ_WRITE
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import GenericViewSet
 
 AUTO = "allow_auto_disk_resize"
 
@@ -36,33 +36,31 @@ class ResizeRequest(Resource):
     )
 
 
-class ResizeViewSet(ResourceViewSet[Actor, Instance]):
+class ResizeViewSet(GenericViewSet[Actor, Instance]):
     """Changes of an instance's type."""
 
-    resource = InstanceResource
-    requests = {"resize": ResizeRequest, "mutate": MutateRequest}
-    scopes = {"resize": WRITE, "mutate": WRITE}
-    grants = {"resize": READ_WRITE, "mutate": READ_WRITE}
+    serializer_class = InstanceResource
+    queryset = Instance.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def resize(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=ResizeRequest)
+    def resize(self, request: Request, id: int) -> Response:
         """Give an instance another type. It shows `migrating`, and is booted again at the end if it ran.
 
         Its disks must fit the type. With `allow_auto_disk_resize`, an instance that has just one ext3 or ext4 disk
         and one swap disk has the first resized so that both fill the type.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         resize(self.actor, instance, given.get("type"), given.get(AUTO, True), given.problems)
-        return JSONResponse()
+        return Response({})
 
-    def mutate(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=MutateRequest)
+    def mutate(self, request: Request, id: int) -> Response:
         """Upgrade an instance of a deprecated type to the type that replaces it, as a resize does.
 
         It shows `migrating`, and is booted again at the end if it ran. Follow the event `compute_mutate`.
         """
-        instance, given = self.get_entity(), self.body()
+        instance, given = self.get_object(), self.body()
         mutate(self.actor, instance, given.get(AUTO, True), given.problems)
-        return JSONResponse()
+        return Response({})

@@ -1,19 +1,17 @@
 """Deployment scripts: the public ones, and those of the account."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
 from compute.models import StackScript
 from compute.services.stackscripts import stackscripts
 from config.api.access import READ_ONLY, READ_WRITE, Scope
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ReadOnlyModelViewSet
 from config.errors import Denied
 
 READ = Scope(("stackscripts:read_only",), token=False)
@@ -88,44 +86,40 @@ class StackScriptCreate(StackScriptResource):
     script = CharField(trim_whitespace=False)
 
 
-class StackScriptViewSet(ResourceViewSet[Actor, StackScript]):
+class StackScriptViewSet(ReadOnlyModelViewSet[Actor, StackScript]):
     """Deployment scripts, which run at the first boot of a disk. Anybody may read the public ones."""
 
-    resource = StackScriptResource
-    requests = {"create": StackScriptCreate}
-    scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = {
-        "list": READ_ONLY,
-        "retrieve": READ_ONLY,
-        "create": "add_stackscripts",
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-    }
+    serializer_class = StackScriptResource
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[StackScript]:
-        return StackScript.objects.visible_to(actor).for_api(actor)
+    def get_queryset(self) -> QuerySet[StackScript]:
+        return StackScript.objects.visible_to(self.viewer).for_api(self.viewer)
 
-    def check_level(self, entity: Any) -> None:
-        """A public script is seen by all and changed by its account alone."""
-        if entity.account_id != self.actor.account_id:
+    def own(self) -> StackScript:
+        """The script that the path names, for a change. A public one is changed by its own account alone."""
+        script = self.get_object()
+        if script.account_id != self.actor.account_id:
             raise Denied
-        super().check_level(entity)
+        return script
 
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, "add_stackscripts", request=StackScriptCreate)
+    def create(self, request: Request) -> Response:
         """Create a script. What it asks for is read out of its UDF tags."""
         given = self.body()
         made = stackscripts.create(self.actor, given, given.problems)
         # once more for what comes with a row of the list: the author's picture among it
         return self.answer(StackScript.objects.for_api(self.actor).get(pk=made.pk))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def update(self, request: Request, id: int) -> Response:
         """Change a script of the account. A public one cannot be made private again."""
-        script, given = self.get_entity(), self.body(partial=True)
+        script, given = self.own(), self.body(partial=True)
         stackscripts.update(self.actor, script, given, given.problems)
         return self.answer(script)
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a script of the account. Disks deployed with it stay as they are."""
-        stackscripts.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        stackscripts.delete(self.actor, self.own())
+        return Response({})

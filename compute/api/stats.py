@@ -5,7 +5,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.timezone import now
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, FloatField, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -14,10 +16,10 @@ from compute.models import Instance
 from compute.services.stats import stats, transfer
 from config.api.access import ACCOUNT_READ, READ_ONLY
 from config.api.fields import Absent
-from config.api.paths import FIRST_YEAR, LAST_YEAR, PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
+from config.api.paths import FIRST_YEAR, LAST_YEAR
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
+from config.api.views import GenericViewSet, expensive
 from config.errors import Problems
 
 READ = "computes:read_only"
@@ -113,89 +115,77 @@ def named(year: int, number: int) -> date:
     return date(year, number, 1)
 
 
-class _InstanceViewSet(ResourceViewSet[Actor, Instance]):
-    related = ("type",)
-
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
+class _InstanceViewSet(GenericViewSet[Actor, Instance]):
+    queryset = Instance.objects.select_related("type")
 
 
 class StatsViewSet(_InstanceViewSet):
     """Charts of what a compute did."""
 
-    resource = ComputeStats
-    responses = {"day": ComputeStats, "month": ComputeStats}
-    operations = {"month": "month"}
-    refusals = dict.fromkeys(("day", "month"), (400,))
-    scopes = {"day": READ, "month": READ}
-    grants = dict.fromkeys(scopes, READ_ONLY)
-    throttle = dict.fromkeys(scopes, "stats")
+    serializer_class = ComputeStats
     cache_control = "private, max-age=180"
 
-    def day(self, request: Request, id: int) -> JSONResponse:
+    @operation(READ, READ_ONLY, throttle_scope="stats", refusals=(400,))
+    def retrieve(self, request: Request, id: int) -> Response:
         """The last 24 hours, in averages of five minutes.
 
         Before there are samples the answer is a 400.
         """
-        return JSONResponse(stats.of_last_day(self.get_entity(), now()))
+        return Response(stats.of_last_day(self.get_object(), now()))
 
-    def month(self, request: Request, id: int, year: int, month: int) -> JSONResponse:
+    @action(detail=True, methods=["get"], url_path="<int:year>/<int:month>")
+    @operation(READ, READ_ONLY, response=ComputeStats, throttle_scope="stats", refusals=(400,), noun="month")
+    def month(self, request: Request, id: int, year: int, month: int) -> Response:
         """A month, in averages of an hour, or of a day where it is long ago.
 
         Of a month without samples the answer is a 400.
         """
-        instance = self.get_entity()
-        return JSONResponse(stats.of_month(instance, named(year, month)))
+        instance = self.get_object()
+        return Response(stats.of_month(instance, named(year, month)))
 
 
 class TransferViewSet(_InstanceViewSet):
     """Network transfer of a compute. What is sent counts, what is received is free."""
 
-    resource = InstanceTransfer
-    responses = {"current": InstanceTransfer, "month": MonthlyTransfer}
-    operations = {"month": "month"}
-    refusals = {"month": (400,)}
-    scopes = {"current": READ, "month": READ}
-    grants = dict.fromkeys(scopes, READ_ONLY)
+    serializer_class = InstanceTransfer
 
-    def current(self, request: Request, id: int) -> JSONResponse:
+    @operation(READ, READ_ONLY)
+    def retrieve(self, request: Request, id: int) -> Response:
         """What the compute has used of its transfer this month.
 
         Counted from the first of the month, in UTC.
         """
-        return JSONResponse(shown(transfer.of_instance(self.get_entity(), now())))
+        return Response(shown(transfer.of_instance(self.get_object(), now())))
 
-    def month(self, request: Request, id: int, year: int, month: int) -> JSONResponse:
+    @action(detail=True, methods=["get"], url_path="<int:year>/<int:month>")
+    @operation(READ, READ_ONLY, response=MonthlyTransfer, refusals=(400,), noun="month")
+    def month(self, request: Request, id: int, year: int, month: int) -> Response:
         """What a compute has received and sent in a month.
 
         Counted in bytes, from the first of the month to its end, in UTC.
         """
-        instance = self.get_entity()
+        instance = self.get_object()
         received, sent = transfer.in_month(instance, named(year, month))
-        return JSONResponse({"bytes_in": received, "bytes_out": sent, "bytes_total": received + sent})
+        return Response({"bytes_in": received, "bytes_out": sent, "bytes_total": received + sent})
 
 
-class AccountTransferViewSet(ResourceViewSet[Actor, Account]):
+class AccountTransferViewSet(GenericViewSet[Actor, Account]):
     """Network transfer of the account, which all its computes share."""
 
-    resource = AccountTransfer
-    responses = {"current": AccountTransfer}
-    scopes = {"current": "account:read_only"}
-    grants = {"current": ACCOUNT_READ}
+    serializer_class = AccountTransfer
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
-        return Account.objects.filter(pk=actor.account_id)
+    def get_queryset(self) -> QuerySet[Account]:
+        return Account.objects.filter(pk=self.viewer.account_id)
 
+    @operation("account:read_only", ACCOUNT_READ)
     @expensive
-    def current(self, request: Request) -> JSONResponse:
+    def retrieve(self, request: Request) -> Response:
         """What the account has used of its transfer this month.
 
         What all computes have sent since the first of the month, in UTC, of what their types allow together.
         """
         account = Account.objects.get(pk=self.actor.account_id)
-        return JSONResponse(shown(transfer.of_account(account, now())))
+        return Response(shown(transfer.of_account(account, now())))
 
 
 def shown(allotment: transfer.Allotment) -> dict[str, Any]:

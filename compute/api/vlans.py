@@ -8,9 +8,8 @@ from accounts.actors import Actor
 from compute.models import VLAN
 from compute.models.networks import naming_before
 from config.api.access import READ_ONLY
-from config.api.paths import PathParameters
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ListViewSet
 
 
 class VLANResource(Resource):
@@ -30,17 +29,16 @@ class VLANResource(Resource):
         filterable = ("label", "region", "created")
 
 
-class VLANViewSet(ResourceViewSet[Actor, VLAN]):
+class VLANViewSet(ListViewSet[Actor, VLAN]):
     """The VLANs that configuration profiles name, with the instances they are profiles of.
 
     Restricted users see those of the instances they have grants on, and these instances only.
     """
 
-    resource = VLANResource
-    scopes = {"list": "computes:read_only"}
-    grants = {"list": READ_ONLY}
+    serializer_class = VLANResource
+    required_scopes = "computes:read_only"
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[VLAN]:
-        ids = naming_before(actor).order_by("instance").values("instance").distinct()
-        return VLAN.objects.visible_to(actor).annotate(on_it=ArraySubquery(ids))
+    def get_queryset(self) -> QuerySet[VLAN]:
+        ids = naming_before(self.viewer).order_by("instance").values("instance").distinct()
+        return VLAN.objects.visible_to(self.viewer).annotate(on_it=ArraySubquery(ids))

@@ -4,13 +4,15 @@ import re
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
-from compute.models import Volume
+from compute.models import Instance, Volume
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
 from compute.services.volumes.volumes import LARGEST, SMALLEST, WRONG_SIZE, VolumeSpec
@@ -18,10 +20,9 @@ from config.api.access import READ_ONLY, READ_WRITE
 from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Positions, Resource
-from config.api.views import ResourceViewSet
+from config.api.views import ListViewSet, ReadOnlyModelViewSet
 
 LETTER, LABEL = re.compile("[a-zA-Z]"), re.compile("((?!--|__)[a-zA-Z0-9_-])*")
 READ = "volumes:read_only"
@@ -171,46 +172,16 @@ class VolumeAttach(Resource):
     )
 
 
-class VolumeViewSet(ResourceViewSet[Actor, Volume]):
+class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     """Volumes: block storage of its own that instances attach."""
 
-    resource = VolumeResource
-    requests = {
-        "create": VolumeCreate,
-        "update": VolumeUpdate,
-        "clone": VolumeClone,
-        "resize": VolumeResize,
-        "attach": VolumeAttach,
-    }
-    responses = {"clone": VolumeResource, "resize": VolumeResource, "attach": VolumeResource}
-    scopes = {
-        "list": READ,
-        "retrieve": READ,
-        "create": WRITE,
-        "update": WRITE,
-        "destroy": WRITE,
-        "clone": WRITE,
-        "resize": WRITE,
-        "attach": BOTH,
-        "detach": BOTH,
-    }
-    grants = {
-        "list": READ_ONLY,
-        "retrieve": READ_ONLY,
-        "create": "add_volumes",
-        "update": READ_WRITE,
-        "destroy": READ_WRITE,
-        "clone": "add_volumes",
-        "resize": READ_WRITE,
-        "attach": READ_WRITE,
-        "detach": READ_WRITE,
-    }
+    serializer_class = VolumeResource
+    queryset = Volume.objects.all()
+    required_scopes = READ
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Volume]:
-        return Volume.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, "add_volumes", request=VolumeCreate)
+    def create(self, request: Request) -> Response:
         """Create a volume, in a region or attached to an instance of it. Follow the event `volume_create`.
 
         Attached, it is also in the profile `config_id`, by default the one that the instance boots next. That
@@ -220,58 +191,69 @@ class VolumeViewSet(ResourceViewSet[Actor, Volume]):
         fields = {**given, "label": given.get("label"), "tags": tuple(given.get("tags", ()))}
         return self.answer(volumes.create(self.actor, VolumeSpec(**fields), given.problems))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE, request=VolumeUpdate)
+    def update(self, request: Request, id: int) -> Response:
         """Change label and tags. A running instance finds it by its new path from its next boot on."""
-        volume, given = self.get_entity(), self.body(partial=True)
+        volume, given = self.get_object(), self.body(partial=True)
         tags = given.pop("tags", None)
         tags = None if tags is None else tuple(tags)
         return self.answer(volumes.update(self.actor, volume, given, tags, given.problems))
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, READ_WRITE)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a volume, which is detached first where its compute is off. Cannot be undone."""
-        volumes.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        volumes.delete(self.actor, self.get_object())
+        return Response({})
 
-    def clone(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, "add_volumes", request=VolumeClone, response=VolumeResource)
+    def clone(self, request: Request, id: int) -> Response:
         """Copy an active volume, byte for byte, into a new one of the same size and region.
 
         Follow the event `volume_clone`; the copy is `creating` until then.
         """
-        volume, given = self.get_entity(), self.body()
+        volume, given = self.get_object(), self.body()
         return self.answer(volumes.clone(self.actor, volume, given.get("label"), given.problems))
 
-    def resize(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, READ_WRITE, request=VolumeResize, response=VolumeResource)
+    def resize(self, request: Request, id: int) -> Response:
         """Let an active volume grow, attached or not. It shows its new size at once, with `resizing`."""
-        volume, given = self.get_entity(), self.body()
+        volume, given = self.get_object(), self.body()
         return self.answer(volumes.resize(self.actor, volume, given.get("size"), given.problems))
 
-    def attach(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(BOTH, READ_WRITE, request=VolumeAttach, response=VolumeResource)
+    def attach(self, request: Request, id: int) -> Response:
         """Attach a volume to an instance of its region, running or not.
 
         It goes into a free slot of the profile `config_id`, by default the one that boots next; a running instance
         has it as soon as the volume is made, resized or detached from where it was. With `persist_across_boots`
         false it is in no profile, and the next boot is without it.
         """
-        volume, given = self.get_entity(), self.body()
+        volume, given = self.get_object(), self.body()
         return self.answer(volumes.attach(self.actor, volume, Place(**given), given.problems))
 
-    def detach(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(BOTH, READ_WRITE)
+    def detach(self, request: Request, id: int) -> Response:
         """Take a volume from its instance, running or not, and out of its profiles. Unmount it first.
 
         Follow the event `volume_detach`: should that fail, the volume shows again where it is.
         """
-        volumes.detach(self.actor, self.get_entity())
-        return JSONResponse()
+        volumes.detach(self.actor, self.get_object())
+        return Response({})
 
 
-class InstanceVolumeViewSet(ResourceViewSet[Actor, Volume]):
+class InstanceVolumeViewSet(ListViewSet[Actor, Volume]):
     """The volumes attached to an instance, of those that the caller may see."""
 
-    resource = VolumeResource
-    scopes = {"list": "computes:read_only"}
-    grants = {"list": READ_ONLY}
-    parent = staticmethod(its_instance)
+    serializer_class = VolumeResource
+    required_scopes = "computes:read_only"
+    required_grant = READ_ONLY
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Volume]:
-        return Volume.objects.visible_to(actor).filter(instance__in=its_instance(actor, path).values("pk"))
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return its_instance(self.viewer, self.kwargs)
+
+    def get_queryset(self) -> QuerySet[Volume]:
+        return Volume.objects.visible_to(self.viewer).filter(instance__in=self.get_parent_queryset().values("pk"))
