@@ -1,25 +1,27 @@
 """What all endpoints of managed have in common."""
 
-from typing import TypeVar
+from typing import Any
 
-from django.db.models import Model
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
-from accounts.actors import Actor
 from accounts.models import Account
-from config.api.views import ResourceViewSet
+from config.api.permissions import HasGrant, HasScope
 from config.errors import Denied
 
 READ = "account:read_only"
 WRITE = "account:read_write"
 NOT_ENABLED = "Managed is not enabled on this account: POST /account/settings/managed-enable enables it."
 
-M = TypeVar("M", bound=Model)
 
+class ManagedIsEnabled(BasePermission):
+    """Allows users of accounts that have enabled managed. Raises `Denied` (403), whose reason names how."""
 
-class ManagedViewSet(ResourceViewSet[Actor, M]):
-    """Refuses accounts that have not enabled managed."""
-
-    def authorize(self) -> None:
-        super().authorize()
-        if not Account.objects.filter(pk=self.actor.account_id, managed=True).exists():
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if not Account.objects.filter(pk=view.actor.account_id, managed=True).exists():
             raise Denied(NOT_ENABLED)
+        return True
+
+
+MANAGED = (HasScope, HasGrant, ManagedIsEnabled)
+"""The permissions of all views of managed."""

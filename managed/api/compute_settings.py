@@ -2,18 +2,18 @@
 
 import ipaddress
 
-from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, IntegerField, ValidationError
 
 from accounts.actors import Actor
 from compute.models import Instance
 from config.api.access import UNRESTRICTED
 from config.api.fields import Computed
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from managed.api.base import READ, WRITE, ManagedViewSet
+from config.api.views import ReadOnlyModelViewSet
+from managed.api.base import MANAGED, READ, WRITE
 from managed.models import ComputeSettings
 from managed.services import compute_settings
 
@@ -113,23 +113,21 @@ class ComputeSettingsWish(Resource):
     ssh = SSHWish(required=False, help_text="What is to change of how staff log in.")
 
 
-class ComputeSettingsViewSet(ManagedViewSet[Instance]):
+class ComputeSettingsViewSet(ReadOnlyModelViewSet[Actor, Instance]):
     """SSH settings of managed: one entry for each compute of the account."""
 
-    resource = ComputeSettingsResource
-    requests = {"update": ComputeSettingsWish}
-    scopes = {"list": READ, "retrieve": READ, "update": WRITE}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    serializer_class = ComputeSettingsResource
+    permission_classes = MANAGED
+    queryset = Instance.objects.all()
+    required_scopes = READ
+    required_grant = UNRESTRICTED
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-        return Instance.objects.visible_to(actor)
-
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED, request=ComputeSettingsWish)
+    def update(self, request: Request, id: int) -> Response:
         """Change what is given of the SSH settings of a compute.
 
         What is not named stays.
         """
-        instance, given = self.get_entity(), self.body(partial=True)
+        instance, given = self.get_object(), self.body(partial=True)
         compute_settings.update(self.actor, instance, given.get("ssh", {}), given.problems)
         return self.retrieve(request, id=id)

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField, EmailField, IntegerField
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
 from config.api.common_fields import printable
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from managed.api.base import READ, WRITE, ManagedViewSet
+from config.api.views import ReadOnlyModelViewSet
+from managed.api.base import MANAGED, READ, WRITE
 from managed.models import Contact
 from managed.services import contacts
 
@@ -55,38 +55,43 @@ class ContactResource(Resource):
         filterable = ("id", "group")
 
 
-class ContactViewSet(ManagedViewSet[Contact]):
+class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
     """Contacts of managed."""
 
-    resource = ContactResource
+    serializer_class = ContactResource
+    permission_classes = MANAGED
+    queryset = Contact.objects.all()
+    required_scopes = READ
+    required_grant = UNRESTRICTED
+
     # the contract asks for read_write to retrieve one
-    scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    @operation(WRITE, UNRESTRICTED)
+    def retrieve(self, request: Request, id: int) -> Response:
+        return super().retrieve(request, id=id)
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Contact]:
-        return Contact.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def create(self, request: Request) -> Response:
         """Add a contact.
 
         Contacts of a group are told of problems of the services that consult it.
         """
         return self.answer(contacts.create(self.actor, self.validated()))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def update(self, request: Request, id: int) -> Response:
         """Change what is given of a contact.
 
         What is not named stays.
         """
-        contact = self.get_entity()
+        contact = self.get_object()
         changes: dict[str, Any] = self.validated(partial=True)
         return self.answer(contacts.update(self.actor, contact, changes))
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a contact.
 
         The contact is told of no more problems.
         """
-        contacts.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        contacts.delete(self.actor, self.get_object())
+        return Response({})

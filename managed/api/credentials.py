@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
 from config.api.common_fields import printable
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from managed.api.base import READ, WRITE, ManagedViewSet
+from config.api.views import GenericViewSet, ReadOnlyModelViewSet
+from managed.api.base import MANAGED, READ, WRITE
 from managed.models import Credential
 from managed.services import credentials, keys
 from managed.services.credentials import Secret
@@ -71,57 +72,61 @@ class KeyResource(Resource):
     ssh_key = CharField(read_only=True, help_text="A line for the `authorized_keys` file of a compute's user.")
 
 
-class CredentialViewSet(ManagedViewSet[Credential]):
+class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     """Credentials of managed."""
 
-    resource = CredentialResource
-    requests = {"create": NewCredential, "replace": CredentialSecret}
+    serializer_class = CredentialResource
+    permission_classes = MANAGED
+    queryset = Credential.objects.all()
+    required_scopes = READ
+    required_grant = UNRESTRICTED
+
     # the contract asks for read_write to retrieve one
-    operations = {"replace": "secret"}
-    scopes = {
-        "list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE, "replace": WRITE,
-        "revoke": WRITE,
-    }  # fmt: skip
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    @operation(WRITE, UNRESTRICTED)
+    def retrieve(self, request: Request, id: int) -> Response:
+        return super().retrieve(request, id=id)
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Credential]:
-        return Credential.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED, request=NewCredential)
+    def create(self, request: Request) -> Response:
         """Add a credential. It is kept encrypted, and read by staff alone."""
         given = self.body()
         secret = Secret(given.get("username", ""), given.get("password", ""))
         return self.answer(credentials.create(self.actor, given.get("label"), secret, given.problems))
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def update(self, request: Request, id: int) -> Response:
         """Change the label of a credential.
 
         What it holds is changed by `POST …/update`.
         """
-        credential, given = self.get_entity(), self.validated(partial=True)
+        credential, given = self.get_object(), self.validated(partial=True)
         if "label" in given:
             credential = credentials.rename(self.actor, credential, given["label"])
         return self.answer(credential)
 
-    def replace(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"], url_path="update")
+    @operation(WRITE, UNRESTRICTED, request=CredentialSecret, noun="secret")
+    def replace(self, request: Request, id: int) -> Response:
         """Replace the password of a credential, and its username where one is given.
 
         What it held before is gone.
         """
-        credential, given = self.get_entity(), self.validated()
+        credential, given = self.get_object(), self.validated()
         credentials.replace(self.actor, credential, given["password"], given.get("username"))
-        return JSONResponse()
+        return Response({})
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a credential: staff have it no more.
 
         Services that name it name it no more. Cannot be undone.
         """
-        credentials.revoke(self.actor, self.get_entity())
-        return JSONResponse()
+        credentials.revoke(self.actor, self.get_object())
+        return Response({})
 
-    def revoke(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, UNRESTRICTED)
+    def revoke(self, request: Request, id: int) -> Response:
         """Delete a credential: staff have it no more.
 
         It does the same as `DELETE`. Cannot be undone.
@@ -129,19 +134,14 @@ class CredentialViewSet(ManagedViewSet[Credential]):
         return self.destroy(request, id)
 
 
-class KeyViewSet(ManagedViewSet[Credential]):
+class KeyViewSet(GenericViewSet[Actor, Credential]):
     """The SSH key of managed."""
 
-    resource = KeyResource
-    responses = {"show": KeyResource}
-    scopes = {"show": READ}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
-    lanes = {"show": "writes"}  # the first call makes the key
+    serializer_class = KeyResource
+    permission_classes = MANAGED
+    queryset = Credential.objects.all()
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Credential]:
-        return Credential.objects.visible_to(actor)
-
-    def show(self, request: Request) -> JSONResponse:
+    @operation(READ, UNRESTRICTED, lane="writes")  # the first call makes the key
+    def retrieve(self, request: Request) -> Response:
         """The public key by which staff log in to computes that have it. It is made at the first call."""
-        return JSONResponse({"ssh_key": keys.public_key(self.actor)})
+        return Response({"ssh_key": keys.public_key(self.actor)})

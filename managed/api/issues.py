@@ -1,15 +1,14 @@
 """Issues: what went wrong, and the ticket it is dealt with in."""
 
-from django.db.models import QuerySet
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
 from config.api.serializers import Resource
-from managed.api.base import READ, ManagedViewSet
+from config.api.views import ReadOnlyModelViewSet
+from managed.api.base import MANAGED, READ
 from managed.models import Issue
 
 
@@ -48,13 +47,11 @@ class IssueResource(Resource):
         filterable = ("id",)
 
 
-class IssueViewSet(ManagedViewSet[Issue]):
+class IssueViewSet(ReadOnlyModelViewSet[Actor, Issue]):
     """Issues that checks of services have raised."""
 
-    resource = IssueResource
-    scopes = {"list": READ, "retrieve": READ}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
-
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Issue]:
-        return Issue.objects.visible_to(actor)
+    serializer_class = IssueResource
+    permission_classes = MANAGED
+    queryset = Issue.objects.all()
+    required_scopes = READ
+    required_grant = UNRESTRICTED

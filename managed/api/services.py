@@ -1,8 +1,10 @@
 """Services: what is checked, and whether it is up."""
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef, QuerySet
+from django.db.models import OuterRef
+from rest_framework.decorators import action
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
 from accounts.actors import Actor
@@ -10,10 +12,10 @@ from config.api.access import UNRESTRICTED
 from config.api.common_fields import IdField, printable
 from config.api.fields import Annotated
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Body, Resource
-from managed.api.base import READ, WRITE, ManagedViewSet
+from config.api.views import ReadOnlyModelViewSet
+from managed.api.base import MANAGED, READ, WRITE
 from managed.models import Service
 from managed.services import services
 from managed.services.probing import LONGEST_TIMEOUT
@@ -115,23 +117,17 @@ def spec_of(given: Body) -> ServiceSpec:
     return ServiceSpec(credentials=given.pop("credentials", None), values=dict(given))
 
 
-class ServiceViewSet(ManagedViewSet[Service]):
+class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
     """Services of managed."""
 
-    resource = ServiceResource
-    requests = {"create": ServiceWish, "update": ServiceWish}
-    responses = {"disable": ServiceResource, "enable": ServiceResource}
-    scopes = {
-        "list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE, "disable": WRITE,
-        "enable": WRITE,
-    }  # fmt: skip
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
+    serializer_class = ServiceResource
+    permission_classes = MANAGED
+    queryset = Service.objects.all()
+    required_scopes = READ
+    required_grant = UNRESTRICTED
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Service]:
-        return Service.objects.visible_to(actor)
-
-    def create(self, request: Request) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED, request=ServiceWish)
+    def create(self, request: Request) -> Response:
         """Add a service and begin to check it.
 
         It is `pending` until the first check.
@@ -139,35 +135,41 @@ class ServiceViewSet(ManagedViewSet[Service]):
         given = self.body()
         return self.retrieve(request, id=services.create(self.actor, spec_of(given), given.problems).pk)
 
-    def update(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED, request=ServiceWish)
+    def update(self, request: Request, id: int) -> Response:
         """Change what is given of a service.
 
         What is not named stays.
         """
-        service, given = self.get_entity(), self.body(partial=True)
+        service, given = self.get_object(), self.body(partial=True)
         services.update(self.actor, service, spec_of(given), given.problems)
         return self.retrieve(request, id=id)
 
-    def destroy(self, request: Request, id: int) -> JSONResponse:
+    @operation(WRITE, UNRESTRICTED)
+    def destroy(self, request: Request, id: int) -> Response:
         """Delete a service: it is checked no more.
 
         Its issues stay. Cannot be undone.
         """
-        services.delete(self.actor, self.get_entity())
-        return JSONResponse()
+        services.delete(self.actor, self.get_object())
+        return Response({})
 
-    def disable(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, UNRESTRICTED, response=ServiceResource)
+    def disable(self, request: Request, id: int) -> Response:
         """Stop checking a service.
 
         It is `disabled`. Where it is so already, nothing happens.
         """
-        services.disable(self.actor, self.get_entity())
+        services.disable(self.actor, self.get_object())
         return self.retrieve(request, id=id)
 
-    def enable(self, request: Request, id: int) -> JSONResponse:
+    @action(detail=True, methods=["post"])
+    @operation(WRITE, UNRESTRICTED, response=ServiceResource)
+    def enable(self, request: Request, id: int) -> Response:
         """Check a service again that was disabled.
 
         It is `pending` until the next check.
         """
-        services.enable(self.actor, self.get_entity())
+        services.enable(self.actor, self.get_object())
         return self.retrieve(request, id=id)

@@ -3,15 +3,16 @@
 from django.db.models import QuerySet
 from django.utils.timezone import now
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import IntegerField
 
 from accounts.actors import Actor
 from accounts.models import Account
 from config.api.access import UNRESTRICTED
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
 from config.api.serializers import Resource
-from managed.api.base import READ, ManagedViewSet
+from config.api.views import GenericViewSet
+from managed.api.base import MANAGED, READ
 from managed.services import stats
 
 
@@ -41,22 +42,19 @@ class StatsResource(Resource):
         read_only = True
 
 
-class StatsViewSet(ManagedViewSet[Account]):
+class StatsViewSet(GenericViewSet[Actor, Account]):
     """Statistics of managed."""
 
-    resource = StatsResource
-    responses = {"day": StatsResource}
-    scopes = {"day": READ}
-    grants = dict.fromkeys(scopes, UNRESTRICTED)
-    throttle = {"day": "stats"}
+    serializer_class = StatsResource
+    permission_classes = MANAGED
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Account]:
-        return Account.objects.filter(pk=actor.account_id)
+    def get_queryset(self) -> QuerySet[Account]:
+        return Account.objects.filter(pk=self.viewer.account_id)
 
-    def day(self, request: Request) -> JSONResponse:
+    @operation(READ, UNRESTRICTED, throttle_scope="stats")
+    def retrieve(self, request: Request) -> Response:
         """The last 24 hours of all computes of the account together.
 
         Sums of five minutes each; empty lists where nothing was measured.
         """
-        return JSONResponse({"data": stats.of_last_day(self.actor, now())})
+        return Response({"data": stats.of_last_day(self.actor, now())})

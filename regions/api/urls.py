@@ -1,8 +1,9 @@
-from django.urls import path
+"""The paths of regions."""
 
+from config.api.routers import Router
 from regions.api.views import RegionViewSet
 
-urlpatterns = [
-    path("regions", RegionViewSet.as_view({"get": "list"})),
-    path("regions/<slug_id:id>", RegionViewSet.as_view({"get": "retrieve"})),
-]
+router = Router()
+router.register("regions", RegionViewSet, "region")
+
+urlpatterns = router.urls

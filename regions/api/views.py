@@ -2,23 +2,21 @@
 
 from django.db.models import QuerySet
 
-from accounts.actors import Actor
 from config.api.access import ANYONE, PUBLIC
-from config.api.paths import PathParameters
-from config.api.views import QUARTER_HOUR, ResourceViewSet
+from config.api.views import QUARTER_HOUR, ReadOnlyModelViewSet
 from regions.api.resources import RegionResource
 from regions.models import Region
 
 
-class RegionViewSet(ResourceViewSet):
+class RegionViewSet(ReadOnlyModelViewSet):
     """Regions: where services are offered."""
 
-    resource = RegionResource
+    serializer_class = RegionResource
+    lookup_value_converter = "slug_id"
+    required_scopes = PUBLIC
+    required_grant = ANYONE
     ordering = ("position", "id")
-    scopes = {"list": PUBLIC, "retrieve": PUBLIC}
-    grants = {"list": ANYONE, "retrieve": ANYONE}
     cache_control = QUARTER_HOUR
 
-    @staticmethod
-    def objects(actor: Actor | None, path: PathParameters) -> QuerySet[Region]:
+    def get_queryset(self) -> QuerySet[Region]:
         return Region.objects.all()

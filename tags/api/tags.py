@@ -5,20 +5,22 @@ from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, DictField, ListField
 
 from accounts.actors import Actor
 from accounts.entities import kind_of
-from config.api import pagination
 from config.api.access import ANYONE, UNRESTRICTED
 from config.api.common_fields import IdField
+from config.api.filter_backends import XFilterBackend
 from config.api.filters import Filter
 from config.api.meanings import Meanings
-from config.api.paths import PathParameters
-from config.api.responses import JSONResponse
+from config.api.operations import operation
+from config.api.pagination import Page
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, expensive
-from config.db.statements import Statement, SymbolicPath, page_of
+from config.api.views import ListViewSet, expensive
+from config.db.prepared import Rows
+from config.db.statements import page_of
 from config.paths import tidied
 from tags import resources
 from tags.models import Tag, Tagging
@@ -79,20 +81,17 @@ class TaggedResource(Resource):
         read_only = True
 
 
-class TagViewSet(ResourceViewSet[Actor, Tag]):
+class TagViewSet(ListViewSet[Actor, Tag]):
     """Tags of the account. Restricted users see those of what they may see, and change none."""
 
-    resource = TagResource
-    requests = {"create": NewTag}
-    scopes = {"list": READ, "create": WRITE}
-    grants = {"list": ANYONE, "create": UNRESTRICTED}
+    serializer_class = TagResource
+    queryset = Tag.objects.all()
+    required_scopes = READ
+    required_grant = ANYONE
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
-        return Tag.objects.visible_to(actor)
-
+    @operation(WRITE, UNRESTRICTED, request=NewTag)
     @expensive
-    def create(self, request: Request) -> JSONResponse:
+    def create(self, request: Request) -> Response:
         """Make a tag, and put it on objects.
 
         The caller needs `read_write` on each of them, or no tag comes into being.
@@ -103,44 +102,43 @@ class TagViewSet(ResourceViewSet[Actor, Tag]):
         return self.answer(labels.create(self.actor, label, wanted, given.problems))
 
 
-class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
+class TaggedViewSet(ListViewSet[Actor, Tagging]):
     """One tag: what carries it, of all kinds in one list, as far as the caller may see it."""
 
-    resource = TaggedResource
-    scopes = {"list": READ, "destroy": WRITE}
-    grants = {"list": ANYONE, "destroy": UNRESTRICTED}
+    serializer_class = TaggedResource
+    lookup_value_converter = "slug_id"
 
-    @staticmethod
-    def objects(actor: Actor, path: PathParameters) -> QuerySet[Tagging]:
+    def get_queryset(self) -> QuerySet[Tagging]:
         # firewalls carry tags too, and are not among the kinds that are listed
-        tagged = Tagging.objects.visible_to(actor)
-        return tagged.filter(tag__label=path["id"], entity_type__in=resources.shown())
+        tagged = Tagging.objects.visible_to(self.viewer)
+        return tagged.filter(tag__label=self.kwargs["id"], entity_type__in=resources.shown())
 
-    @staticmethod
-    def parent(actor: Actor, path: PathParameters) -> QuerySet[Tag]:
-        return Tag.objects.visible_to(actor).filter(label=path["id"])
+    def get_parent_queryset(self) -> QuerySet[Tag]:
+        return Tag.objects.visible_to(self.viewer).filter(label=self.kwargs["id"])
 
+    @operation(READ, ANYONE)
     @expensive
-    def list(self, request: Request, **path: Any) -> JSONResponse:
+    def list(self, request: Request, id: str) -> Response:
         """The objects that carry a tag. One query for the page, and one for each kind there is."""
-        page = pagination.read_page(request.query_params)
-        wanted = self.read_filter(request.query_params)  # an order at most: nothing of them can be filtered on
-        path = {"id": self.named(path["id"])}
-        rows = self.rows_of(wanted, page, path)
-        total = rows[0][-1] if rows else self.total_of(wanted, page, path)
+        self.kwargs["id"] = self.named(id)
+        page = self.page_asked_for()
+        wanted = XFilterBackend().read(request, self)  # an order at most: nothing of them can be filtered on
+        rows = self.rows_of(wanted, page, self.kwargs)
+        total = rows[0][-1] if rows else self.total_of(wanted, page, self.kwargs)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}
         shown = [{"type": kind, "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
-        return JSONResponse(page.envelope(shown, total))
+        return Response(page.envelope(shown, total))
 
+    @operation(WRITE, UNRESTRICTED)
     @expensive
-    def destroy(self, request: Request, id: str) -> JSONResponse:
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a tag: nothing carries it any more.
 
         The objects stay. Cannot be undone.
         """
         self.kwargs["id"] = self.named(id)
         labels.delete(self.actor, self.get_parent())
-        return JSONResponse()
+        return Response({})
 
     def named(self, given: str) -> str:
         """The label that a path means: as it is there if there is such a tag, else without slashes too many."""
@@ -149,11 +147,11 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
             return given
         return label
 
-    def compiled(self, kind: str, actor: Any) -> Statement:
-        return page_of(self.objects(actor, SymbolicPath()), MEMBER, self.ordering)
-
-    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> Statement:
-        return page_of(self.objects(self.actor, path), MEMBER, self.order_of(wanted), kept=False)
+    def rows_of(self, wanted: Filter | None, page: Page, path: Mapping[str, Any]) -> Rows:
+        backend, wanted = XFilterBackend(), wanted or Filter()
+        rows = backend.apply(wanted, self.get_queryset(), self)
+        statement = page_of(rows, MEMBER, backend.order_of(wanted, self), kept=False)
+        return statement.run({"limit": page.size, "offset": page.offset})
 
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:
         """Objects of one kind by their id, each as its own resource shows it."""

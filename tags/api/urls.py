@@ -2,9 +2,14 @@
 
 from django.urls import path
 
+from config.api.routers import Router
 from tags.api.tags import TaggedViewSet, TagViewSet
 
+router = Router()
+router.register("tags", TagViewSet)
+
 urlpatterns = [
-    path("tags", TagViewSet.as_view({"get": "list", "post": "create"})),
+    *router.urls,
+    # no router's: what one tag is on is a list at the tag's own path
     path("tags/<slug_id:id>", TaggedViewSet.as_view({"get": "list", "delete": "destroy"})),
 ]
