@@ -25,7 +25,7 @@ from config.api.serializers import Resource
 from config.error_pages import REASONS
 from config.server import answers
 from regions.models import RETIRED
-from tests.config.api.routes import routes
+from tests.config.api.routes import request_of, routes
 
 ROOT = Path(settings.BASE_DIR)
 APPS = ("accounts", "compute", "config", "managed", "regions", "tags")
@@ -347,7 +347,7 @@ def collected() -> tuple[list[Refusal], list[str]]:
 def bodies() -> list[type[Resource]]:
     """The resources that some operation takes as its body."""
     written = (route for route in routes() if route.method != "get")
-    found = {route.view.requests.get(route.action, route.view.resource) for route in written}
+    found = {request_of(route) or route.serializer for route in written}
     return sorted(found, key=lambda resource: resource.__qualname__)
 
 

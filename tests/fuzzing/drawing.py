@@ -83,7 +83,7 @@ def _varied(draw: st.DrawFn, ways: list[Any], good: Any, filters: st.SearchStrat
 
 def _filters(route: Route) -> st.SearchStrategy[str]:
     """Filters of the route's fields, with operators and values of which some fit."""
-    names = sorted(route.view.resource.filterable())
+    names = sorted(route.serializer.filterable())
     if not names:
         return st.just("{}")
     texts = st.sampled_from(["web", "", "198.51.100.7", "2026-01-02T03:04:05", "%_\\", "é"]) | st.text(max_size=4)

@@ -8,8 +8,9 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api.access import Scope
+from config.api.operations import BY_ACTION, Operation
 from config.api.serializers import Resource
-from config.api.views import ResourceViewSet, UnknownPath
+from config.api.views import GenericViewSet, UnknownPath
 
 PARAMETER = re.compile(r"<(\w+):(\w+)>")
 
@@ -24,12 +25,21 @@ class Route:
     view: Any
 
     @property
+    def operation(self) -> Operation:
+        return self.view.operations[self.action]
+
+    @property
     def scope(self) -> Scope:
-        return self.view._scopes[self.action]
+        return self.operation.scope
 
     @property
     def grant(self) -> str:
-        return self.view.grants[self.action]
+        return self.operation.grant
+
+    @property
+    def serializer(self) -> Any:
+        """The serializer of the view."""
+        return self.view.serializer_class
 
     @property
     def parameters(self) -> list[str]:
@@ -64,15 +74,16 @@ def routes() -> list[Route]:
         view = getattr(pattern.callback, "cls", None)
         if not path.startswith("v4/") or view is UnknownPath:
             continue
-        assert issubclass(view, ResourceViewSet), f"{path} is no ResourceViewSet"
+        assert issubclass(view, GenericViewSet), f"{path} is no GenericViewSet of ours"
         actions = pattern.callback.actions.items()
         found += [Route(method, f"/{path}", action, view) for method, action in actions if method != "head"]
     return sorted(found, key=str)
 
 
-def request_of(route: Route) -> type[Resource]:
+def request_of(route: Route) -> type[Resource] | None:
     """The resource that validates the route's body."""
-    return route.view.requests.get(route.action, route.view.resource)
+    declared = route.operation.request
+    return route.serializer if declared is BY_ACTION else declared
 
 
 def lists() -> list[Route]:

@@ -18,12 +18,15 @@ from accounts.entities import grantable
 from accounts.models import GlobalGrants
 from config.api import access
 from config.api.filters import KEYS
-from config.api.views import ResourceViewSet
+from config.api.operations import operation
+from config.api.permissions import HasGrant, HasScope
+from config.api.throttling import RateLimits
+from config.api.views import GenericViewSet, ReadOnlyModelViewSet
 from config.server.lanes import Routes
 from tests.baselines import compared_with
 from tests.client import check
 from tests.config.api.more_rows import add_more
-from tests.config.api.routes import Route, lists, reachable, routes
+from tests.config.api.routes import Route, lists, reachable, request_of, routes
 from tests.factories import GlobalGrantsFactory, GrantFactory, StackScriptFactory
 from tests.locks import touched
 
@@ -61,15 +64,30 @@ def test_the_grants_are_those_that_users_can_be_given():
 
 
 def test_a_view_that_declares_nothing_cannot_be_routed():
-    class Forgetful(ResourceViewSet):
-        pass
+    class Forgetful(ReadOnlyModelViewSet):
+        def create(self, request): ...
 
-    with pytest.raises(ImproperlyConfigured, match="list declares no scope"):
-        Forgetful.as_view({"get": "list"})
-    with pytest.raises(ImproperlyConfigured, match="not declared for list"):
-        type("Half", (ResourceViewSet,), {"scopes": {"list": access.PUBLIC}})
+    for method, name in (("get", "list"), ("post", "create")):
+        with pytest.raises(ImproperlyConfigured, match=f"{name} declares no scope"):
+            Forgetful.as_view({method: name})
+    with pytest.raises(ImproperlyConfigured, match="create declares no scope"):
+        # the scope of reads is none of a write
+        type("Reader", (Forgetful,), {"required_scopes": access.PUBLIC, "required_grant": access.ANYONE}).as_view(
+            {"post": "create"}
+        )
+    with pytest.raises(ImproperlyConfigured, match="declare both required_scopes and required_grant"):
+        type("Half", (ReadOnlyModelViewSet,), {"required_scopes": access.PUBLIC})
     with pytest.raises(ImproperlyConfigured, match="unknown grant"):
-        type("Odd", (ResourceViewSet,), {"scopes": {"list": access.PUBLIC}, "grants": {"list": "everything"}})
+        type("Odd", (ReadOnlyModelViewSet,), {"required_scopes": access.PUBLIC, "required_grant": "everything"})
+    with pytest.raises(ImproperlyConfigured, match="unknown grant"):
+        operation(access.PUBLIC, "everything")
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_every_route_has_the_permissions_and_the_limits_of_all(route: Route):
+    assert issubclass(route.view, GenericViewSet)
+    assert route.view.permission_classes[:2] == (HasScope, HasGrant)
+    assert RateLimits in route.view.throttle_classes
 
 
 def test_every_list_costs_the_queries_written_down(filled, client_of, write_baselines):
@@ -196,8 +214,8 @@ WRITES = [route for route in ROUTES if route.method in ("post", "put")]
 
 
 def names_of(route: Route) -> list[str]:
-    resource = route.view.requests.get(route.action) or getattr(route.view, "resource", None)
-    return (sorted(resource().fields) if resource else []) or ["x"]
+    serializer = request_of(route)
+    return (sorted(serializer().fields) if serializer else []) or ["x"]
 
 
 @pytest.mark.generated
@@ -226,7 +244,7 @@ def test_every_filterable_field_of_every_list_can_be_used(route: Route, filled, 
     path = route.fill(values)
     operators = ("+gt", "+gte", "+lt", "+lte", "+neq", "+contains")
     samples = ("a", "2024-01-01T00:00:00", 1, 1.5, True, None, 2**63, [], "\u0000")
-    for name in route.view.resource.filterable():
+    for name in route.serializer.filterable():
         worked = 0
         for operator, value in itertools.product((None, *operators), samples):
             wanted = {name: value if operator is None else {operator: value}}

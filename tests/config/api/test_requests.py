@@ -9,7 +9,7 @@ from django.test import Client
 from compute.models import Image
 from config import limits
 from config.api.responses import JSONResponse
-from config.api.views import ResourceViewSet
+from config.api.views import ListViewSet, RetrieveViewSet
 from tests.factories import token_of
 
 ERROR_KEYS = {"field", "reason"}
@@ -277,7 +277,7 @@ def test_a_nul_is_found_however_deep_it_is(client_of, owner, depth):
 
 
 def test_a_failure_nobody_foresaw_is_logged_and_answers_500_in_the_error_body(db, monkeypatch, caplog):
-    monkeypatch.setattr(ResourceViewSet, "list", lambda self, request: 1 / 0)
+    monkeypatch.setattr(ListViewSet, "list", lambda self, request: 1 / 0)
     response = Client(raise_request_exception=False).get("/v4/regions")
     assert response.status_code == 500
     assert error_of(response) == {"field": None, "reason": "An unexpected error occurred"}
@@ -288,7 +288,7 @@ def test_a_database_that_is_gone_answers_503(anonymous, db, monkeypatch):
     def gone(self, request):
         raise OperationalError("could not connect")
 
-    monkeypatch.setattr(ResourceViewSet, "list", gone)
+    monkeypatch.setattr(ListViewSet, "list", gone)
     response = anonymous.get("/v4/regions")
     assert response.status_code == 503
     assert error_of(response)["field"] is None
@@ -303,7 +303,7 @@ def test_a_full_disk_answers_503_and_says_so(anonymous, db, monkeypatch, error):
     def full(self, request):
         raise error
 
-    monkeypatch.setattr(ResourceViewSet, "list", full)
+    monkeypatch.setattr(ListViewSet, "list", full)
     response = anonymous.get("/v4/regions")
     assert response.status_code == 503
     assert error_of(response)["reason"] == "There is no room to store this now, try again later"
@@ -311,7 +311,7 @@ def test_a_full_disk_answers_503_and_says_so(anonymous, db, monkeypatch, error):
 
 def test_the_first_failing_check_answers(client_of, restricted, monkeypatch):
     """Token, then method, then scope, then grant, then the object."""
-    monkeypatch.setattr(ResourceViewSet, "retrieve", lambda self, request, **path: JSONResponse())
+    monkeypatch.setattr(RetrieveViewSet, "retrieve", lambda self, request, **path: JSONResponse())
     client = client_of(restricted, "images:read_only")
     assert (
         client.post("/v4/compute/instances", {}, "application/json")
