@@ -110,7 +110,7 @@ def object_as_sent(request: Request, longest: int) -> str:
     half a surrogate pair, escaped as ``\\u0000`` and ``\\ud800`` are, could not be kept. Raises DRF's errors, for a
     number of more than `MOST_DIGITS` digits one that names the field.
     """
-    if not _is_json(request):
+    if _media_type(request) != CONTENT_TYPE:
         raise UnsupportedMediaType(request.content_type)
     body = b"" if request.stream is None else _read(request.META, request.stream)
     try:
@@ -192,10 +192,11 @@ class JSONRenderer(BaseRenderer):
 
 
 class JSONOnly(BaseContentNegotiation):
-    """No negotiation. A body without a media type is taken for JSON, one with another is refused (415)."""
+    """No negotiation. A body without a media type is taken for JSON, one that no parser takes is refused (415)."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        return next(iter(parsers)) if _is_json(request) else None
+        given = _media_type(request)
+        return next((parser for parser in parsers if parser.media_type in (given, "*/*")), None)
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -203,6 +204,6 @@ class JSONOnly(BaseContentNegotiation):
         return next(iter(renderers)), CONTENT_TYPE
 
 
-def _is_json(request: Request) -> bool:
-    """Whether the body is said to be JSON, or not said to be anything."""
-    return request.content_type.partition(";")[0].strip().lower() in ("", CONTENT_TYPE)
+def _media_type(request: Request) -> str:
+    """The media type that the body is said to have, JSON where nothing is said."""
+    return request.content_type.partition(";")[0].strip().lower() or CONTENT_TYPE

@@ -1,0 +1,179 @@
+"""What a view sets or overrides of DRF's takes effect. Where nothing else is asked for, the answer is the same."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+from rest_framework.decorators import action
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.pagination import LimitOffsetPagination
+from rest_framework.parsers import FormParser
+from rest_framework.permissions import BasePermission
+from rest_framework.response import Response
+from rest_framework.test import APIRequestFactory
+from rest_framework.throttling import BaseThrottle
+
+from compute.api.instances import InstanceViewSet
+from compute.models import Instance
+from config.api.access import ANY_TOKEN, ANYONE
+from config.api.compiled import HOOKS, CompiledViewSet
+from config.api.generics import GenericViewSet
+from config.api.operations import operation
+from config.api.permissions import HasGrant, HasScope
+from config.api.views import ReadOnlyModelViewSet
+from regions.models import Region
+from tests.config.api.more_rows import TAG, add_more
+from tests.config.api.routes import Route, routes
+from tests.factories import token_of
+
+READS = [route for route in routes() if route.action in HOOKS and issubclass(route.view, CompiledViewSet)]
+"""The routes whose answers have a fast way."""
+
+Ask = Callable[..., Any]
+
+
+class Nobody(BasePermission):
+    def has_permission(self, request, view):
+        return False
+
+
+class NotThis(BasePermission):
+    def has_object_permission(self, request, view, obj):
+        return obj.label != "guarded"
+
+
+class Never(BaseThrottle):
+    def allow_request(self, request, view):
+        return False
+
+
+def passed_on(name: str) -> Any:
+    """An attribute of the view as an object of its own: a hook that is overridden and does the same."""
+    theirs = getattr(GenericViewSet, name)
+    if isinstance(theirs, property):
+        return property(lambda self: theirs.fget(self))
+    if callable(theirs) and not isinstance(theirs, type):
+        return lambda self, *args, **kwargs: theirs(self, *args, **kwargs)
+    return type("Mine", (theirs,), {}) if isinstance(theirs, type) else [*theirs]
+
+
+@pytest.fixture
+def ask(filled) -> Ask:
+    """Calls an action of a view, by default one of instances with a body of its own, as an owner."""
+    _, values, user = filled
+    token = token_of(user)
+
+    def ask(
+        name: str, query: str = "", view: type = InstanceViewSet, given: dict | None = None, **body: Any
+    ) -> Any:
+        mine = type("Mine", (view,), body)
+        path = {} if name == "list" else {"id": values["compute_id"]}
+        request = APIRequestFactory().get(f"/{query}", headers={"Authorization": f"Bearer {token}"})
+        return mine.as_view({"get": name}, **(given or {}))(request, **path)
+
+    return ask
+
+
+@pytest.mark.parametrize(("name", "hook"), [(name, hook) for name in HOOKS for hook in sorted(HOOKS[name])])
+def test_a_view_that_overrides_a_hook_takes_the_ordinary_way_to_the_same_answer(ask: Ask, name, hook):
+    mine = type("Mine", (InstanceViewSet,), {hook: passed_on(hook)})
+    assert InstanceViewSet.takes_fast_way(name)
+    assert not mine.takes_fast_way(name)
+    fast, ordinary = ask(name), ask(name, view=mine)
+    assert fast.status_code == ordinary.status_code == 200
+    assert fast.content == ordinary.content
+    assert dict(fast.items()) == dict(ordinary.items()) | {
+        header: value for header, value in fast.items() if header.startswith("X-RateLimit")
+    }
+
+
+@pytest.mark.parametrize("route", READS, ids=str)
+def test_both_ways_give_the_same_bytes(route: Route, filled, client_of, monkeypatch):
+    world, values, user = filled
+    add_more(world, values, user)
+    client = client_of(user)
+    path = route.fill({**values, "id": identity_of(route, client, values)})
+    answers = []
+    for fast in (True, False):
+        monkeypatch.setattr(route.view, "takes_fast_way", staticmethod(lambda name, fast=fast: fast))
+        monkeypatch.setattr(route.view, "_statements", {})
+        answers.append(client.get(path))
+    assert answers[0].status_code == 200, answers[0].content
+    assert answers[0].content == answers[1].content
+    assert answers[0].headers["Content-Length"] == answers[1].headers["Content-Length"]
+
+
+def test_a_permission_that_a_view_adds_is_asked(ask: Ask):
+    more = (HasScope, HasGrant, Nobody)
+    assert ask("list", permission_classes=more).status_code == 403
+    assert ask("list", given={"permission_classes": more}).status_code == 403
+
+
+def test_a_permission_of_objects_is_asked_for_a_read(ask: Ask):
+    assert ask("retrieve").status_code == 200
+    assert ask("retrieve", permission_classes=(HasScope, HasGrant, NotThis)).status_code == 403
+
+
+def test_a_throttle_class_of_a_view_counts(ask: Ask):
+    assert ask("list", throttle_classes=(Never,)).status_code == 429
+
+
+def test_a_pagination_class_of_a_view_makes_its_pages(ask: Ask):
+    class Few(LimitOffsetPagination):
+        default_limit = 10
+
+    for answer in (ask("list", pagination_class=Few), ask("list", given={"pagination_class": Few})):
+        assert set(orjson.loads(answer.content)) == {"count", "next", "previous", "results"}
+    assert isinstance(orjson.loads(ask("list", pagination_class=None).content), list)
+
+
+def test_a_queryset_may_depend_on_the_whole_request(ask: Ask):
+    def get_queryset(self):
+        return Instance.objects.visible_to(self.actor).filter(label=self.request.META["QUERY_STRING"])
+
+    def found(query: str) -> list[str]:
+        answer = orjson.loads(ask("list", query, get_queryset=get_queryset).content)
+        return [each["label"] for each in answer["data"]]
+
+    assert found("?guarded") == ["guarded"]
+    assert found("?other") == []
+
+
+def test_a_queryset_of_rows_without_an_owner_has_to_be_written_out(ask: Ask):
+    answer = ask("list", queryset=Region.objects.all())
+    assert answer.status_code == 500
+
+
+def test_keywords_of_an_action_take_effect(filled):
+    class Forms(ReadOnlyModelViewSet):
+        queryset = Instance.objects.all()
+        serializer_class = InstanceViewSet.serializer_class
+
+        @action(detail=False, methods=["post"], parser_classes=[FormParser], throttle_scope="stats")
+        @operation(ANY_TOKEN, ANYONE)
+        def send(self, request):
+            return Response({"sent": request.data.get("word"), "limit": self.limit})
+
+    token = token_of(filled[2])
+    view = Forms.as_view({"post": "send"}, **Forms.send.kwargs)
+
+    def send(content: str, kind: str):
+        made = APIRequestFactory().generic("POST", "/", content, kind, headers={"Authorization": f"Bearer {token}"})
+        return view(made)
+
+    answer = send("word=hello", "application/x-www-form-urlencoded")
+    assert orjson.loads(answer.content) == {"sent": "hello", "limit": "stats"}
+    assert send("{}", "application/json").status_code == UnsupportedMediaType.status_code
+
+
+def identity_of(route: Route, client, values: dict) -> Any:
+    """The value of the path's own parameter: that of an object in the list beside the route."""
+    if route.action == "list":
+        return TAG
+    if "id" not in route.parameters:
+        return None
+    above = route.path.rpartition("/<")[0]
+    beside = next(each for each in routes() if each.method == "get" and each.path == above)
+    item = client.get(beside.fill(values)).json()["data"][0]
+    return next(item[key] for key in ("id", "username", "address", "range") if key in item)
