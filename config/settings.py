@@ -323,6 +323,9 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.JSONOnly",
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
+    # how serializers write times, which are in UTC (TIME_ZONE), and decimals: config/api/rendering.py does the same
+    "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S",
+    "COERCE_DECIMAL_TO_STRING": False,
     "NUM_PROXIES": NUM_PROXIES,
 }
 # Requests/seconds. The first two limits hold for every request, the others for the actions that name them.
