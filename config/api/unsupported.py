@@ -1,7 +1,7 @@
 """Names that have a meaning in Django and DRF and none in this kit: refused when the class is made.
 
-DRF's policies and generic views work by attributes that the kit's views never read, and its serializers render by
-methods that the kit never calls. Such a name would have no effect and raise no error: a view with
+DRF's policies and generic views work by attributes that the kit's views never read, and no view calls `save` of a
+serializer. Such a name would have no effect and raise no error: a view with
 ``permission_classes = [IsAdmin]`` would be open. So each is refused with a sentence that names ours.
 docs/adding-an-endpoint.md has all of them in a table.
 """
@@ -14,6 +14,8 @@ from django.core.exceptions import ImproperlyConfigured
 from rest_framework import serializers
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
+
+from config.api import field_types
 
 _GRANT = "declare the action's `scopes` and `grants` (config/api/access.py)"
 _LIMIT = "name a limit of the setting RATE_LIMITS in `throttle`"
@@ -88,13 +90,9 @@ VIEW_NAMES: Mapping[str, str] = {
 }
 """The names that a view may not have, each with what to write instead."""
 
-_VALUE = (
-    "output is compiled from declared fields: write `Computed`, `Annotated` or `Constant` (config/api/fields.py)"
-)
-_META = "declare each field: a resource is no ModelSerializer; its Meta has `filterable` and `read_only`"
+_META = "declare each field: a resource is no ModelSerializer; its Meta has `filterable` and `read_only_fields`"
 
 RESOURCE_NAMES: Mapping[str, str] = {
-    "to_representation": _VALUE,
     "create": _SERVICE,
     "update": _SERVICE,
     "save": _SERVICE,
@@ -107,17 +105,8 @@ META_NAMES: Mapping[str, str] = {
     "exclude": _META,
     "depth": _META,
     "extra_kwargs": _META,
-    "read_only_fields": "write `read_only=True` at the field, or `Meta.read_only` for all of them",
 }
 """The names that the Meta of a resource may not have."""
-
-FIELD_TYPES: Mapping[type[serializers.Field], str] = {
-    serializers.SerializerMethodField: _VALUE,
-    serializers.RelatedField: 'name the column: `IntegerField(source="type_id")`, `CharField(source="type.label")`',
-    serializers.ManyRelatedField: "write `Annotated` with an ArraySubquery",
-    serializers.FileField: _BODY,
-}
-"""The fields that a resource may not have."""
 
 DECORATORS: Mapping[str, str] = {"action": _ROUTE}
 """The decorators that an action may not have, besides those that set a name of `VIEW_NAMES`."""
@@ -126,8 +115,7 @@ _VIEWS = frozenset({*APIView.__mro__, *ViewSetMixin.__mro__})
 _RESOURCES = frozenset(serializers.Serializer.__mro__)
 
 
-def _refuse(where: str, word: str, advice: str) -> None:
-    raise ImproperlyConfigured(f"{where}: `{word}` is not supported; {advice}.")
+_refuse = field_types.refuse
 
 
 def _own(cls: type, known: Container[type]) -> Iterator[tuple[str, Any]]:
@@ -163,26 +151,19 @@ def check_route(cls: type, given: Iterable[str]) -> None:
 
 
 def check_resource(cls: type[serializers.Serializer]) -> None:
-    """Raise `ImproperlyConfigured` if a resource, its Meta or one of its fields has a way of its own to render."""
+    """Raise `ImproperlyConfigured` if a resource has a name without effect, or a field that is not supported."""
     for name, _ in _own(cls, _RESOURCES):
         if name in RESOURCE_NAMES:
             _refuse(cls.__name__, name, RESOURCE_NAMES[name])
+    meta = getattr(cls, "Meta", None)
     for name in META_NAMES:
-        if hasattr(getattr(cls, "Meta", None), name):
+        if hasattr(meta, name):
             _refuse(f"{cls.__name__}.Meta", name, META_NAMES[name])
+    names = {name.rstrip("_") for name in cls._declared_fields}
+    for name in sorted(set(getattr(meta, "read_only_fields", ())) - names):
+        raise ImproperlyConfigured(f"{cls.__name__}.Meta.read_only_fields: there is no field `{name}`.")
     for name, field in cls._declared_fields.items():
-        _check_field(f"{cls.__name__}.{name}", field)
-
-
-def _check_field(where: str, field: serializers.Field) -> None:
-    for kind, advice in FIELD_TYPES.items():
-        if isinstance(field, kind):
-            _refuse(where, type(field).__name__, advice)
-    renders = next(base for base in type(field).__mro__ if "to_representation" in vars(base))
-    if not field.write_only and not renders.__module__.startswith("rest_framework."):
-        _refuse(where, f"{renders.__name__}.to_representation", _VALUE)
-    if isinstance(field, serializers.Serializer):
-        check_resource(type(field))  # one that is not of the kit's is checked here alone
-    child = getattr(field, "child", None)
-    if isinstance(child, serializers.Field):
-        _check_field(where, child)
+        field_types.check_field(f"{cls.__name__}.{name}", field)
+        for within in (field, getattr(field, "child", None)):
+            if isinstance(within, serializers.Serializer):
+                check_resource(type(within))  # one that is not of the kit's is checked here alone
