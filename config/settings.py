@@ -325,6 +325,9 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
     "EXCEPTION_HANDLER": "config.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,
+    # how serializers write times, which are in UTC (TIME_ZONE), and decimals: config/api/rendering.py does the same
+    "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S",
+    "COERCE_DECIMAL_TO_STRING": False,
     "NUM_PROXIES": NUM_PROXIES,
 }
 # Requests/seconds. The first two limits hold for every request, the others for the actions that name them.

@@ -21,6 +21,7 @@ from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
 from config.api.operations import operation
+from config.api.rendering import parsed
 from config.api.serializers import Resource
 from config.api.views import GenericViewSet
 
@@ -30,9 +31,9 @@ def is_available(status: str, maintenance: datetime | None) -> bool:
     return bool(status == Backup.Status.SUCCESSFUL) and maintenance is None
 
 
-def disks_shown(disks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def disks_shown(disks: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What clients see of a backup's disks: not where their content is kept."""
-    return [{name: disk[name] for name in ("label", "size", "filesystem")} for disk in disks]
+    return [{name: disk[name] for name in ("label", "size", "filesystem")} for disk in parsed(disks)]
 
 
 class BackupDisk(Resource):

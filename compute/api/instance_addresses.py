@@ -21,7 +21,7 @@ from compute.services.networking import assign
 from compute.services.networking.overview import find, networking
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.operations import operation
-from config.api.views import GenericViewSet, RetrieveViewSet, expensive
+from config.api.views import GenericViewSet, expensive
 from config.errors import Missing
 
 READ = "computes:read_only"
@@ -78,7 +78,7 @@ class NetworkingViewSet(GenericViewSet[Actor, Instance]):
         return Response(shown([made])[0])
 
 
-class InstanceAddressViewSet(RetrieveViewSet[Actor, Address]):
+class InstanceAddressViewSet(GenericViewSet[Actor, Address]):
     """One address of an instance, in any spelling."""
 
     serializer_class = AddressResource

@@ -87,7 +87,7 @@ class CompiledViewSet(GenericViewSet[A, M]):
             return False
         declared = cls.operations[action].response
         declared = cls.serializer_class if declared is BY_ACTION else declared
-        return isinstance(declared, type) and issubclass(declared, Resource)
+        return isinstance(declared, type) and issubclass(declared, Resource) and declared.is_compiled()
 
     def bindings(self, path: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a statement's open parameters."""

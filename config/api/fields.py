@@ -1,14 +1,45 @@
-"""Fields of resources that are not simply a column. Each wraps a field for the type of the value."""
+"""Fields of resources that are not simply a column. Each wraps a field for the type of the value.
 
-from collections.abc import Callable
+`config.api.rendering` compiles the fields of a resource into one function. `get_attribute` and `to_representation`
+do the same for one field, where DRF walks the fields of a serializer.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from rest_framework import serializers
+from rest_framework.fields import SkipField
 
 
 def column_of(field: serializers.Field) -> str:
     """The ORM path that a field's source names: ``type.disk`` is ``type__disk``."""
     return str(field.source).replace(".", "__")
+
+
+def value_of(instance: Any, column: str) -> Any:
+    """Return the value of an ORM path on a model instance, as a row of the database has it.
+
+    The value is None behind a relation that is null. Times are in UTC and naive.
+    """
+    value = instance
+    for name in column.split("__"):
+        if value is None:
+            return None
+        try:
+            value = getattr(value, name)
+        except AttributeError as error:
+            if isinstance(error, ObjectDoesNotExist):  # nothing is at the other end of a one-to-one relation
+                return None
+            raise
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def key_column(resource: serializers.Serializer) -> str:
+    """Return the column that is empty where a nested object with `allow_null` is null: that of its first field."""
+    first = next(iter(resource.fields.values()))
+    return first.columns[0] if isinstance(first, Computed) else column_of(first)
 
 
 class CaselessField(serializers.CharField):
@@ -21,6 +52,9 @@ class NullWhenEmptyField(serializers.ListField):
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(data) or None
 
+    def to_representation(self, data: Any) -> Any:
+        return super().to_representation(data) or None
+
 
 class Wrapping(serializers.Field):
     """A read-only field whose type, for the OpenAPI document, is its `child`'s."""
@@ -30,6 +64,9 @@ class Wrapping(serializers.Field):
         kwargs.setdefault("source", "*")
         super().__init__(**kwargs)
         self.child = child
+
+    def to_representation(self, value: Any) -> Any:
+        return value
 
 
 class Computed(Wrapping):
@@ -52,17 +89,43 @@ class Computed(Wrapping):
         self.columns = columns
         self.ordered_by = ordered_by
 
+    def get_attribute(self, instance: Any) -> list[Any]:
+        """Return the values of the columns. Validated data that lacks one of them has no such field."""
+        if not isinstance(instance, Mapping):
+            return [value_of(instance, column) for column in self.columns]
+        if not all(column in instance for column in self.columns):
+            raise SkipField
+        return [instance[column] for column in self.columns]
+
+    def to_representation(self, value: list[Any]) -> Any:
+        return self.function(*value)
+
 
 class Annotated(Wrapping):
     """A value the database works out: ``Annotated(IntegerField(), Count("disks"))``.
 
     JSON aggregates (``ArraySubquery`` of ``JSONObject``, ``JSONBAgg``) go with a `JSONField` or a list of a
-    nested resource as the child.
+    nested resource as the child. Model instances have the value if they come from `Resource.select`.
     """
 
     def __init__(self, child: serializers.Field, expression: Any, **kwargs: Any):
         super().__init__(child, **kwargs)
         self.expression = expression
+
+    def get_attribute(self, instance: Any) -> Any:
+        name = f"api_{self.field_name}"
+        if not isinstance(instance, Mapping):
+            return getattr(instance, name)
+        if name not in instance:
+            raise SkipField
+        return instance[name]
+
+    def to_representation(self, value: Any) -> Any:
+        """Return JSON as the database composed it, and other values as the child shows them."""
+        composed = isinstance(
+            self.child, serializers.JSONField | serializers.DictField | serializers.BaseSerializer
+        )
+        return value if composed else self.child.to_representation(value)
 
 
 class Constant(Wrapping):
@@ -72,6 +135,12 @@ class Constant(Wrapping):
         super().__init__(child, **kwargs)
         self.value = value
 
+    def get_attribute(self, instance: Any) -> Any:
+        return self.value
+
 
 class Absent(Wrapping):
     """Something the contract has for some objects and none of ours has yet: documented, left out of answers."""
+
+    def get_attribute(self, instance: Any) -> Any:
+        raise SkipField

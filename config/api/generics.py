@@ -98,7 +98,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
 
     def with_annotations(self, queryset: QuerySet[M]) -> QuerySet[M]:
         serializer = self.get_serializer_class()
-        return serializer.shape().select(queryset) if issubclass(serializer, Resource) else queryset
+        return serializer.select(queryset) if issubclass(serializer, Resource) else queryset
 
     @property
     def shape(self) -> Any:

@@ -15,7 +15,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from config.api import reasons
-from config.api.responses import CONTENT_TYPE
+from config.api.responses import CONTENT_TYPE, to_json
 
 NUL = "\x00"
 MOST_DIGITS = 308
@@ -179,7 +179,7 @@ def _without_value(scalar: re.Match[str]) -> str:
 
 
 class JSONRenderer(BaseRenderer):
-    """Only names the media type, for the OpenAPI document: answers are written by `JSONResponse`."""
+    """Writes the data of a DRF `Response` with the same bytes as a `JSONResponse`."""
 
     media_type = CONTENT_TYPE
     format = "json"
@@ -188,7 +188,7 @@ class JSONRenderer(BaseRenderer):
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        return orjson.dumps(data, option=orjson.OPT_OMIT_MICROSECONDS)
+        return b"" if data is None else to_json(data)
 
 
 class JSONOnly(BaseContentNegotiation):

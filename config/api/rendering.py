@@ -7,19 +7,22 @@ when a resource is first used; the walk writes the source of a function such as 
 
 which is then evaluated, as `dataclasses` does for ``__init__``. Only names of declared fields and columns go
 into the source, never anything of a request. `linecache` has the source, so that tracebacks and debuggers show it.
+
+The function does what DRF's walk over the fields does. `hooks_of` finds the methods of an app that it omits.
 """
 
 import linecache
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from django.db.models import DateTimeField, F, Func, QuerySet
+from django.core.exceptions import ImproperlyConfigured
+from django.db.models import DateTimeField, F, Func, Model, QuerySet
+from django.db.models.manager import BaseManager
 from rest_framework import serializers
 
-from config.api import fields
+from config.api import fields, relations
 
 if TYPE_CHECKING:
     from config.db.prepared import Rows
@@ -48,6 +51,18 @@ def null_when_empty(value: list[Any] | None) -> list[Any] | None:
     return value or None
 
 
+def shown_by(of_instance: Callable[[], Callable[[Any], dict]]) -> Callable[[Any], list[dict] | None]:
+    """Return a function that shows a list of nested objects. JSON of the database is what it shows already."""
+
+    def shown(value: Any) -> list[dict] | None:
+        if value is None or type(value) is str:
+            return parsed(value)
+        items = value.all() if isinstance(value, BaseManager) else value
+        return [item if isinstance(item, dict) else of_instance()(item) for item in items]
+
+    return shown
+
+
 def number(value: Any) -> float | None:
     return None if value is None else float(value)
 
@@ -61,52 +76,69 @@ CONVERTERS: tuple[tuple[type, Callable], ...] = (
     (serializers.FloatField, number),
 )
 
+FRAMEWORK = ("rest_framework.", "config.api.", "builtins")
+"""Modules whose methods the compiled function stands for."""
+SERIALIZER_HOOKS = ("to_representation", "get_attribute", "get_fields", "fields", "_readable_fields", "__init__")
+FIELD_HOOKS = ("to_representation", "get_attribute")
+
 
 @dataclass
 class Shape:
     """The columns that a resource selects, and the functions from their rows to its dictionaries.
 
     `columns` are ORM paths, in the order of the row; `annotations` define those that are no model fields;
-    `attributes` are where the same values are found on a model instance.
+    `attributes` are where the same values are found on a model instance. `owners` names the field that an attribute
+    is for: ``InstanceResource.specs.disk``.
     """
 
     columns: tuple[str, ...]
     attributes: tuple[str, ...]
     annotations: dict[str, Any]
+    owners: dict[str, str]
     page: Callable[["Rows"], list[dict]]
     """Rows of a page, whose last column is the total."""
     one: Callable[[Iterable[Any]], dict]
     """One row."""
+    checked: set[type[Model]] = field(default_factory=set)
+    """The models that have all columns."""
 
     def select(self, queryset: QuerySet) -> QuerySet:
-        """The queryset with this resource's annotations."""
+        """Return the queryset with this resource's annotations.
+
+        Raises `ImproperlyConfigured` if the model has no such columns, or many rows for one of them.
+        """
+        if queryset.model not in self.checked:
+            self.check(queryset)
         return queryset.annotate(**self.annotations) if self.annotations else queryset
+
+    def check(self, queryset: QuerySet) -> None:
+        for attribute, owner in self.owners.items():
+            if attribute not in self.annotations:
+                relations.check_column(queryset, attribute, owner)
+        self.checked.add(queryset.model)
 
     def of_instance(self, instance: Any) -> dict:
         """A model instance with its related objects at hand, as after a write: no second look at the database."""
-        return self.one([_read(instance, attribute) for attribute in self.attributes])
-
-
-def _read(instance: Any, attribute: str) -> Any:
-    value = instance
-    for name in attribute.split("__"):
-        if value is None:
-            return None
-        value = getattr(value, name)
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+        return self.one([fields.value_of(instance, attribute) for attribute in self.attributes])
 
 
 @dataclass
 class _Writer:
     """Writes the source of the functions and collects the columns they read."""
 
+    root: str
+    """The name of the resource."""
     columns: dict[str, str] = field(default_factory=dict)
     """Columns in order, each with its attribute path."""
     annotations: dict[str, Any] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
+    """The names of the field that is being written, and of those around it."""
 
     def variable(self, column: str, attribute: str | None = None) -> str:
         self.columns.setdefault(column, attribute or column)
+        self.owners.setdefault(attribute or column, ".".join((self.root, *self.path)))
         return f"c{list(self.columns).index(column)}"
 
     def named(self, value: Any) -> str:
@@ -123,7 +155,10 @@ class _Writer:
         return "{" + ",\n ".join(items) + "}"  # a line for each field, which tracebacks then name
 
     def item(self, name: str, child: serializers.Field, prefix: str) -> str:
-        return f"{name!r}: {self.value(name, child, prefix)}"
+        self.path.append(name)
+        value = self.value(name, child, prefix)
+        self.path.pop()
+        return f"{name!r}: {value}"
 
     def value(self, name: str, child: serializers.Field, prefix: str) -> str:
         source = (child.source or name).replace(".", "__")
@@ -138,6 +173,10 @@ class _Writer:
             column = f"{prefix}api_{name}"
             self.annotations[column] = child.expression
             return self.converted(child.child, column)
+        item: Any = child.child if isinstance(child, serializers.ListSerializer) else None
+        if hasattr(item, "shape"):
+            shown = shown_by(lambda: item.shape().of_instance)
+            return f"{self.named(shown)}({self.variable(prefix + source)})"
         return self.converted(child, prefix + source)
 
     def nested(self, child: serializers.Serializer, prefix: str) -> str:
@@ -145,9 +184,7 @@ class _Writer:
         body = self.dictionary(child, prefix)
         if not child.allow_null:
             return body
-        first = next(iter(child.fields.values()))
-        column = first.columns[0] if isinstance(first, fields.Computed) else fields.column_of(first)
-        return f"({body} if {self.variable(prefix + column)} not in (None, '') else None)"
+        return f"({body} if {self.variable(prefix + fields.key_column(child))} not in (None, '') else None)"
 
     def converted(self, child: serializers.Field, column: str) -> str:
         if isinstance(child, serializers.DateTimeField):
@@ -161,15 +198,77 @@ class _Writer:
         return variable
 
 
-def compile_shape(resource: serializers.Serializer) -> Shape:
-    """Walk the fields of `resource` once and write its `Shape`."""
-    writer = _Writer()
-    body = writer.dictionary(resource, "")
-    columns = "".join(f"c{index}, " for index in range(len(writer.columns)))
-    name = f"{type(resource).__module__}.{type(resource).__qualname__}"
-    page = _evaluated(f"<page of {name}>", f"lambda rows: [{body} for {columns}total in rows]", writer.names)
-    one = _evaluated(f"<{name}>", f"lambda row: [{body} for {columns}in (row,)][0]", writer.names)
-    return Shape(tuple(writer.columns), tuple(writer.columns.values()), writer.annotations, page, one)
+def _written(resource: serializers.Serializer) -> tuple[_Writer, str]:
+    writer = _Writer(type(resource).__name__)
+    return writer, writer.dictionary(resource, "")
+
+
+def select(resource: serializers.Serializer, queryset: QuerySet) -> QuerySet:
+    """Return the queryset with all that DRF's walk over the fields of `resource` needs of each row.
+
+    The walk needs the resource's annotations, and the related objects that its columns belong to.
+    """
+    writer, _ = _written(resource)
+    annotations = {name: each for name, each in writer.annotations.items() if not isinstance(each, Naive)}
+    for attribute, owner in writer.owners.items():
+        if attribute not in annotations:
+            relations.check_column(queryset, attribute, owner)
+    paths = (relations.relation_of(queryset.model, attribute) for attribute in writer.owners)
+    related = [path for path in dict.fromkeys(paths) if path]
+    rows = queryset.annotate(**annotations)
+    return rows.select_related(*related) if related else rows  # without arguments it would join all relations
+
+
+def hooks_of(cls: type[serializers.Serializer], resource: serializers.Serializer | None = None) -> Iterator[str]:
+    """Yield the methods of an app that take part in DRF's walk over the fields, as ``Class.method``.
+
+    The compiled function calls none of them. `resource` is the serializer, if it is at hand.
+    """
+    own = [hook for hook in map(_overridden(cls), SERIALIZER_HOOKS) if hook]
+    yield from own
+    if own:
+        return  # the constructor may need arguments
+    for child in (resource or cls()).fields.values():
+        if not child.write_only:
+            yield from _hooks_of_field(child)
+
+
+def _hooks_of_field(child: serializers.Field) -> Iterator[str]:
+    if isinstance(child, serializers.Serializer):
+        yield from hooks_of(type(child), child)
+    else:
+        yield from (hook for hook in map(_overridden(type(child)), FIELD_HOOKS) if hook)
+    item = None if isinstance(child, fields.Wrapping) else getattr(child, "child", None)
+    if isinstance(item, serializers.Field):
+        yield from _hooks_of_field(item)
+
+
+def _overridden(cls: type) -> Callable[[str], str | None]:
+    """Return a function that names the class of an app from which `cls` has a method."""
+
+    def of_app(method: str) -> str | None:
+        base = next((base for base in cls.__mro__ if method in vars(base)), object)
+        return None if base.__module__.startswith(FRAMEWORK) else f"{base.__name__}.{method}"
+
+    return of_app
+
+
+def compile_shape(cls: type[serializers.Serializer]) -> Shape:
+    """Walk the fields of a resource once and write its `Shape`.
+
+    Raises `ImproperlyConfigured` if the resource has hooks, which the `Shape` would not call.
+    """
+    for hook in hooks_of(cls):
+        raise ImproperlyConfigured(
+            f"{cls.__name__}: `{hook}` is not compiled; render `{cls.__name__}(instance).data`."
+        )
+    writer, body = _written(cls())
+    row = "".join(f"c{index}, " for index in range(len(writer.columns)))
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    page = _evaluated(f"<page of {name}>", f"lambda rows: [{body} for {row}total in rows]", writer.names)
+    one = _evaluated(f"<{name}>", f"lambda row: [{body} for {row}in (row,)][0]", writer.names)
+    columns, attributes = tuple(writer.columns), tuple(writer.columns.values())
+    return Shape(columns, attributes, writer.annotations, writer.owners, page, one)
 
 
 def _evaluated(file: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:

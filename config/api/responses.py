@@ -1,5 +1,6 @@
 """Answers that are written at once: JSON by orjson, without DRF's content negotiation."""
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,6 +22,17 @@ REFUSED = "skerry.refused"
 """The variable of a request that the server does not take: the status of its answer (`config.server.lanes`)."""
 
 
+def to_json(data: Any) -> bytes:
+    """Write an answer as JSON without blanks. Decimals become numbers, and times have no fraction of a second."""
+    return orjson.dumps(data, default=_plain, option=orjson.OPT_OMIT_MICROSECONDS)
+
+
+def _plain(value: Any) -> float:
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
 class JSONResponse(BaseResponse):
     """The response of lists and details in their fast way, and of errors. Actions return DRF's `Response`.
 
@@ -29,7 +41,7 @@ class JSONResponse(BaseResponse):
     """
 
     def __init__(self, data: Any = None, status: int = 200):
-        body = orjson.dumps({} if data is None else data, option=orjson.OPT_OMIT_MICROSECONDS)
+        body = to_json({} if data is None else data)
         super().__init__(body, status=status, content_type=CONTENT_TYPE)
         add_headers(self, prepared(Content_Length=str(len(body))))
 

@@ -15,24 +15,29 @@
         class Meta:
             filterable = ("id", "label")
 
-Output never walks these fields per object (see `config.api.rendering`). Input is validated by DRF, with the
-contract's reasons, strict about JSON types, and with null taken as not given where the field does not say
-``allow_null``: most client libraries send every field they know.
+A resource is a DRF serializer: `data`, `is_valid()`, `validated_data`, `errors`, `many`, `partial` and `context`
+mean what DRF says. Output is fast: it does not walk these fields for each object, but calls one function that is
+compiled from them (see `config.api.rendering`). If a resource or one of its fields overrides a method of DRF's
+walk, such as `to_representation`, then `data` is the result of that walk.
+
+Input is validated by DRF, with the contract's reasons, strict about JSON types, and with null taken as not given
+where the field does not say ``allow_null``: most client libraries send every field they know.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import SkipField, empty
+from rest_framework.settings import api_settings
 
-from config.api import reasons, unsupported
+from config.api import reasons, rendering, unsupported
 from config.api.exceptions import flatten
-from config.api.fields import Wrapping
+from config.api.fields import Wrapping, key_column, value_of
 from config.api.filterable import Filterable, filterables, orderables
-from config.api.rendering import Shape, compile_shape
 from config.errors import Problems
 
 Positions: TypeAlias = dict[str, list[int]]
@@ -65,14 +70,14 @@ class Body(dict[str, Any]):
 class Resource(serializers.Serializer):
     """Base of all resources.
 
-    `Meta.filterable` names the fields that collection filters accept; `Meta.read_only` makes all fields
-    read-only. `Meta.in_part` says that a service judges what is good of such an object within a body, also where
-    something that it needs has failed.
+    `Meta.filterable` names the fields that collection filters accept. `Meta.read_only` makes all fields read-only,
+    and `Meta.read_only_fields` those that it names. `Meta.in_part` says that a service judges what is good of such
+    an object within a body, also where something that it needs has failed.
     """
 
     if TYPE_CHECKING:
-        # Fields of a resource may be called so: the metaclass takes them out of the class. Of DRF's own attributes
-        # of these names, which its stubs give other types, nothing here reads any.
+        # Fields of a resource may be called so: the metaclass takes them out of the class. DRF's own attributes of
+        # these names have other types in its stubs.
         label: Any
         data: Any
         errors: Any
@@ -84,9 +89,10 @@ class Resource(serializers.Serializer):
     def get_fields(self) -> dict[str, serializers.Field]:
         declared = super().get_fields()
         named = {name.rstrip("_"): field for name, field in declared.items()}
-        read_only = getattr(getattr(self, "Meta", None), "read_only", False)
+        meta = getattr(self, "Meta", None)
+        read_only = named if getattr(meta, "read_only", False) else getattr(meta, "read_only_fields", ())
         for name, field in named.items():
-            if read_only:
+            if name in read_only:
                 field.read_only, field.required = True, False
             reasons.describe(f"{self.within}{name}", field)
         return named
@@ -98,8 +104,32 @@ class Resource(serializers.Serializer):
 
     @classmethod
     @cache
-    def shape(cls) -> Shape:
-        return compile_shape(cls())
+    def shape(cls) -> rendering.Shape:
+        """The compiled form of the resource. Raises `ImproperlyConfigured` unless the resource `is_compiled`."""
+        return rendering.compile_shape(cls)
+
+    @classmethod
+    @cache
+    def is_compiled(cls) -> bool:
+        """Whether `data` is what the compiled function returns.
+
+        It is not if the resource, or a field that it shows, overrides a method that DRF's walk over fields calls.
+        """
+        return not any(rendering.hooks_of(cls))
+
+    @classmethod
+    def select(cls, queryset: QuerySet) -> QuerySet:
+        """Return the queryset with all that `data` reads of its instances: annotations and related objects.
+
+        ``InstanceResource(InstanceResource.select(rows), many=True).data`` takes a fixed number of queries.
+        """
+        return rendering.select(cls._with_all_fields(), queryset)
+
+    @classmethod
+    @cache
+    def _with_all_fields(cls) -> "Resource":
+        """A resource with all declared fields, whatever a constructor of an app chooses of them."""
+        return type(cls.__name__, (Resource,), dict(cls._declared_fields))()
 
     @classmethod
     @cache
@@ -155,10 +185,39 @@ class Resource(serializers.Serializer):
             body.problems.positions = positions
             return body
 
+    def to_representation(self, instance: Any) -> Any:
+        """Show an instance: by the compiled function where that is the same as DRF's walk over the fields, else by
+        the walk. ``serializers.Serializer.to_representation(resource, instance)`` always walks.
+
+        The function writes times as naive datetimes, the walk as texts. Their JSON is the same.
+        """
+        if isinstance(instance, Mapping):
+            # an item of JSON that the database composed is shown as it is
+            composed = self._in_a_list() and not self._was_validated()
+            return instance if composed else super().to_representation(instance)
+        if self._is_outermost() and self.is_compiled():
+            return self.shape().of_instance(instance)
+        return super().to_representation(instance)
+
+    def get_attribute(self, instance: Any) -> Any:
+        """The nested object. Made of columns of the row itself, it is null where its first column is empty."""
+        found = super().get_attribute(instance)
+        if found is None or not self.allow_null or isinstance(found, Mapping):
+            return found
+        return None if value_of(found, key_column(self)) in (None, "") else found
+
+    def _is_outermost(self) -> bool:
+        above = self.parent
+        return above is None or (above.parent is None and isinstance(above, serializers.ListSerializer))
+
+    def _was_validated(self) -> bool:
+        return self.root.instance is None and hasattr(self.root, "_validated_data")
+
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             name = (self.within or _path_of(self.parent)).removesuffix(".") or "body"
-            raise ValidationError([reasons.not_valid(name)])
+            reason = [reasons.not_valid(name)]
+            raise ValidationError({api_settings.NON_FIELD_ERRORS_KEY: reason} if self.parent is None else reason)
         values, wrong = self.examine(data)
         if wrong:
             raise ValidationError(wrong)
@@ -219,12 +278,12 @@ class Resource(serializers.Serializer):
             self.set_value(values, field.source_attrs, good)
 
     def _in_a_list(self) -> bool:
-        """Whether this is in an item of a list, which a PUT replaces as a whole: DRF alone asks the root if the
-        body is partial, and lets items go without what they need."""
+        """Whether this is in an item of a list within the body, which a PUT replaces as a whole: DRF alone asks the
+        root if the body is partial, and lets items go without what they need."""
         above = self.parent
         while above is not None and not isinstance(above, serializers.ListSerializer):
             above = above.parent
-        return above is not None
+        return above is not None and above.parent is not None
 
 
 def _path_of(field: Any) -> str:

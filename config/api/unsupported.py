@@ -12,10 +12,11 @@ from django.core.exceptions import ImproperlyConfigured
 from rest_framework import serializers
 from rest_framework.viewsets import GenericViewSet
 
+from config.api import field_types
+
 _FILTER = "declare a filter for it in the list's filters, which X-Filter and the query parameters share"
 _VERSION = "the version is part of the path"
 _SERVICE = "write the view's action `create`, `update` or `destroy`, which calls a function of the app's services"
-_BODY = "bodies are JSON objects; an action may read `request.body` itself (accounts/api/oauth_clients.py does)"
 
 VIEW_NAMES: Mapping[str, str] = {
     "filterset_fields": _FILTER,
@@ -42,13 +43,9 @@ DECORATORS = (
 )
 """The attributes that DRF's decorators of functions leave, without an effect on the method of a viewset."""
 
-_VALUE = (
-    "output is compiled from declared fields: write `Computed`, `Annotated` or `Constant` (config/api/fields.py)"
-)
-_META = "declare each field: a resource is no ModelSerializer; its Meta has `filterable` and `read_only`"
+_META = "declare each field: a resource is no ModelSerializer; its Meta has `filterable` and `read_only_fields`"
 
 RESOURCE_NAMES: Mapping[str, str] = {
-    "to_representation": _VALUE,
     "create": _SERVICE,
     "update": _SERVICE,
     "save": _SERVICE,
@@ -61,24 +58,14 @@ META_NAMES: Mapping[str, str] = {
     "exclude": _META,
     "depth": _META,
     "extra_kwargs": _META,
-    "read_only_fields": "write `read_only=True` at the field, or `Meta.read_only` for all of them",
 }
 """The names that the Meta of a resource may not have."""
-
-FIELD_TYPES: Mapping[type[serializers.Field], str] = {
-    serializers.SerializerMethodField: _VALUE,
-    serializers.RelatedField: 'name the column: `IntegerField(source="type_id")`, `CharField(source="type.label")`',
-    serializers.ManyRelatedField: "write `Annotated` with an ArraySubquery",
-    serializers.FileField: _BODY,
-}
-"""The fields that a resource may not have."""
 
 _VIEWS = frozenset(GenericViewSet.__mro__)
 _RESOURCES = frozenset(serializers.Serializer.__mro__)
 
 
-def _refuse(where: str, word: str, advice: str) -> None:
-    raise ImproperlyConfigured(f"{where}: `{word}` is not supported; {advice}.")
+_refuse = field_types.refuse
 
 
 def _own(cls: type, known: Container[type]) -> Iterator[tuple[str, Any]]:
@@ -94,7 +81,7 @@ def check_view(cls: type) -> None:
         if name in VIEW_NAMES:
             _refuse(cls.__name__, name, VIEW_NAMES[name])
         if isinstance(value, FunctionType):
-            for word in vars(value).keys() & DECORATORS:
+            for word in vars(value).keys() & set(DECORATORS):
                 _refuse(f"{cls.__name__}.{name}", f"@{word}", _DECLARED)
 
 
@@ -106,26 +93,19 @@ def check_route(cls: type, given: Iterable[str]) -> None:
 
 
 def check_resource(cls: type[serializers.Serializer]) -> None:
-    """Raise `ImproperlyConfigured` if a resource, its Meta or one of its fields has a way of its own to render."""
+    """Raise `ImproperlyConfigured` if a resource has a name without effect, or a field that is not supported."""
     for name, _ in _own(cls, _RESOURCES):
         if name in RESOURCE_NAMES:
             _refuse(cls.__name__, name, RESOURCE_NAMES[name])
+    meta = getattr(cls, "Meta", None)
     for name in META_NAMES:
-        if hasattr(getattr(cls, "Meta", None), name):
+        if hasattr(meta, name):
             _refuse(f"{cls.__name__}.Meta", name, META_NAMES[name])
+    names = {name.rstrip("_") for name in cls._declared_fields}
+    for name in sorted(set(getattr(meta, "read_only_fields", ())) - names):
+        raise ImproperlyConfigured(f"{cls.__name__}.Meta.read_only_fields: there is no field `{name}`.")
     for name, field in cls._declared_fields.items():
-        _check_field(f"{cls.__name__}.{name}", field)
-
-
-def _check_field(where: str, field: serializers.Field) -> None:
-    for kind, advice in FIELD_TYPES.items():
-        if isinstance(field, kind):
-            _refuse(where, type(field).__name__, advice)
-    renders = next(base for base in type(field).__mro__ if "to_representation" in vars(base))
-    if not field.write_only and not renders.__module__.startswith("rest_framework."):
-        _refuse(where, f"{renders.__name__}.to_representation", _VALUE)
-    if isinstance(field, serializers.Serializer):
-        check_resource(type(field))  # one that is not of the kit's is checked here alone
-    child = getattr(field, "child", None)
-    if isinstance(child, serializers.Field):
-        _check_field(where, child)
+        field_types.check_field(f"{cls.__name__}.{name}", field)
+        for within in (field, getattr(field, "child", None)):
+            if isinstance(within, serializers.Serializer):
+                check_resource(type(within))  # one that is not of the kit's is checked here alone

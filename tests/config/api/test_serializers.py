@@ -2,18 +2,21 @@
 
 import linecache
 import traceback
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from config.api.exceptions import flatten
-from config.api.fields import Computed, Constant
-from config.api.parsers import refuse_nul
+from config.api.fields import Absent, Computed, Constant, NullWhenEmptyField
+from config.api.parsers import JSONRenderer, refuse_nul
 from config.api.serializers import Resource
 
 
@@ -228,3 +231,158 @@ def test_a_list_may_be_null_where_nothing_in_it_may():
         Rack.validated({"ports": [None]})
     (problem,) = flatten(refused.value.detail)
     assert problem["reason"] == "ports is not valid"
+
+
+def box(**more: Any) -> SimpleNamespace:
+    return SimpleNamespace(
+        id=7, label="web", comment=None, active=True, tags=["a"], ports=[SimpleNamespace(number=1, protocol="tcp")],
+        box_kind="small", main=SimpleNamespace(number=1, protocol="tcp"), plan=SimpleNamespace(disk=5),
+        created=datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=UTC), **more,
+    )  # fmt: skip
+
+
+def as_json(data: Any) -> Any:
+    return orjson.loads(JSONRenderer().render(data))
+
+
+SHOWN = {
+    "id": 7, "label": "web", "comment": None, "active": True, "tags": ["a"],
+    "ports": [{"number": 1, "protocol": "tcp"}], "main": {"number": 1, "protocol": "tcp"}, "kind": "small",
+    "size": {"disk": 5}, "hypervisor": "kvm", "full_name": "7-web", "created": "2024-01-02T03:04:05",
+}  # fmt: skip
+
+
+def test_data_is_what_the_contract_shows():
+    assert as_json(Box(box()).data) == SHOWN
+    assert as_json(Box([box(), box()], many=True).data) == [SHOWN, SHOWN]
+    assert as_json(serializers.Serializer.to_representation(Box(), box())) == SHOWN
+    assert list(Box(box()).data) == list(SHOWN)
+
+
+def test_a_body_is_valid_or_has_errors():
+    good = Box(data={"label": "web", "comment": None, "ports": [{"number": 1}], "colour": "red"})
+    assert good.is_valid()
+    assert good.validated_data == {"label": "web", "comment": None, "ports": [{"number": 1}]}
+    assert good.errors == {}
+    assert as_json(good.data) == {
+        "label": "web", "comment": None, "ports": [{"number": 1}], "hypervisor": "kvm", "size": {},
+    }  # fmt: skip
+    bad = Box(data={"label": "x", "main": {"number": 0}})
+    assert not bad.is_valid()
+    assert bad.errors == {
+        "label": ["Length must be 3-64 characters"],
+        "main": {"number": ["main.number must be 1-65535"]},
+    }
+    with pytest.raises(ValidationError):
+        Box(data={}).is_valid(raise_exception=True)
+
+
+def test_a_body_that_is_no_object_has_an_error_of_no_field():
+    box = Box(data=["label"])
+    assert not box.is_valid()
+    assert box.errors == {"non_field_errors": ["body is not valid"]}
+    assert list(flatten(box.errors)) == [{"field": None, "reason": "body is not valid"}]
+
+
+def test_partial_takes_any_part_of_an_object_and_of_each_item():
+    changed = Box(box(), data={"comment": "new"}, partial=True)
+    assert changed.is_valid()
+    assert changed.validated_data == {"comment": "new"}
+    assert Box(data=[{"comment": "new"}], many=True, partial=True).is_valid()
+    assert Box(data=[{"label": "web"}, {}], many=True).is_valid() is False
+    inner = Box(box(), data={"ports": [{"protocol": "udp"}]}, partial=True)
+    assert not inner.is_valid()
+    assert inner.errors == {"ports": {0: {"number": ["number is required"]}}}
+
+
+class Loud(serializers.CharField):
+    def to_representation(self, value: Any) -> str:
+        return super().to_representation(value).upper() + self.context.get("end", "")
+
+
+class Sign(Resource):
+    label = Loud()
+    parts = serializers.ListField(child=Loud(), required=False)
+
+
+class Street(Resource):
+    sign = Sign(source="*")
+
+
+class Hooked(Resource):
+    label = serializers.CharField()
+
+    def to_representation(self, instance: Any) -> Any:
+        return {**super().to_representation(instance), "more": self.context["more"]}
+
+
+class Chosen(Resource):
+    id = serializers.IntegerField()
+    label = serializers.CharField()
+
+    def __init__(self, *args: Any, only: str, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.only = only
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {name: field for name, field in super().get_fields().items() if name == self.only}
+
+
+def test_a_hook_takes_effect():
+    named = SimpleNamespace(id=1, label="web", parts=["a"])
+    assert Hooked(named, context={"more": 1}).data == {"label": "web", "more": 1}
+    assert Hooked([named], many=True, context={"more": 2}).data == [{"label": "web", "more": 2}]
+    assert Sign(named, context={"end": "!"}).data == {"label": "WEB!", "parts": ["A!"]}
+    assert Street(named).data == {"sign": {"label": "WEB", "parts": ["A"]}}
+    assert Chosen(named, only="id").data == {"id": 1}
+
+
+@pytest.mark.parametrize(
+    ("resource", "hook"),
+    [(Hooked, "Hooked.to_representation"), (Sign, "Loud.to_representation"), (Street, "Loud.to_representation"),
+     (Chosen, "Chosen.get_fields")],
+)  # fmt: skip
+def test_a_resource_with_a_hook_is_not_compiled(resource, hook):
+    assert not resource.is_compiled()
+    with pytest.raises(ImproperlyConfigured) as refused:
+        resource.shape()
+    assert str(refused.value).startswith(f"{resource.__name__}: `{hook}` is not compiled; render `")
+
+
+def test_a_field_that_is_only_read_in_has_no_hook_of_output():
+    mine = type("Mine", (Resource,), {"label": Loud(write_only=True), "id": serializers.IntegerField()})
+    assert mine.is_compiled()
+    assert Box.is_compiled()
+
+
+class Amount(Resource):
+    price = serializers.DecimalField(max_digits=9, decimal_places=2)
+    key = serializers.UUIDField()
+    day = serializers.DateField()
+    notes = NullWhenEmptyField(child=serializers.CharField())
+    none = Port(source="nothing.at_all", allow_null=True)
+    gone = Absent(serializers.CharField())
+
+
+def test_numbers_days_and_empty_lists_are_the_same_both_ways():
+    instance = SimpleNamespace(
+        price=Decimal("1.50"), key=UUID(int=1), day=date(2024, 1, 2), notes=[], nothing=SimpleNamespace(at_all=None)
+    )
+    key = "00000000-0000-0000-0000-000000000001"
+    shown = {"price": 1.5, "key": key, "day": "2024-01-02", "notes": None, "none": None}
+    walked = serializers.Serializer.to_representation(Amount(), instance)
+    row = [Decimal("1.50"), UUID(int=1), date(2024, 1, 2), [], None, None]
+    for data in (walked, Amount.shape().one(row)):
+        assert as_json(data) == shown
+
+
+class Guarded(Resource):
+    id = serializers.IntegerField()
+    class_ = serializers.CharField()
+
+    class Meta:
+        read_only_fields = ("id", "class")
+
+
+def test_read_only_fields_of_meta_are_ignored_in_a_body():
+    assert Guarded.validated({"id": 1, "class": "x"}) == {}

@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework import decorators, mixins, serializers
 
-from config.api import unsupported
+from config.api import field_types, unsupported
 from config.api.access import PUBLIC
 from config.api.fields import Computed
 from config.api.serializers import Resource
@@ -15,12 +15,6 @@ from config.api.views import ReadOnlyModelViewSet
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-an-endpoint.md"
 OPEN = {"required_scopes": PUBLIC, "required_grant": "anyone"}
-FIELDS = {
-    serializers.SerializerMethodField: serializers.SerializerMethodField,
-    serializers.RelatedField: lambda: serializers.SlugRelatedField("label", read_only=True),
-    serializers.ManyRelatedField: lambda: serializers.PrimaryKeyRelatedField(many=True, read_only=True),
-    serializers.FileField: serializers.ImageField,
-}
 
 NO_WORD = {"list", "retrieve", "create", "update", "partial_update", "destroy"}
 """Of DRF's mixins: actions, which a view writes itself."""
@@ -84,39 +78,9 @@ def test_a_resource_is_no_model_serializer(name):
         resource(Meta=type("Meta", (), {name: ()}))
 
 
-@pytest.mark.parametrize("kind", unsupported.FIELD_TYPES)
-def test_a_field_is_refused_that_would_render_another_value_than_its_column(kind):
-    field = FIELDS[kind]()
-    assert isinstance(field, kind)
-    with pytest.raises(ImproperlyConfigured, match=f"Mine.of_mine: `{type(field).__name__}` is not supported; "):
-        resource(of_mine=field)
-
-
-class Shouted(serializers.CharField):
-    def to_representation(self, value):
-        return value.upper()
-
-
 class Trimmed(serializers.CharField):
     def to_internal_value(self, data):
         return super().to_internal_value(data).strip("-")
-
-
-def test_fields_of_an_object_within_a_resource_are_refused_alike():
-    class Part(serializers.Serializer):
-        value = serializers.SerializerMethodField()
-
-    for part in (Part(), Part(many=True)):
-        with pytest.raises(ImproperlyConfigured, match=r"Part\.value: `SerializerMethodField` is not supported"):
-            type("Whole", (Resource,), {"part": part})
-
-
-def test_a_field_that_renders_itself_is_refused_unless_it_is_never_rendered():
-    with pytest.raises(ImproperlyConfigured, match=r"Mine.label: `Shouted.to_representation` is not supported; "):
-        resource(label=Shouted())
-    with pytest.raises(ImproperlyConfigured, match=r"`Shouted.to_representation` is not supported"):
-        resource(labels=serializers.ListField(child=Shouted()))
-    resource(label=Shouted(write_only=True))
 
 
 def test_what_serializers_are_told_about_input_works():
@@ -147,6 +111,7 @@ def test_the_page_on_endpoints_has_a_table_of_what_is_refused():
             *unsupported.DECORATORS,
             *unsupported.RESOURCE_NAMES,
             *(f"Meta.{name}" for name in unsupported.META_NAMES),
-            *(kind.__name__ for kind in unsupported.FIELD_TYPES),
+            *(kind.__name__ for kind in field_types.TYPES),
+            *field_types.FORMS,
         }
     )
