@@ -80,6 +80,7 @@ CONFIG: dict[str, set[str]] = {
     "db": {"errors"},
     "limits": {"headers", "metering"},
     "metering": {"db"},
+    "filters": {"errors"},
     "api": {
         "client_address",
         "compression",
