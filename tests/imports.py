@@ -50,12 +50,13 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "openid": (set(), {"openid"}),
     "hashers": (set(), set()),
     "sms": (set(), set()),
+    "filters": (BELOW | {"models"}, {"filters"}),
     "api": (
-        BELOW | REFERENCES | {"models", "services"},
+        BELOW | REFERENCES | {"filters", "models", "services"},
         {"api", "client_address", "db", "errors", "paths"},
     ),
     "pages": (
-        BELOW | {"models", "services", "openid"},
+        BELOW | {"filters", "models", "services", "openid"},
         {"client_address", "db", "encryption", "errors", "headers", "openid", "pages"},
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
