@@ -87,6 +87,7 @@ CONFIG: dict[str, set[str]] = {
         "compression",
         "db",
         "errors",
+        "filters",
         "headers",
         "hidden_characters",
         "limits",

@@ -15,6 +15,7 @@ from rest_framework.serializers import (
 
 from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.access import AppFilterSet, LoginFilterSet, TrustedDeviceFilterSet
 from accounts.models import Authorization, Login, TrustedDevice
 from accounts.services.access import revoke_app, revoke_device
 from config.api.access import ANYONE, UNRESTRICTED
@@ -43,13 +44,13 @@ class LoginResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id",)
 
 
 class LoginViewSet(ResourceViewSet[Actor, Login]):
     """The acting user's successful logins of the last 90 days, the newest first."""
 
     resource = LoginResource
+    filterset_class = LoginFilterSet
     ordering = ("-id",)
     scopes = {"list": READ, "retrieve": READ}
     grants = dict.fromkeys(scopes, ANYONE)
@@ -82,13 +83,13 @@ class TrustedDeviceResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "expiry", "last_remote_addr")
 
 
 class DeviceViewSet(ResourceViewSet[Actor, TrustedDevice]):
     """Browsers that were told to remember the acting user, and need no second factor."""
 
     resource = TrustedDeviceResource
+    filterset_class = TrustedDeviceFilterSet
     scopes = {"list": READ, "retrieve": READ, "destroy": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
     related = ("user",)
@@ -142,13 +143,13 @@ class AppResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "created", "expiry")
 
 
 class AppViewSet(ResourceViewSet[Actor, Authorization]):
     """Apps that the acting user has authorized, one entry for each."""
 
     resource = AppResource
+    filterset_class = AppFilterSet
     scopes = {"list": READ, "retrieve": READ, "destroy": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)
     related = ("user", "client")

@@ -10,6 +10,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, URL
 from accounts.actors import Actor
 from accounts.api.access import thumbnail_url
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.oauth_clients import OAuthClientFilterSet
 from accounts.models import OAuthClient
 from accounts.redirects import MAX_URI_LENGTH
 from accounts.services import oauth_clients, thumbnails
@@ -86,14 +87,12 @@ class OAuthClientResource(Resource):
         "needs PKCE. By default false.",
     )
 
-    class Meta:
-        filterable = ("id", "label", "public")
-
 
 class OAuthClientViewSet(ResourceViewSet[Actor, OAuthClient]):
     """OAuth clients that the account has registered. Users of any account may authorize them."""
 
     resource = OAuthClientResource
+    filterset_class = OAuthClientFilterSet
     lookup = "client_id"
     ordering = ("client_id",)
     responses = {"reset_secret": OAuthClientResource}

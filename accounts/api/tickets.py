@@ -11,6 +11,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 from accounts.actors import Actor
 from accounts.api.events import NumberOrSlug, number_or_slug
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.tickets import ReplyFilterSet, TicketFilterSet
 from accounts.models import Ticket, TicketAttachment, TicketReply
 from accounts.services import tickets
 from accounts.services.tickets import ABOUT, TicketSpec
@@ -77,7 +78,6 @@ class TicketResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "status", "closed", "opened", "updated")
 
 
 def key(help_text: str) -> IdField:
@@ -125,14 +125,12 @@ class ReplyResource(Resource):
         read_only=True, help_text="The MD5 of the author's mail address, for a picture from Gravatar."
     )
 
-    class Meta:
-        filterable = ("id",)
-
 
 class TicketViewSet(ResourceViewSet[Actor, Ticket]):
     """Support tickets of the account."""
 
     resource = TicketResource
+    filterset_class = TicketFilterSet
     requests = {"create": SupportTicketRequest}
     throttle = {"create": "ticket_create"}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "close": WRITE, "attach": WRITE}
@@ -198,6 +196,7 @@ class ReplyViewSet(ResourceViewSet[Actor, TicketReply]):
     """What was written to a ticket, the oldest first."""
 
     resource = ReplyResource
+    filterset_class = ReplyFilterSet
     scopes = {"list": READ, "create": WRITE}
     grants = {"list": ACCOUNT_READ, "create": ACCOUNT_WRITE}
 

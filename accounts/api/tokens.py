@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
+from accounts.filters.tokens import PersonalTokenFilterSet
 from accounts.models import PersonalToken, User
 from accounts.scopes import parse_scopes
 from accounts.services import tokens
@@ -55,9 +56,6 @@ class PersonalTokenResource(Resource):
         help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
     )
 
-    class Meta:
-        filterable = ("id", "label", "created")
-
 
 class ScopesField(CharField):
     """Known scopes, separated by spaces or commas."""
@@ -102,6 +100,7 @@ class PersonalTokenViewSet(ResourceViewSet[Actor, PersonalToken]):
     """Personal access tokens of the acting user, until they expire. Nobody sees those of others."""
 
     resource = PersonalTokenResource
+    filterset_class = PersonalTokenFilterSet
     requests = {"create": PersonalTokenRequest}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = dict.fromkeys(scopes, ANYONE)

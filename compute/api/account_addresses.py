@@ -19,6 +19,7 @@ from compute.api.addresses import (
     ShareRequest,
     route_target,
 )
+from compute.filters.addresses import AddressFilterSet, IPv6RangeFilterSet
 from compute.models import Address, IPv6Range
 from compute.services.common.locks import named_instance
 from compute.services.networking import assign, ranges, reassign
@@ -41,6 +42,7 @@ class AddressViewSet(ResourceViewSet[Actor, Address]):
     """
 
     resource = AddressResource
+    filterset_class = AddressFilterSet
     requests = {"add": AddressAllocation, "rename": RdnsRequest}
     responses = {"add": AddressResource, "rename": AddressResource}
     scopes = {"list": READ, "retrieve": READ, "add": ON_COMPUTES, "rename": WRITE}
@@ -109,6 +111,7 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
     """IPv6 ranges that are routed to instances."""
 
     resource = IPv6RangeResource
+    filterset_class = IPv6RangeFilterSet
     requests = {"allocate": IPv6RangeRequest}
     responses = {"allocate": IPv6RangeMade, "retrieve": IPv6RangeDetail}
     scopes = {
@@ -159,6 +162,7 @@ class IPv6PoolViewSet(ResourceViewSet[Actor, IPv6Range]):
     """IPv6 pools. Staff give them out."""
 
     resource = IPv6PoolResource
+    filterset_class = IPv6RangeFilterSet
     scopes = {"list": READ}
     grants = {"list": READ_ONLY}
 

@@ -11,6 +11,7 @@ from rest_framework.serializers import (
 )
 
 from accounts.actors import Actor
+from compute.filters.catalogue import KernelFilterSet, TypeFilterSet
 from compute.models import InstanceType, Kernel
 from config.api.access import ANYONE, PUBLIC
 from config.api.meanings import Meanings
@@ -87,9 +88,6 @@ class TypeResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = (
-            "id", "label", "class", "memory", "disk", "vcpus", "gpus", "transfer", "network_out", "successor",
-        )  # fmt: skip
 
 
 class KernelResource(Resource):
@@ -116,13 +114,13 @@ class KernelResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "label", "version", "kvm", "xen", "architecture", "pvops", "deprecated", "built")
 
 
 class TypeViewSet(ResourceViewSet):
     """Instance types: sizes and prices. The list leaves out deprecated types."""
 
     resource = TypeResource
+    filterset_class = TypeFilterSet
     ordering = ("position", "id")
     scopes = {"list": PUBLIC, "retrieve": PUBLIC}
     grants = {"list": ANYONE, "retrieve": ANYONE}
@@ -141,6 +139,7 @@ class KernelViewSet(ResourceViewSet):
     """Kernels that instances boot."""
 
     resource = KernelResource
+    filterset_class = KernelFilterSet
     ordering = ("position", "id")
     scopes = {"list": PUBLIC, "retrieve": PUBLIC}
     grants = {"list": ANYONE, "retrieve": ANYONE}

@@ -15,6 +15,7 @@ from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
 from compute.api.resources import LARGEST, InterfacesField, shown_interfaces
+from compute.filters.configs import ConfigFilterSet
 from compute.models import Config, ConfigDevice, Instance, VolumeDevice
 from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
@@ -198,7 +199,6 @@ class ConfigResource(Resource):
 
     class Meta:
         as_in = (ConfigRequest,)
-        filterable = ("id", "label", "interfaces")
 
 
 def changes_of(given: dict[str, Any]) -> ConfigChanges:
@@ -211,6 +211,7 @@ class ConfigViewSet(ResourceViewSet[Actor, Config]):
     """Configuration profiles of an instance: how it boots."""
 
     resource = ConfigResource
+    filterset_class = ConfigFilterSet
     requests = {"create": ConfigRequest, "update": ConfigRequest}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = {

@@ -8,6 +8,7 @@ from accounts.actors import Actor
 from compute.api.instances import READ, WRITE, spec_fields
 from compute.api.nested import its_instance
 from compute.api.resources import FILESYSTEMS_MEAN, LARGEST, DeployRequest, DiskResource
+from compute.filters.disks import DiskFilterSet
 from compute.models import Disk
 from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
@@ -60,6 +61,7 @@ class DiskViewSet(ResourceViewSet[Actor, Disk]):
     """Disks of an instance."""
 
     resource = DiskResource
+    filterset_class = DiskFilterSet
     requests = {"create": DiskCreate, "resize": DiskResize, "password": DiskPassword}
     responses = {"clone": DiskResource}
     scopes = {

@@ -10,6 +10,7 @@ from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Fi
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
+from compute.filters.firewalls import FirewallDeviceFilterSet, FirewallFilterSet
 from compute.models import Firewall, FirewallDevice, Instance
 from compute.services.firewalls import firewalls
 from compute.services.firewalls.rules import MOST_ADDRESSES, MOST_RULES
@@ -163,9 +164,6 @@ class FirewallResource(Resource):
     rules: Field = Computed(RulesResource(), parsed, "rules", help_text="What it lets through.")
     tags = ListField(child=CharField(), required=False)
 
-    class Meta:
-        filterable = ("id", "label", "created", "updated", "tags")
-
 
 class FirstDevices(Resource):
     """The instances that a new firewall is on."""
@@ -234,9 +232,6 @@ class FirewallDeviceResource(Resource):
     updated = DateTimeField(read_only=True)
     entity = FirewallDeviceEntity(source="*", read_only=True, help_text="The instance that the firewall is on.")
 
-    class Meta:
-        filterable = ("id", "created", "updated")
-
 
 class FirewallDeviceRequest(Resource):
     """The body that puts a firewall on an instance."""
@@ -257,6 +252,7 @@ class FirewallViewSet(ResourceViewSet[Actor, Firewall]):
     """Firewalls, which filter the public traffic of the computes they are on."""
 
     resource = FirewallResource
+    filterset_class = FirewallFilterSet
     requests = {"create": FirewallCreate, "update": FirewallUpdate}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = {
@@ -329,6 +325,7 @@ class FirewallDeviceViewSet(ResourceViewSet[Actor, FirewallDevice]):
     """The computes that a firewall is on, of those that the caller may see."""
 
     resource = FirewallDeviceResource
+    filterset_class = FirewallDeviceFilterSet
     requests = {"create": FirewallDeviceRequest}
     scopes = {"list": READ, "retrieve": READ, "create": WRITE, "destroy": WRITE}
     grants = {"list": READ_ONLY, "retrieve": READ_ONLY, "create": READ_WRITE, "destroy": READ_WRITE}
@@ -367,6 +364,7 @@ class InstanceFirewallViewSet(ResourceViewSet[Actor, Firewall]):
     """The firewalls that are on an instance, of those that the caller may see."""
 
     resource = FirewallResource
+    filterset_class = FirewallFilterSet
     scopes = {"list": "computes:read_only"}
     grants = {"list": READ_ONLY}
     parent = staticmethod(its_instance)

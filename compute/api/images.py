@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
+from compute.filters.images import ImageFilterSet
 from compute.models import Image
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
@@ -89,12 +90,6 @@ class ImageResource(Resource):
         help_text="When its system gets no more updates, in UTC; null where unknown.",
     )
 
-    class Meta:
-        filterable = (
-            "id", "label", "vendor", "size", "type", "status", "is_public", "deprecated", "created", "updated",
-            "created_by",
-        )  # fmt: skip
-
 
 class ImageCreate(Resource):
     """The body of a new image of a disk."""
@@ -149,6 +144,7 @@ class ImageViewSet(ResourceViewSet[Actor, Image]):
     """Images that disks are deployed from: with a token those of its account, then the public ones."""
 
     resource = ImageResource
+    filterset_class = ImageFilterSet
     ordering = ("is_public", "number", "position", "id")
     requests = {"create": ImageCreate, "update": ImageUpdate, "upload": ImageUpload}
     responses = {"upload": UploadResource}

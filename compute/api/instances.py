@@ -12,6 +12,7 @@ from compute.api.resources import (
     InstanceCreate,
     InstanceResource,
 )
+from compute.filters.instances import InstanceFilterSet
 from compute.models import Instance
 from compute.services.instances import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
@@ -27,6 +28,7 @@ class InstanceViewSet(ResourceViewSet[Actor, Instance]):
     """Compute instances."""
 
     resource = InstanceResource
+    filterset_class = InstanceFilterSet
     requests = {"create": InstanceCreate, "boot": BootRequest, "reboot": BootRequest}
     scopes = {
         "list": READ,

@@ -18,6 +18,7 @@ from compute.api.nodebalancer_nodes import (
     its_balancer,
     node_wish,
 )
+from compute.filters.nodebalancer_configs import NodeBalancerConfigFilterSet
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import configs
 from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
@@ -242,7 +243,6 @@ class NodeBalancerConfigResource(Resource):
 
     class Meta:
         as_in = (NodeBalancerConfigRequest,)
-        filterable = ("id",)
 
 
 def wish_of(given: Mapping[str, Any]) -> ConfigWish:
@@ -262,6 +262,7 @@ class NodeBalancerConfigViewSet(ResourceViewSet[Actor, NodeBalancerConfig]):
     """Configs of a load balancer: what it does on each of its ports."""
 
     resource = NodeBalancerConfigResource
+    filterset_class = NodeBalancerConfigFilterSet
     requests = {
         "create": NodeBalancerConfigCreate,
         "update": NodeBalancerConfigRequest,

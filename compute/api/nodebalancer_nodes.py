@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
+from compute.filters.nodebalancer_nodes import NodeBalancerNodeFilterSet
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import nodes
 from compute.services.nodebalancers.nodes import NodeWish
@@ -76,7 +77,6 @@ class NodeBalancerNodeResource(Resource):
     )
 
     class Meta:
-        filterable = ("id",)
         in_part = True
 
 
@@ -119,6 +119,7 @@ class NodeBalancerNodeViewSet(ResourceViewSet[Actor, NodeBalancerNode]):
     """Nodes of a config: where its traffic goes."""
 
     resource = NodeBalancerNodeResource
+    filterset_class = NodeBalancerNodeFilterSet
     # the contract asks for read_write to retrieve one
     scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = {

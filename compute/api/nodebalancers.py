@@ -21,6 +21,7 @@ from rest_framework.serializers import (
 from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.api.nodebalancer_configs import READ, WRITE, NewNodeBalancerConfig, wish_of
+from compute.filters.nodebalancers import NodeBalancerFilterSet
 from compute.models import NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
 from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
@@ -95,9 +96,6 @@ class NodeBalancerResource(Resource):
     transfer = Annotated(NodeBalancerTransferResource(), _transfer(), help_text="What went through it this month.")
     tags = ListField(child=CharField(), required=False)
 
-    class Meta:
-        filterable = ("id", "label", "region", "ipv4", "tags")
-
 
 class NewNodeBalancer(Resource):
     """The body of a new load balancer."""
@@ -164,6 +162,7 @@ class NodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
     """Load balancers: an address that shares out what comes in among computes of its region."""
 
     resource = NodeBalancerResource
+    filterset_class = NodeBalancerFilterSet
     requests = {"create": NewNodeBalancer}
     responses = {"stats": NodeBalancerStats}
     refusals = {"stats": (400,)}
@@ -218,6 +217,7 @@ class InstanceNodeBalancerViewSet(ResourceViewSet[Actor, NodeBalancer]):
     """The load balancers with a node on an instance, of those that the caller may see."""
 
     resource = NodeBalancerResource
+    filterset_class = NodeBalancerFilterSet
     scopes = {"list": "computes:read_only"}
     grants = {"list": READ_ONLY}
     parent = staticmethod(its_instance)

@@ -7,6 +7,7 @@ from django.db.models import Case, TextField, Value, When
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
+from compute.filters.notices import MaintenanceFilterSet, NotificationFilterSet
 from compute.services import notices
 from config.api.access import READ_ONLY
 from config.api.fields import Annotated, Computed, Constant
@@ -66,7 +67,6 @@ class MaintenanceResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("type", "status", "when")
 
 
 class MaintenanceViewSet(NoticeViewSet):
@@ -77,6 +77,7 @@ class MaintenanceViewSet(NoticeViewSet):
     """
 
     resource = MaintenanceResource
+    filterset_class = MaintenanceFilterSet
     tables = notices.maintenance
 
 
@@ -227,7 +228,6 @@ class NotificationResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("label",)
 
 
 class NotificationViewSet(NoticeViewSet):
@@ -237,4 +237,5 @@ class NotificationViewSet(NoticeViewSet):
     """
 
     resource = NotificationResource
+    filterset_class = NotificationFilterSet
     tables = notices.notifications

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from rest_framework.serializers import CharField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
+from compute.filters.vlans import VLANFilterSet
 from compute.models import VLAN
 from compute.models.networks import naming_before
 from config.api.access import READ_ONLY
@@ -26,9 +27,6 @@ class VLANResource(Resource):
     )
     created = DateTimeField(read_only=True, help_text="When a profile first named it, in UTC.")
 
-    class Meta:
-        filterable = ("label", "region", "created")
-
 
 class VLANViewSet(ResourceViewSet[Actor, VLAN]):
     """The VLANs that configuration profiles name, with the instances they are profiles of.
@@ -37,6 +35,7 @@ class VLANViewSet(ResourceViewSet[Actor, VLAN]):
     """
 
     resource = VLANResource
+    filterset_class = VLANFilterSet
     scopes = {"list": "computes:read_only"}
     grants = {"list": READ_ONLY}
 

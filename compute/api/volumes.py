@@ -10,6 +10,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
+from compute.filters.volumes import VolumeFilterSet
 from compute.models import Volume
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
@@ -96,9 +97,6 @@ class VolumeResource(Resource):
         ),
     )
 
-    class Meta:
-        filterable = ("id", "label", "region", "tags")
-
 
 class VolumeCreate(Resource):
     """The body of a new volume. `region` is needed unless `compute_id` says where it is attached."""
@@ -175,6 +173,7 @@ class VolumeViewSet(ResourceViewSet[Actor, Volume]):
     """Volumes: block storage of its own that instances attach."""
 
     resource = VolumeResource
+    filterset_class = VolumeFilterSet
     requests = {
         "create": VolumeCreate,
         "update": VolumeUpdate,
@@ -268,6 +267,7 @@ class InstanceVolumeViewSet(ResourceViewSet[Actor, Volume]):
     """The volumes attached to an instance, of those that the caller may see."""
 
     resource = VolumeResource
+    filterset_class = VolumeFilterSet
     scopes = {"list": "computes:read_only"}
     grants = {"list": READ_ONLY}
     parent = staticmethod(its_instance)

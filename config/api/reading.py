@@ -11,12 +11,12 @@ from rest_framework.request import Request
 
 from config.api import pagination
 from config.api.admission import A, Admission
-from config.api.filterable import refuse
-from config.api.filters import Filter, read_header, read_query
+from config.api.filters import Criteria, XFilterBackend
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from config.db import prepared, statements
 from config.errors import Missing
+from config.filters import FilterSet, refuse
 
 _no_query = QueryDict("", encoding="utf-8")
 
@@ -39,6 +39,8 @@ class Reading(Admission[A], Generic[A, M]):
     resource: ClassVar[type[Resource]]
     responses: ClassVar[Mapping[str, Any]] = {}
     """The resource an action answers with; of actions other than list, retrieve, create, update: ``{}``."""
+    filterset_class: ClassVar[type[FilterSet] | None] = None
+    """The filters of the list: a class of the app's layer ``filters``."""
     ordering: ClassVar[tuple[str, ...]] = ("id",)
     lookup: ClassVar[str] = "pk"
     """The column that the path parameter ``id`` is matched with."""
@@ -85,14 +87,14 @@ class Reading(Admission[A], Generic[A, M]):
         total = rows[0][-1] if rows else self.total_of(wanted, page, path)
         return JSONResponse(page.envelope(self.resource.shape().page(rows), total))
 
-    def total_of(self, wanted: Filter | None, page: pagination.Page, path: Mapping[str, Any]) -> int:
+    def total_of(self, wanted: Criteria | None, page: pagination.Page, path: Mapping[str, Any]) -> int:
         """Return the length of a list whose wanted page has no rows. Raises `Missing` if the parent is missing."""
         self.check_parent(path)
         # each row carries the total; a page after the last has no rows, so read the first page
         rows = self.rows_of(wanted, pagination.SHORTEST, path) if page.number > 1 else ()
         return rows[0][-1] if rows else 0
 
-    def rows_of(self, wanted: Filter | None, page: pagination.Page, path: Mapping[str, Any]) -> prepared.Rows:
+    def rows_of(self, wanted: Criteria | None, page: pagination.Page, path: Mapping[str, Any]) -> prepared.Rows:
         """The rows of a page. Raises `Invalid` where those of a filter take the database too long."""
         values = {**statements.bindings(self.viewer, path), "limit": page.size, "offset": page.offset}
         if wanted is None:
@@ -107,16 +109,11 @@ class Reading(Admission[A], Generic[A, M]):
             raise Missing
         return JSONResponse(self.resource.shape().one(rows[0]))
 
-    def read_filter(self, query: QueryDict) -> Filter | None:
+    def read_filter(self, query: QueryDict) -> Criteria | None:
         """The request's filter, or None if there is none: then the list needs no SQL of its own."""
-        header = self.request.META.get("HTTP_X_FILTER")
-        if not header and not query:
+        if not query and not self.request.META.get("HTTP_X_FILTER"):
             return None
-        fields = self.resource.filterable()
-        wanted = read_header(header, fields, self.resource.orderable()) if header else Filter()
-        if query:
-            wanted.condition &= read_query(query, fields, self.resource.paths())
-        return wanted or None
+        return XFilterBackend().read(self.request, self)
 
     def statement(self, kind: str) -> statements.Statement:
         """The compiled SQL of `list` or `retrieve` for this kind of caller."""
@@ -137,15 +134,15 @@ class Reading(Admission[A], Generic[A, M]):
         rows = shape.select(self.objects(actor, path)).filter(**{self.lookup: path["id"]}).order_by()
         return statements.Statement.of(rows.values_list(*shape.columns))
 
-    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> statements.Statement:
+    def filtered(self, wanted: Criteria, path: Mapping[str, Any]) -> statements.Statement:
         """The SQL of a filtered page. Every filter is different, so it is not kept."""
         shape = self.resource.shape()
         rows = shape.select(self.listed(self.viewer, path)).filter(wanted.condition)
         return statements.page_of(rows, shape.columns, self.order_of(wanted), kept=False)
 
-    def order_of(self, wanted: Filter) -> tuple[str, ...]:
+    def order_of(self, wanted: Criteria) -> tuple[str, ...]:
         """The columns of a filter's order, then those of the view's own."""
-        return (wanted.ordering, *self.ordering) if wanted.ordering else self.ordering
+        return wanted.order_of(self.ordering)
 
     def check_parent(self, path: Mapping[str, Any]) -> None:
         """An empty list of something that does not exist is a 404."""
@@ -162,16 +159,16 @@ class ReadingUnion(Reading[A, Any]):
     def list(self, request: Request, **path: Any) -> JSONResponse:
         """One page, in the order of `ordering`: columns of the resource."""
         if not request.query_params and not request.META.get("HTTP_X_FILTER"):
-            return self.united(Filter(), pagination.FIRST)
+            return self.united(Criteria(), pagination.FIRST)
         with self.measured():
             page = pagination.read_page(request.query_params)
             wanted = self.read_filter(request.query_params)
             if wanted is None:
-                return self.united(Filter(), page)
+                return self.united(Criteria(), page)
             with refusing_dear_filters(), prepared.ending_after(settings.FILTER_TIMEOUT):
                 return self.united(wanted, page)
 
-    def united(self, wanted: Filter, page: pagination.Page) -> JSONResponse:
+    def united(self, wanted: Criteria, page: pagination.Page) -> JSONResponse:
         shape = self.resource.shape()
         first, *others = [
             shape.select(rows).filter(wanted.condition).order_by().values_list(*shape.columns)
@@ -182,7 +179,7 @@ class ReadingUnion(Reading[A, Any]):
         data = [shape.one(row) for row in rows]
         return JSONResponse(page.envelope(data, found.count()))
 
-    def order(self, wanted: Filter) -> tuple[str, ...]:
+    def order(self, wanted: Criteria) -> tuple[str, ...]:
         """The filter's order, then the view's, by the union's own columns: it has no others."""
         return tuple(map(self._column, self.order_of(wanted)))
 

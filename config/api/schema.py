@@ -16,6 +16,7 @@ from config import openapi
 from config.api import access, answers, fields, pagination
 from config.api.common_fields import COMMON
 from config.api.examples import examples
+from config.api.filters import XFilterBackend
 from config.api.meanings import Meanings
 from config.api.paths import BIGGEST, FIRST_YEAR, LAST_YEAR
 from config.api.serializers import Resource
@@ -209,13 +210,9 @@ class ResourceSchema(AutoSchema):
             ),
             OpenApiParameter("page_size", size, "query", description="How many items a page has."),
         ]  # fmt: skip
-        filterable, orderable = list(self.view.resource.filterable()), self.view.resource.orderable()
-        if orderable:
-            on = f", on: {_listed(filterable)}" if filterable else ""
-            others = [name for name in orderable if name not in filterable]
-            besides = f"the same{', and ' if others else ''}{_listed(others)}" if filterable else _listed(others)
-            about = f"A filter, as a JSON object (see *X-Filter*){on}. `+order_by` takes {besides}."
-            found.append(OpenApiParameter("X-Filter", OpenApiTypes.STR, "header", description=about))
+        for each in XFilterBackend().get_schema_operation_parameters(self.view):
+            about = each["description"]
+            found.append(OpenApiParameter(each["name"], OpenApiTypes.STR, each["in"], description=about))
         return found
 
     def get_request_serializer(self) -> Any:
@@ -282,6 +279,10 @@ class ResourceSchema(AutoSchema):
     def page_of(self, resource: type[Resource]) -> dict[str, Any]:
         """A page of a list."""
         item = self.resolve_serializer(resource, "response")
+        filters = self.view.filterset_class.base_filters if self.view.filterset_class else ()
+        for name, found in item.schema["properties"].items():
+            if name in filters:
+                found["x-filterable"] = True
         data = {
             "type": "array",
             "items": item.ref,
@@ -320,8 +321,6 @@ class ResourceSchema(AutoSchema):
         for name, found in schema.get("properties", {}).items():
             if "description" not in found and (text := _text_of(serializer, name)):
                 _describe(found, text)
-            if direction == "response" and name in getattr(meta, "filterable", ()):
-                found["x-filterable"] = True
         for name, found in schema.get("properties", {}).items():
             if "items" in found and "required" in found and direction == "request":
                 schema["properties"][name] = self._named(name, found)

@@ -12,9 +12,6 @@
         class_ = CharField(source="type_class")  # a Python keyword: the trailing underscore is dropped
         specs = Specs(source="*", read_only=True)
 
-        class Meta:
-            filterable = ("id", "label")
-
 Output never walks these fields per object (see `config.api.rendering`). Input is validated by DRF, with the
 contract's reasons, strict about JSON types, and with null taken as not given where the field does not say
 ``allow_null``: most client libraries send every field they know.
@@ -31,7 +28,6 @@ from rest_framework.fields import SkipField, empty
 from config.api import reasons, unsupported
 from config.api.exceptions import flatten
 from config.api.fields import Wrapping
-from config.api.filterable import Filterable, filterables, orderables
 from config.api.rendering import Shape, compile_shape
 from config.errors import Problems
 
@@ -65,9 +61,8 @@ class Body(dict[str, Any]):
 class Resource(serializers.Serializer):
     """Base of all resources.
 
-    `Meta.filterable` names the fields that collection filters accept; `Meta.read_only` makes all fields
-    read-only. `Meta.in_part` says that a service judges what is good of such an object within a body, also where
-    something that it needs has failed.
+    `Meta.read_only` makes all fields read-only. `Meta.in_part` says that a service judges what is good of such an
+    object within a body, also where something that it needs has failed.
     """
 
     if TYPE_CHECKING:
@@ -112,18 +107,6 @@ class Resource(serializers.Serializer):
     def paths(cls) -> frozenset[str]:
         """The names of all fields on the wire, those of nested objects with their path (``entity.id``)."""
         return frozenset(_paths(cls()))
-
-    @classmethod
-    @cache
-    def filterable(cls) -> dict[str, Filterable]:
-        """The fields filters accept, by their name on the wire (``entity.id``)."""
-        return filterables(cls(), getattr(getattr(cls, "Meta", None), "filterable", ()))
-
-    @classmethod
-    @cache
-    def orderable(cls) -> dict[str, str | None]:
-        """Map the names of the fields that lists can be ordered by to their ORM paths."""
-        return orderables(cls(), cls.filterable())
 
     @classmethod
     @cache

@@ -17,7 +17,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 _GRANT = "declare the action's `scopes` and `grants` (config/api/access.py)"
 _LIMIT = "name a limit of the setting RATE_LIMITS in `throttle`"
-_FILTER = "name the fields in the resource's `Meta.filterable`: X-Filter and the query take them"
+_FILTER = "declare `filterset_class`, a FilterSet of the app's filters (config/filters/)"
 _PAGE = "all lists have the one pagination of config/api/pagination.py"
 _TOKEN = "all views take the tokens of accounts/authentication.py"
 _RESOURCE = "declare `resource`, and in `requests` the bodies and in `responses` the answers that differ from it"
@@ -45,7 +45,6 @@ VIEW_NAMES: Mapping[str, str] = {
     "get_throttles": _LIMIT,
     "check_throttles": _LIMIT,
     "filter_backends": _FILTER,
-    "filterset_class": _FILTER,
     "filterset_fields": _FILTER,
     "search_fields": _FILTER,
     "ordering_fields": _FILTER,
@@ -91,7 +90,7 @@ VIEW_NAMES: Mapping[str, str] = {
 _VALUE = (
     "output is compiled from declared fields: write `Computed`, `Annotated` or `Constant` (config/api/fields.py)"
 )
-_META = "declare each field: a resource is no ModelSerializer; its Meta has `filterable` and `read_only`"
+_META = "declare each field: a resource is no ModelSerializer; its Meta has `read_only`"
 
 RESOURCE_NAMES: Mapping[str, str] = {
     "to_representation": _VALUE,

@@ -13,6 +13,7 @@ from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
+from managed.filters import ContactFilterSet
 from managed.models import Contact
 from managed.services import contacts
 
@@ -51,14 +52,12 @@ class ContactResource(Resource):
     )
     updated = DateTimeField(read_only=True)
 
-    class Meta:
-        filterable = ("id", "group")
-
 
 class ContactViewSet(ManagedViewSet[Contact]):
     """Contacts of managed."""
 
     resource = ContactResource
+    filterset_class = ContactFilterSet
     # the contract asks for read_write to retrieve one
     scopes = {"list": READ, "retrieve": WRITE, "create": WRITE, "update": WRITE, "destroy": WRITE}
     grants = dict.fromkeys(scopes, UNRESTRICTED)

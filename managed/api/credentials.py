@@ -13,6 +13,7 @@ from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
+from managed.filters import CredentialFilterSet
 from managed.models import Credential
 from managed.services import credentials, keys
 from managed.services.credentials import Secret
@@ -47,9 +48,6 @@ class CredentialResource(Resource):
         read_only=True, allow_null=True, help_text="When staff last read it, in UTC; null where they never did."
     )
 
-    class Meta:
-        filterable = ("id",)
-
 
 class NewCredential(CredentialResource):
     """The body of a new credential."""
@@ -75,6 +73,7 @@ class CredentialViewSet(ManagedViewSet[Credential]):
     """Credentials of managed."""
 
     resource = CredentialResource
+    filterset_class = CredentialFilterSet
     requests = {"create": NewCredential, "replace": CredentialSecret}
     # the contract asks for read_write to retrieve one
     operations = {"replace": "secret"}

@@ -10,6 +10,7 @@ from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.serializers import Resource
 from managed.api.base import READ, ManagedViewSet
+from managed.filters import IssueFilterSet
 from managed.models import Issue
 
 
@@ -45,13 +46,13 @@ class IssueResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id",)
 
 
 class IssueViewSet(ManagedViewSet[Issue]):
     """Issues that checks of services have raised."""
 
     resource = IssueResource
+    filterset_class = IssueFilterSet
     scopes = {"list": READ, "retrieve": READ}
     grants = dict.fromkeys(scopes, UNRESTRICTED)
 

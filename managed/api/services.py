@@ -14,6 +14,7 @@ from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
 from config.api.serializers import Body, Resource
 from managed.api.base import READ, WRITE, ManagedViewSet
+from managed.filters import ServiceFilterSet
 from managed.models import Service
 from managed.services import services
 from managed.services.probing import LONGEST_TIMEOUT
@@ -98,9 +99,6 @@ class ServiceResource(Resource):
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
-    class Meta:
-        filterable = ("id",)
-
 
 class ServiceWish(ServiceResource):
     """The body of a service that is to be watched."""
@@ -119,6 +117,7 @@ class ServiceViewSet(ManagedViewSet[Service]):
     """Services of managed."""
 
     resource = ServiceResource
+    filterset_class = ServiceFilterSet
     requests = {"create": ServiceWish, "update": ServiceWish}
     responses = {"disable": ServiceResource, "enable": ServiceResource}
     scopes = {

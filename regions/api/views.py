@@ -7,6 +7,7 @@ from config.api.access import ANYONE, PUBLIC
 from config.api.paths import PathParameters
 from config.api.views import QUARTER_HOUR, ResourceViewSet
 from regions.api.resources import RegionResource
+from regions.filters import RegionFilterSet
 from regions.models import Region
 
 
@@ -14,6 +15,7 @@ class RegionViewSet(ResourceViewSet):
     """Regions: where services are offered."""
 
     resource = RegionResource
+    filterset_class = RegionFilterSet
     ordering = ("position", "id")
     scopes = {"list": PUBLIC, "retrieve": PUBLIC}
     grants = {"list": ANYONE, "retrieve": ANYONE}

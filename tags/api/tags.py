@@ -12,7 +12,7 @@ from accounts.entities import kind_of
 from config.api import pagination
 from config.api.access import ANYONE, UNRESTRICTED
 from config.api.common_fields import IdField
-from config.api.filters import Filter
+from config.api.filters import Criteria
 from config.api.meanings import Meanings
 from config.api.paths import PathParameters
 from config.api.responses import JSONResponse
@@ -21,6 +21,7 @@ from config.api.views import ResourceViewSet, expensive
 from config.db.statements import Statement, SymbolicPath, page_of
 from config.paths import tidied
 from tags import resources
+from tags.filters import TagFilterSet
 from tags.models import Tag, Tagging
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, labels
 
@@ -38,9 +39,6 @@ class TagResource(Resource):
         max_length=MAX_LABEL_LENGTH,
         help_text="The tag itself: 3 to 50 characters, compared exactly.",
     )
-
-    class Meta:
-        filterable = ("label",)
 
 
 def ids(kind: str) -> ListField:
@@ -83,6 +81,7 @@ class TagViewSet(ResourceViewSet[Actor, Tag]):
     """Tags of the account. Restricted users see those of what they may see, and change none."""
 
     resource = TagResource
+    filterset_class = TagFilterSet
     requests = {"create": NewTag}
     scopes = {"list": READ, "create": WRITE}
     grants = {"list": ANYONE, "create": UNRESTRICTED}
@@ -152,7 +151,7 @@ class TaggedViewSet(ResourceViewSet[Actor, Tagging]):
     def compiled(self, kind: str, actor: Any) -> Statement:
         return page_of(self.objects(actor, SymbolicPath()), MEMBER, self.ordering)
 
-    def filtered(self, wanted: Filter, path: Mapping[str, Any]) -> Statement:
+    def filtered(self, wanted: Criteria, path: Mapping[str, Any]) -> Statement:
         return page_of(self.objects(self.actor, path), MEMBER, self.order_of(wanted), kept=False)
 
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:

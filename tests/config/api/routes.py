@@ -8,8 +8,10 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api.access import Scope
+from config.api.ordering import orders_of
 from config.api.serializers import Resource
 from config.api.views import ResourceViewSet, UnknownPath
+from config.filters import Filter
 
 PARAMETER = re.compile(r"<(\w+):(\w+)>")
 
@@ -30,6 +32,17 @@ class Route:
     @property
     def grant(self) -> str:
         return self.view.grants[self.action]
+
+    @property
+    def filters(self) -> dict[str, Filter]:
+        """The filters of the list, by their names on the wire."""
+        filterset = self.view.filterset_class
+        return filterset.base_filters if filterset else {}
+
+    @property
+    def orders(self) -> dict[str, str | None]:
+        """The fields that the list can be ordered by, with their ORM paths."""
+        return orders_of(self.view.resource, self.view.filterset_class)
 
     @property
     def parameters(self) -> list[str]:
