@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "regions", "tags", "compute", "managed")
 """From left to right: an app imports those to its left, and config."""
 OURS = (*APPS, "config", "tests")
-BELOW = {"actors", "entities", "event_names", "pictures", "quotas", "redirects", "scopes", "ssh_keys"}
+BELOW = {"actors", "entities", "event_names", "pictures", "punycode", "quotas", "redirects", "scopes", "ssh_keys"}
 """What is below the models of an app, or beside them: names, parsers and registries that know no table."""
 REFERENCES = {"refs", "listeners", "resources", "machine_names"}
 
@@ -50,12 +50,13 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "openid": (set(), {"openid"}),
     "hashers": (set(), set()),
     "sms": (set(), set()),
+    "filters": (BELOW | {"models"}, {"filters"}),
     "api": (
-        BELOW | REFERENCES | {"models", "services"},
+        BELOW | REFERENCES | {"filters", "models", "services"},
         {"api", "client_address", "db", "errors", "paths"},
     ),
     "pages": (
-        BELOW | {"models", "services", "openid"},
+        BELOW | {"filters", "models", "services", "openid"},
         {"client_address", "db", "encryption", "errors", "headers", "openid", "pages"},
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
@@ -80,11 +81,13 @@ CONFIG: dict[str, set[str]] = {
     "db": {"errors"},
     "limits": {"headers", "metering"},
     "metering": {"db"},
+    "filters": {"errors"},
     "api": {
         "client_address",
         "compression",
         "db",
         "errors",
+        "filters",
         "headers",
         "hidden_characters",
         "limits",

@@ -16,6 +16,7 @@ from rest_framework.serializers import (
 
 from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.access import AppFilterSet, LoginFilterSet, TrustedDeviceFilterSet
 from accounts.models import Authorization, Login, TrustedDevice
 from accounts.services.access import revoke_app, revoke_device
 from config.api.access import ANYONE, UNRESTRICTED
@@ -43,13 +44,13 @@ class LoginResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id",)
 
 
 class LoginViewSet(ReadOnlyModelViewSet[Actor, Login]):
     """The acting user's successful logins of the last 90 days, the newest first."""
 
     serializer_class = LoginResource
+    filterset_class = LoginFilterSet
     required_scopes = READ
     required_grant = ANYONE
     ordering = ("-id",)
@@ -80,13 +81,13 @@ class TrustedDeviceResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "expiry", "last_remote_addr")
 
 
 class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
     """Browsers that were told to remember the acting user, and need no second factor."""
 
     serializer_class = TrustedDeviceResource
+    filterset_class = TrustedDeviceFilterSet
     required_scopes = READ
     required_grant = ANYONE
 
@@ -139,13 +140,13 @@ class AppResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "created", "expiry")
 
 
 class AppViewSet(ReadOnlyModelViewSet[Actor, Authorization]):
     """Apps that the acting user has authorized, one entry for each."""
 
     serializer_class = AppResource
+    filterset_class = AppFilterSet
     required_scopes = READ
     required_grant = ANYONE
 

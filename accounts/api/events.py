@@ -1,12 +1,5 @@
 """Events: what happened on the account."""
 
-import re
-from dataclasses import dataclass
-from typing import Any
-
-from django.db.models import Q, TextField, Value
-from django.db.models.functions import Cast, Concat
-from django.db.models.lookups import Contains
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -22,16 +15,15 @@ from rest_framework.serializers import (
 )
 
 from accounts.actors import Actor
-from accounts.entities import key_of_slug, kind_of, shown_id, with_slugs
+from accounts.entities import shown_id
 from accounts.event_names import ACTIONS, ENTITY_TYPES
+from accounts.filters.events import EventFilterSet
 from accounts.models import Event
 from accounts.services.events import mark_read, mark_seen
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import Computed
-from config.api.filterable import Filterable, searched
 from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.paths import BIGGEST
 from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet, expensive
 
@@ -52,76 +44,11 @@ def number_or_slug(stored: str) -> int | str:
     return int(stored) if stored.isascii() and stored.isdigit() else stored
 
 
-@dataclass(frozen=True, slots=True)
-class ByEntityId(Filterable):
-    """A number for most kinds of entity, a slug such as ``private/12`` for the others.
-
-    The table has numbers alone: a number that a client gives is none of the kinds that have slugs.
-    """
-
-    def value(self, raw: Any) -> int:
-        if isinstance(raw, bool) or not isinstance(raw, int):
-            raise self.refused()
-        return raw
-
-    def plain(self, text: str) -> Any:
-        return int(text) if re.fullmatch("[0-9]{1,19}", text) else text
-
-    def equals(self, raw: Any) -> Q:
-        return Q(entity_id__isnull=True) if raw is None else self.among([raw])
-
-    def among(self, raws: list[Any]) -> Q:
-        slugs = [raw for raw in raws if isinstance(raw, str)]
-        found = [key_of_slug(slug) for slug in slugs]
-        if None in found:
-            raise self.refused()
-        keys: dict[str, list[int]] = {}
-        for kind, key in filter(None, found):
-            keys.setdefault(kind, []).append(key)
-        conditions = [Q(entity_type=kind, entity_id__in=_that_fit(those)) for kind, those in keys.items()]
-        numbers = [self.value(raw) for raw in raws if not isinstance(raw, str)]
-        if numbers:
-            conditions.append(self._of_numbers(Q(entity_id__in=_that_fit(numbers))))
-        return Q(*conditions, _connector=Q.OR)
-
-    def compares(self, operator: str, raw: Any) -> Q:
-        return self._of_numbers(Q(**{f"entity_id__{operator}": self.value(raw)}))
-
-    def searched(self, raw: Any) -> str:
-        try:
-            return searched(raw)
-        except ValueError:
-            raise self.refused() from None
-
-    def contains(self, raw: Any) -> Q:
-        """Search the id as answers show it: digits, or a slug."""
-        text = self.searched(raw)
-        conditions = [self._of_numbers(Q(entity_id__contains=text))]
-        for kind in with_slugs():
-            slug = Concat(Value(kind_of(kind).prefix), Cast("entity_id", TextField()), output_field=TextField())
-            conditions.append(Q(Contains(slug, text), entity_type=kind))
-        return Q(*conditions, _connector=Q.OR)
-
-    def _of_numbers(self, condition: Q) -> Q:
-        return condition & ~Q(entity_type__in=with_slugs())
-
-
-def _that_fit(keys: list[int]) -> list[int]:
-    """Those that the column can hold: the others are nobody's."""
-    return [key for key in keys if abs(key) <= BIGGEST]
-
-
-class EntityId(NumberOrSlug):
-    """The id of an event's entity."""
-
-    filterable = ByEntityId
-
-
 class EventEntity(Resource):
     """What an event is about."""
 
     id = Computed(
-        EntityId(),
+        NumberOrSlug(),
         lambda key, kind: shown_id(kind, key),
         "entity_id",
         "entity_type",
@@ -196,13 +123,13 @@ class EventResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "action", "created", "entity.id", "entity.type", "read", "seen")
 
 
 class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):
     """Events of the last 90 days, newest first. Restricted users see what their grants let them."""
 
     serializer_class = EventResource
+    filterset_class = EventFilterSet
     queryset = Event.objects.all()
     required_scopes = READ
     required_grant = READ_ONLY

@@ -12,6 +12,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, URL
 from accounts.actors import Actor
 from accounts.api.access import thumbnail_url
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.oauth_clients import OAuthClientFilterSet
 from accounts.models import OAuthClient
 from accounts.redirects import MAX_URI_LENGTH
 from accounts.services import oauth_clients, thumbnails
@@ -87,14 +88,12 @@ class OAuthClientResource(Resource):
         "needs PKCE. By default false.",
     )
 
-    class Meta:
-        filterable = ("id", "label", "public")
-
 
 class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     """OAuth clients that the account has registered. Users of any account may authorize them."""
 
     serializer_class = OAuthClientResource
+    filterset_class = OAuthClientFilterSet
     lookup_value_converter = "name"
     required_scopes = READ
     required_grant = ACCOUNT_READ

@@ -10,6 +10,7 @@ from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.ssh_keys import SSHKeyFilterSet
 from accounts.models import SSHKey
 from accounts.services import ssh_keys
 from accounts.ssh_keys import UnsupportedKey, parse_public_key
@@ -50,9 +51,6 @@ class SSHKeyResource(Resource):
     )
     created = DateTimeField(read_only=True)
 
-    class Meta:
-        filterable = ("id",)
-
 
 class SSHKeyLabel(Resource):
     """The body of another label of a key."""
@@ -70,6 +68,7 @@ class SSHKeyViewSet(ReadOnlyModelViewSet[Actor, SSHKey]):
     """Public keys of the acting user, for new instances (`authorized_users`)."""
 
     serializer_class = SSHKeyResource
+    filterset_class = SSHKeyFilterSet
     required_scopes = READ
     required_grant = ANYONE
 

@@ -13,6 +13,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 from accounts.actors import Actor
 from accounts.api.events import NumberOrSlug, number_or_slug
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.tickets import ReplyFilterSet, TicketFilterSet
 from accounts.models import Ticket, TicketAttachment, TicketReply
 from accounts.services import tickets
 from accounts.services.tickets import ABOUT, TicketSpec
@@ -78,7 +79,6 @@ class TicketResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "status", "closed", "opened", "updated")
 
 
 def key(help_text: str) -> IdField:
@@ -126,14 +126,12 @@ class ReplyResource(Resource):
         read_only=True, help_text="The MD5 of the author's mail address, for a picture from Gravatar."
     )
 
-    class Meta:
-        filterable = ("id",)
-
 
 class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
     """Support tickets of the account."""
 
     serializer_class = TicketResource
+    filterset_class = TicketFilterSet
     queryset = Ticket.objects.all()
     required_scopes = READ
     required_grant = ACCOUNT_READ
@@ -196,6 +194,7 @@ class ReplyViewSet(ListViewSet[Actor, TicketReply]):
     """What was written to a ticket, the oldest first."""
 
     serializer_class = ReplyResource
+    filterset_class = ReplyFilterSet
     required_scopes = READ
     required_grant = ACCOUNT_READ
 

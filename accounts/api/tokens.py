@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
+from accounts.filters.tokens import PersonalTokenFilterSet
 from accounts.models import PersonalToken, User
 from accounts.scopes import parse_scopes
 from accounts.services import tokens
@@ -54,9 +55,6 @@ class PersonalTokenResource(Resource):
         ordered_by="expiry",  # null is a token that never ends; PostgreSQL sorts null after all times
         help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
     )
-
-    class Meta:
-        filterable = ("id", "label", "created")
 
 
 class ScopesField(CharField):
@@ -102,6 +100,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
     """Personal access tokens of the acting user, until they expire. Nobody sees those of others."""
 
     serializer_class = PersonalTokenResource
+    filterset_class = PersonalTokenFilterSet
     required_scopes = READ
     required_grant = ANYONE
 

@@ -12,6 +12,7 @@ from rest_framework.serializers import BooleanField, CharField, EmailField, List
 from accounts.actors import Actor
 from accounts.api.profile import GrantsResource, shown_grants
 from accounts.api.scopes import READ, WRITE
+from accounts.filters.users import UserFilterSet
 from accounts.models import GlobalGrants, SSHKey, User
 from accounts.models.users import NAME
 from accounts.services import users
@@ -51,14 +52,12 @@ class UserResource(Resource):
         allow_null=True, read_only=True, help_text="The telephone number that codes are sent to; null without."
     )
 
-    class Meta:
-        filterable = ("username",)
-
 
 class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
     """Users of the account."""
 
     serializer_class = UserResource
+    filterset_class = UserFilterSet
     lookup_value_converter = "name"
     required_scopes = READ
     required_grant = UNRESTRICTED

@@ -21,6 +21,7 @@ from compute.api.addresses import (
     ShareRequest,
     route_target,
 )
+from compute.filters.addresses import AddressFilterSet, IPv6RangeFilterSet
 from compute.models import Address, IPv6Range
 from compute.services.common.locks import named_instance
 from compute.services.networking import assign, ranges, reassign
@@ -42,6 +43,7 @@ class AddressViewSet(ReadOnlyModelViewSet[Actor, Address]):
     """
 
     serializer_class = AddressResource
+    filterset_class = AddressFilterSet
     queryset = Address.objects.all()
     lookup_value_converter = "address"
     required_scopes = READ
@@ -105,6 +107,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
     """IPv6 ranges that are routed to instances."""
 
     serializer_class = IPv6RangeResource
+    filterset_class = IPv6RangeFilterSet
     lookup_value_converter = "range"
     required_scopes = READ
     required_grant = READ_ONLY
@@ -151,6 +154,7 @@ class IPv6PoolViewSet(ListViewSet[Actor, IPv6Range]):
     """IPv6 pools. Staff give them out."""
 
     serializer_class = IPv6PoolResource
+    filterset_class = IPv6RangeFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

@@ -86,9 +86,6 @@ class AddressResource(Resource):
     compute_id = IntegerField(source="instance_id", read_only=True, help_text="The instance that has it.")
     region = CharField(source="region_id", read_only=True)
 
-    class Meta:
-        filterable = ("address", "compute_id", "region")
-
 
 class IPv6RangeResource(Resource):
     """A network of IPv6 addresses, and the address that it is routed to."""
@@ -104,9 +101,6 @@ class IPv6RangeResource(Resource):
         "is_shared",
         help_text="The address that the range is routed to; null if the range is shared, or if no instance has it.",
     )
-
-    class Meta:
-        filterable = ("range", "region")
 
 
 class IPv6PoolResource(IPv6RangeResource):

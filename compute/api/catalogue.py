@@ -10,6 +10,7 @@ from rest_framework.serializers import (
     IntegerField,
 )
 
+from compute.filters.catalogue import KernelFilterSet, TypeFilterSet
 from compute.models import InstanceType, Kernel
 from config.api.access import ANYONE, PUBLIC
 from config.api.meanings import Meanings
@@ -85,9 +86,6 @@ class TypeResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = (
-            "id", "label", "class", "memory", "disk", "vcpus", "gpus", "transfer", "network_out", "successor",
-        )  # fmt: skip
 
 
 class KernelResource(Resource):
@@ -114,13 +112,13 @@ class KernelResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "label", "version", "kvm", "xen", "architecture", "pvops", "deprecated", "built")
 
 
 class TypeViewSet(ReadOnlyModelViewSet):
     """Instance types: sizes and prices. The list leaves out deprecated types."""
 
     serializer_class = TypeResource
+    filterset_class = TypeFilterSet
     lookup_value_converter = "slug_id"
     required_scopes = PUBLIC
     required_grant = ANYONE
@@ -136,6 +134,7 @@ class KernelViewSet(ReadOnlyModelViewSet):
     """Kernels that instances boot."""
 
     serializer_class = KernelResource
+    filterset_class = KernelFilterSet
     lookup_value_converter = "slug_id"
     required_scopes = PUBLIC
     required_grant = ANYONE

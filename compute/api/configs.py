@@ -16,6 +16,7 @@ from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
 from compute.api.nested import its_instance
 from compute.api.resources import LARGEST, InterfacesField, shown_interfaces
+from compute.filters.configs import ConfigFilterSet
 from compute.models import Config, ConfigDevice, Instance, VolumeDevice
 from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
@@ -197,7 +198,6 @@ class ConfigResource(Resource):
 
     class Meta:
         as_in = (ConfigRequest,)
-        filterable = ("id", "label", "interfaces")
 
 
 def changes_of(given: dict[str, Any]) -> ConfigChanges:
@@ -210,6 +210,7 @@ class ConfigViewSet(ReadOnlyModelViewSet[Actor, Config]):
     """Configuration profiles of an instance: how it boots."""
 
     serializer_class = ConfigResource
+    filterset_class = ConfigFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

@@ -10,6 +10,7 @@ from accounts.actors import Actor
 from compute.api.instances import READ, WRITE, spec_fields
 from compute.api.nested import its_instance
 from compute.api.resources import FILESYSTEMS_MEAN, LARGEST, DeployRequest, DiskResource
+from compute.filters.disks import DiskFilterSet
 from compute.models import Disk, Instance
 from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
@@ -61,6 +62,7 @@ class DiskViewSet(ReadOnlyModelViewSet[Actor, Disk]):
     """Disks of an instance."""
 
     serializer_class = DiskResource
+    filterset_class = DiskFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

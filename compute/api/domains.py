@@ -1,7 +1,5 @@
 """Domains and their records."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -18,13 +16,12 @@ from rest_framework.serializers import (
 from rest_framework.serializers import IPAddressField as Address
 
 from accounts.actors import Actor
+from compute.filters.domains import DomainFilterSet, RecordFilterSet
 from compute.models import Domain, DomainRecord
-from compute.services.common.dns_names import to_ascii
 from compute.services.domains import domains, records, zone_files, zone_import
 from compute.services.domains.domains import DomainSpec
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.fields import CaselessField, Computed
-from config.api.filterable import Filterable
 from config.api.meanings import Meanings
 from config.api.operations import operation
 from config.api.serializers import Body, Resource
@@ -50,21 +47,6 @@ def as_sent(column: str, help_text: str) -> Field:
     return Computed(child, records.as_sent, "type", column, ordered_by=column, help_text=help_text)
 
 
-class ByName(Filterable):
-    """A filter on a name. The column has the name in punycode."""
-
-    def value(self, raw: Any) -> Any:
-        return super().value(to_ascii(raw) if isinstance(raw, str) else raw)
-
-
-class ZoneName(CaselessField):
-    filterable = ByName
-
-
-class RecordName(CharField):
-    filterable = ByName
-
-
 class DomainResource(Resource):
     """A zone. Seconds are rounded up to those that zones may have; 0 is the platform's default."""
 
@@ -80,7 +62,7 @@ class DomainResource(Resource):
         ),
     )
     domain: Field = Computed(
-        ZoneName(),
+        CaselessField(),
         lambda label, spelling: spelling or label,
         "label",
         "spelling",
@@ -139,9 +121,6 @@ class DomainResource(Resource):
     updated = DateTimeField(read_only=True)
     errors = CharField(read_only=True, help_text="Why something is not done that was asked for; else empty.")
 
-    class Meta:
-        filterable = ("id", "domain", "group", "tags")
-
 
 class DomainRequest(DomainResource):
     """The body of a domain."""
@@ -199,7 +178,7 @@ class RecordResource(Resource):
             },
         ),
     )
-    name = RecordName(
+    name = CharField(
         min_length=1,
         max_length=100,
         required=False,
@@ -254,9 +233,6 @@ class RecordResource(Resource):
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
-    class Meta:
-        filterable = ("id", "type", "name", "target", "tag")
-
 
 class RecordRequest(RecordResource):
     """The body of a record. Write host names in `target` in full: the domain is not appended, except for SRV."""
@@ -274,6 +250,7 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
     """Domains that the platform's name servers answer for."""
 
     serializer_class = DomainResource
+    filterset_class = DomainFilterSet
     queryset = Domain.objects.all()
     required_scopes = READ
     required_grant = READ_ONLY
@@ -344,6 +321,7 @@ class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
     """The records of a domain."""
 
     serializer_class = RecordResource
+    filterset_class = RecordFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

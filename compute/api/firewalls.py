@@ -11,6 +11,7 @@ from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Fi
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
+from compute.filters.firewalls import FirewallDeviceFilterSet, FirewallFilterSet
 from compute.models import Firewall, FirewallDevice, Instance
 from compute.services.firewalls import firewalls
 from compute.services.firewalls.rules import MOST_ADDRESSES, MOST_RULES
@@ -163,9 +164,6 @@ class FirewallResource(Resource):
     rules: Field = Computed(RulesResource(), parsed, "rules", help_text="What it lets through.")
     tags = ListField(child=CharField(), required=False)
 
-    class Meta:
-        filterable = ("id", "label", "created", "updated", "tags")
-
 
 class FirstDevices(Resource):
     """The instances that a new firewall is on."""
@@ -234,9 +232,6 @@ class FirewallDeviceResource(Resource):
     updated = DateTimeField(read_only=True)
     entity = FirewallDeviceEntity(source="*", read_only=True, help_text="The instance that the firewall is on.")
 
-    class Meta:
-        filterable = ("id", "created", "updated")
-
 
 class FirewallDeviceRequest(Resource):
     """The body that puts a firewall on an instance."""
@@ -257,6 +252,7 @@ class FirewallViewSet(ReadOnlyModelViewSet[Actor, Firewall]):
     """Firewalls, which filter the public traffic of the computes they are on."""
 
     serializer_class = FirewallResource
+    filterset_class = FirewallFilterSet
     queryset = Firewall.objects.all()
     required_scopes = READ
     required_grant = READ_ONLY
@@ -317,6 +313,7 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
     """The computes that a firewall is on, of those that the caller may see."""
 
     serializer_class = FirewallDeviceResource
+    filterset_class = FirewallDeviceFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 
@@ -354,6 +351,7 @@ class InstanceFirewallViewSet(ListViewSet[Actor, Firewall]):
     """The firewalls that are on an instance, of those that the caller may see."""
 
     serializer_class = FirewallResource
+    filterset_class = FirewallFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
 

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
+from compute.filters.images import ImageFilterSet
 from compute.models import Image
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
@@ -89,12 +90,6 @@ class ImageResource(Resource):
         help_text="When its system gets no more updates, in UTC; null where unknown.",
     )
 
-    class Meta:
-        filterable = (
-            "id", "label", "vendor", "size", "type", "status", "is_public", "deprecated", "created", "updated",
-            "created_by",
-        )  # fmt: skip
-
 
 class ImageCreate(Resource):
     """The body of a new image of a disk."""
@@ -149,6 +144,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
     """Images that disks are deployed from: with a token those of its account, then the public ones."""
 
     serializer_class = ImageResource
+    filterset_class = ImageFilterSet
     queryset = Image.objects.all()
     lookup_value_converter = "slug_id"
     required_scopes = READ

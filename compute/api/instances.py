@@ -13,6 +13,7 @@ from compute.api.resources import (
     InstanceCreate,
     InstanceResource,
 )
+from compute.filters.instances import InstanceFilterSet
 from compute.models import Instance
 from compute.services.instances import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
@@ -27,6 +28,7 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
     """Compute instances."""
 
     serializer_class = InstanceResource
+    filterset_class = InstanceFilterSet
     queryset = Instance.objects.select_related("type", "host")
     required_scopes = READ
     required_grant = READ_ONLY

@@ -20,6 +20,7 @@ from compute.api.nodebalancer_nodes import (
     its_balancer,
     node_wish,
 )
+from compute.filters.nodebalancer_configs import NodeBalancerConfigFilterSet
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import configs
 from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
@@ -243,7 +244,6 @@ class NodeBalancerConfigResource(Resource):
 
     class Meta:
         as_in = (NodeBalancerConfigRequest,)
-        filterable = ("id",)
 
 
 def wish_of(given: Mapping[str, Any]) -> ConfigWish:
@@ -263,6 +263,7 @@ class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig])
     """Configs of a load balancer: what it does on each of its ports."""
 
     serializer_class = NodeBalancerConfigResource
+    filterset_class = NodeBalancerConfigFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
+from compute.filters.nodebalancer_nodes import NodeBalancerNodeFilterSet
 from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import nodes
 from compute.services.nodebalancers.nodes import NodeWish
@@ -77,7 +78,6 @@ class NodeBalancerNodeResource(Resource):
     )
 
     class Meta:
-        filterable = ("id",)
         in_part = True
 
 
@@ -120,6 +120,7 @@ class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
     """Nodes of a config: where its traffic goes."""
 
     serializer_class = NodeBalancerNodeResource
+    filterset_class = NodeBalancerNodeFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

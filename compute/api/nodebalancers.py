@@ -23,6 +23,7 @@ from rest_framework.serializers import (
 from accounts.actors import Actor
 from compute.api.nested import its_instance
 from compute.api.nodebalancer_configs import READ, WRITE, NewNodeBalancerConfig, wish_of
+from compute.filters.nodebalancers import NodeBalancerFilterSet
 from compute.models import Instance, NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
 from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
@@ -96,9 +97,6 @@ class NodeBalancerResource(Resource):
     transfer = Annotated(NodeBalancerTransferResource(), _transfer(), help_text="What went through it this month.")
     tags = ListField(child=CharField(), required=False)
 
-    class Meta:
-        filterable = ("id", "label", "region", "ipv4", "tags")
-
 
 class NewNodeBalancer(Resource):
     """The body of a new load balancer."""
@@ -165,6 +163,7 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
     """Load balancers: an address that shares out what comes in among computes of its region."""
 
     serializer_class = NodeBalancerResource
+    filterset_class = NodeBalancerFilterSet
     queryset = NodeBalancer.objects.all()
     required_scopes = READ
     required_grant = READ_ONLY
@@ -214,6 +213,7 @@ class InstanceNodeBalancerViewSet(ListViewSet[Actor, NodeBalancer]):
     """The load balancers with a node on an instance, of those that the caller may see."""
 
     serializer_class = NodeBalancerResource
+    filterset_class = NodeBalancerFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
 

@@ -7,6 +7,7 @@ from django.db.models import Case, TextField, Value, When
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
+from compute.filters.notices import MaintenanceFilterSet, NotificationFilterSet
 from compute.services import notices
 from config.api.access import READ_ONLY
 from config.api.fields import Annotated, Computed, Constant
@@ -67,7 +68,6 @@ class MaintenanceResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("type", "status", "when")
 
 
 class MaintenanceViewSet(NoticeViewSet):
@@ -78,6 +78,7 @@ class MaintenanceViewSet(NoticeViewSet):
     """
 
     serializer_class = MaintenanceResource
+    filterset_class = MaintenanceFilterSet
     tables = notices.maintenance
 
 
@@ -228,7 +229,6 @@ class NotificationResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("label",)
 
 
 class NotificationViewSet(NoticeViewSet):
@@ -238,4 +238,5 @@ class NotificationViewSet(NoticeViewSet):
     """
 
     serializer_class = NotificationResource
+    filterset_class = NotificationFilterSet
     tables = notices.notifications

@@ -26,7 +26,6 @@ from compute.models import Disk, Instance
 from config.api import reasons
 from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
-from config.api.filterable import ByLabel
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -233,9 +232,6 @@ class InstanceResource(Resource):
     tags = ListField(child=CharField(), required=False)
     host_uuid = UUIDField(source="host.uuid", read_only=True, help_text="The host that it is on.")
 
-    class Meta:
-        filterable = ("id", "label", "group", "region", "image", "ipv4", "tags")
-
 
 PURPOSES = Meanings(
     "What it leads to.", {"public": "The internet; at most one.", "vlan": "A VLAN of the account, in the region."}
@@ -283,7 +279,6 @@ class InterfaceResource(Resource):
 class InterfacesField(JSONField):
     """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
 
-    filterable = ByLabel
     items: ListSerializer = ListSerializer(child=InterfaceResource())
     reasons.describe("interfaces", items)
     item = items.child
@@ -430,6 +425,3 @@ class DiskResource(Resource):
     )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-
-    class Meta:
-        filterable = ("id", "label", "size")

@@ -6,6 +6,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
+from compute.filters.stackscripts import StackScriptFilterSet
 from compute.models import StackScript
 from compute.services.stackscripts import stackscripts
 from config.api.access import READ_ONLY, READ_WRITE, Scope
@@ -72,11 +73,6 @@ class StackScriptResource(Resource):
         many=True, read_only=True, help_text="The values that it asks for, read out of its UDF tags."
     )
 
-    class Meta:
-        filterable = (
-            "id", "username", "label", "description", "deployments_total", "is_public", "rev_note", "mine",
-        )  # fmt: skip
-
 
 class StackScriptCreate(StackScriptResource):
     """The body of a new script."""
@@ -90,6 +86,7 @@ class StackScriptViewSet(ReadOnlyModelViewSet[Actor, StackScript]):
     """Deployment scripts, which run at the first boot of a disk. Anybody may read the public ones."""
 
     serializer_class = StackScriptResource
+    filterset_class = StackScriptFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
 

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from rest_framework.serializers import CharField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
+from compute.filters.vlans import VLANFilterSet
 from compute.models import VLAN
 from compute.models.networks import naming_before
 from config.api.access import READ_ONLY
@@ -25,9 +26,6 @@ class VLANResource(Resource):
     )
     created = DateTimeField(read_only=True, help_text="When a profile first named it, in UTC.")
 
-    class Meta:
-        filterable = ("label", "region", "created")
-
 
 class VLANViewSet(ListViewSet[Actor, VLAN]):
     """The VLANs that configuration profiles name, with the instances they are profiles of.
@@ -36,6 +34,7 @@ class VLANViewSet(ListViewSet[Actor, VLAN]):
     """
 
     serializer_class = VLANResource
+    filterset_class = VLANFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
 

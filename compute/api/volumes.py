@@ -12,6 +12,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.api.nested import its_instance
+from compute.filters.volumes import VolumeFilterSet
 from compute.models import Instance, Volume
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
@@ -97,9 +98,6 @@ class VolumeResource(Resource):
         ),
     )
 
-    class Meta:
-        filterable = ("id", "label", "region", "tags")
-
 
 class VolumeCreate(Resource):
     """The body of a new volume. `region` is needed unless `compute_id` says where it is attached."""
@@ -176,6 +174,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     """Volumes: block storage of its own that instances attach."""
 
     serializer_class = VolumeResource
+    filterset_class = VolumeFilterSet
     queryset = Volume.objects.all()
     required_scopes = READ
     required_grant = READ_ONLY
@@ -249,6 +248,7 @@ class InstanceVolumeViewSet(ListViewSet[Actor, Volume]):
     """The volumes attached to an instance, of those that the caller may see."""
 
     serializer_class = VolumeResource
+    filterset_class = VolumeFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
 

@@ -1,9 +1,9 @@
-"""Collection filters: the ``X-Filter`` language and plain query parameters, compiled to `Q`.
+"""Collection filters: the ``X-Filter`` language and plain query parameters, compiled to `Q` by `XFilterBackend`.
 
 A filter is a JSON object, or an array of such objects that must all match. A bare value means equality.
 ``{"+gt": 3}`` inside a field uses an operator. ``+and`` and ``+or`` take arrays of filters. ``+order_by`` names a
-plain field, and ``+order`` is ``asc`` or ``desc``. ``+order`` alone orders by the list's key (`KEYS`). The
-classes of fields are in `config.api.filterable`.
+plain field, and ``+order`` is ``asc`` or ``desc``. ``+order`` alone orders by the list's key (`KEYS`). The filters
+of a list are declared in a `FilterSet` (`config.filters`).
 """
 
 import re
@@ -13,10 +13,13 @@ from itertools import accumulate
 from typing import Any, NoReturn
 
 import orjson
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.request import Request
 
-from config.api.filterable import OPERATORS, Filterable, refuse
+from config.api.ordering import orders_of
+from config.filters import OPERATORS, Filter, refuse
 
 DEEPEST = 20
 """How many ``+and`` and ``+or`` may stand within each other."""
@@ -30,7 +33,7 @@ KEYS = ("id", "address", "range", "label", "username", "when")
 
 
 @dataclass
-class Filter:
+class Criteria:
     """A read filter: the condition, and the order if one is asked for."""
 
     condition: Q = field(default_factory=Q)
@@ -39,15 +42,75 @@ class Filter:
     def __bool__(self) -> bool:
         return bool(self.condition) or self.ordering is not None
 
+    def order_of(self, default: tuple[str, ...]) -> tuple[str, ...]:
+        """The column that was asked for, then those of a list's own order."""
+        return (self.ordering, *default) if self.ordering else default
+
+
+class XFilterBackend(DjangoFilterBackend):
+    """Filters and orders a list by the ``X-Filter`` header and by plain query parameters.
+
+    The view has a `serializer_class`, which says what the list can be ordered by, an `ordering`, and usually a
+    `filterset_class`. The queryset has the annotations of the serializer. Anything wrong with a filter raises
+    `Invalid` on the field ``X-Filter``. No filter set and no form is made: all is read off the class.
+    """
+
+    def filter_queryset(self, request: Request, queryset: QuerySet, view: Any) -> QuerySet:
+        """The rows that the request asks for, in its order and then in that of `view.ordering`."""
+        criteria = self.read(request, view)
+        if criteria is None:
+            return queryset.order_by(*view.ordering)
+        return queryset.filter(criteria.condition).order_by(*criteria.order_of(view.ordering))
+
+    def read(self, request: Request, view: Any) -> Criteria | None:
+        """The request's filter. None if there is none: then the list needs no SQL of its own."""
+        meta = request.META
+        header = meta.get("HTTP_X_FILTER")
+        query = request.query_params if meta.get("QUERY_STRING") else None
+        if not header and not query:
+            return None
+        filterset = self.get_filterset_class(view)
+        filters = filterset.base_filters if filterset else {}
+        serializer = view.serializer_class
+        criteria = read_header(header, filters, orders_of(serializer, filterset)) if header else Criteria()
+        if query:
+            criteria.condition = _all_of([criteria.condition, read_query(query, filters, serializer.paths())])
+        return criteria or None
+
+    def get_filterset_class(self, view: Any, queryset: QuerySet | None = None) -> Any:
+        """The view's `filterset_class`. With a queryset, its model is checked as well."""
+        return view.filterset_class if queryset is None else super().get_filterset_class(view, queryset)
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """The ``X-Filter`` header for the OpenAPI document, with the names that it takes; nothing without any."""
+        filterset = self.get_filterset_class(view)
+        filters = list(filterset.base_filters) if filterset else []
+        orders = orders_of(view.serializer_class, filterset)
+        if not orders:
+            return []
+        on = f", on: {_listed(filters)}" if filters else ""
+        others = [name for name in orders if name not in filters]
+        besides = f"the same{', and ' if others else ''}{_listed(others)}" if filters else _listed(others)
+        about = f"A filter, as a JSON object (see *X-Filter*){on}. `+order_by` takes {besides}."
+        return [
+            {
+                "name": "X-Filter",
+                "in": "header",
+                "required": False,
+                "description": about,
+                "schema": {"type": "string"},
+            }
+        ]
+
 
 class Reader:
     """Reads one filter. `fields` are the fields that can be filtered, `orders` the paths of possible orders."""
 
-    def __init__(self, fields: Mapping[str, Filterable], orders: Mapping[str, str | None]):
+    def __init__(self, fields: Mapping[str, Filter], orders: Mapping[str, str | None]):
         self.fields = fields
         self.orders = orders
 
-    def read(self, raw: Any) -> Filter:
+    def read(self, raw: Any) -> Criteria:
         """The filter of a decoded ``X-Filter`` header."""
         conditions: list[Q] = []
         order: dict[str, Any] = {}
@@ -59,7 +122,7 @@ class Reader:
                 if order.setdefault(key, rest[key]) != rest.pop(key):
                     raise refuse(f"X-Filter has more than one {key}")
             conditions.append(self.object(rest, 0))
-        return Filter(_all_of(conditions), self.order(order))
+        return Criteria(_all_of(conditions), self.order(order))
 
     def order(self, raw: Mapping[str, Any]) -> str | None:
         direction = raw.get("+order", "asc")
@@ -73,7 +136,7 @@ class Reader:
                 raise refuse(f"Cannot order by {_shown(name)}")
             path = self.orders[name]
         elif "+order" in raw:
-            path = next((self.fields[key].path for key in KEYS if key in self.fields), "pk")
+            path = next((self.fields[key].field_name for key in KEYS if key in self.fields), "pk")
         else:
             return None
         return None if path is None else ("-" if direction == "desc" else "") + path
@@ -109,7 +172,7 @@ class Reader:
         ((key, value),) = item.items()
         return (prefix + key, value) if prefix + key in self.fields and _is_bare(value) else None
 
-    def field(self, target: Filterable, raw: Any, depth: int) -> Q:
+    def field(self, target: Filter, raw: Any, depth: int) -> Q:
         """The conditions on one field: a bare value or an object of operators, one at least."""
         if not isinstance(raw, dict):
             return target.equals(raw)
@@ -166,7 +229,8 @@ def _is_bare(value: Any) -> bool:
 
 def _all_of(conditions: Iterable[Q]) -> Q:
     """All of the conditions, those left out that ask for nothing. Django's ``&`` takes time by the square."""
-    return Q(*filter(None, conditions))
+    found = [each for each in conditions if each]
+    return found[0] if len(found) == 1 else Q(*found)
 
 
 def _nothing_of(name: str) -> NoReturn:
@@ -177,6 +241,10 @@ def _nothing_of(name: str) -> NoReturn:
 def _shown(name: Any) -> str:
     """A value that a client sent, cut and made printable."""
     return str(name)[:64].encode("ascii", "backslashreplace").decode()
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
@@ -190,7 +258,7 @@ def _nesting(text: bytes) -> int:
     return max(accumulate(_STEP[each] for each in brackets), default=0)
 
 
-def read_header(header: str, fields: Mapping[str, Filterable], orders: Mapping[str, str | None]) -> Filter:
+def read_header(header: str, fields: Mapping[str, Filter], orders: Mapping[str, str | None]) -> Criteria:
     """Read an ``X-Filter`` header. Anything wrong with it raises `Invalid` on the field ``X-Filter``.
 
     An empty header is no filter.
@@ -198,7 +266,7 @@ def read_header(header: str, fields: Mapping[str, Filterable], orders: Mapping[s
     # WSGI hands headers over as Latin-1, clients write UTF-8
     text = header.encode("latin-1").strip()
     if not text:
-        return Filter()
+        return Criteria()
     if len(text) > LONGEST:
         raise refuse(TOO_LONG)
     try:
@@ -209,7 +277,7 @@ def read_header(header: str, fields: Mapping[str, Filterable], orders: Mapping[s
     return Reader(fields, orders).read(raw)
 
 
-def read_query(query: QueryDict, fields: Mapping[str, Filterable], names: Iterable[str]) -> Q:
+def read_query(query: QueryDict, fields: Mapping[str, Filter], names: Iterable[str]) -> Q:
     """Plain query parameters that name a field. One that cannot be filtered is refused, others are ignored.
 
     `names` are all fields of the resource. What is given twice has to hold twice.
@@ -217,7 +285,7 @@ def read_query(query: QueryDict, fields: Mapping[str, Filterable], names: Iterab
     conditions: list[Q] = []
     for name, texts in query.lists():
         if name in fields:
-            conditions += (fields[name].equals(fields[name].plain(text)) for text in texts)
+            conditions += (fields[name].is_value(fields[name].plain(text)) for text in texts)
         elif name in names:
             raise refuse(f"Cannot filter on {_shown(name)}")
     return _all_of(conditions)

@@ -9,11 +9,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from config.api.admission import A, Admission, M
-from config.api.filter_backends import XFilterBackend
+from config.api.filters import XFilterBackend
 from config.api.operations import BY_ACTION
 from config.api.pagination import EnvelopePagination
 from config.api.serializers import Body, Resource
 from config.errors import Missing
+from config.filters import FilterSet
 
 
 class GenericViewSet(Admission[A, M], Generic[A, M]):
@@ -25,6 +26,8 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     """
 
     filter_backends = (XFilterBackend,)
+    filterset_class: ClassVar[type[FilterSet] | None] = None
+    """The filters of the list."""
     pagination_class = EnvelopePagination
     ordering: ClassVar[tuple[str, ...]] = ("id",)
     """The columns by which lists are ordered."""

@@ -17,12 +17,11 @@ from rest_framework.response import Response
 from config.api import pagination
 from config.api.admission import A, M
 from config.api.compiled import CompiledViewSet
-from config.api.filter_backends import XFilterBackend
-from config.api.filterable import refuse
-from config.api.filters import Filter
+from config.api.filters import Criteria, XFilterBackend
 from config.api.responses import JSONResponse
 from config.db import prepared, statements
 from config.errors import Missing
+from config.filters import refuse
 
 TOO_DEAR = "This filter takes too long on so many objects. Use fewer conditions, fewer +contains, or another order."
 
@@ -71,14 +70,14 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         paginator: Any = self.paginator
         return paginator.read(self.request.query_params)
 
-    def total_of(self, wanted: Filter | None, page: pagination.Page, path: dict[str, Any]) -> int:
+    def total_of(self, wanted: Criteria | None, page: pagination.Page, path: dict[str, Any]) -> int:
         """Return the length of a list whose wanted page has no rows. Raises `Missing` if the parent is missing."""
         self.check_parent()
         # each row carries the total; a page after the last has no rows, so read the first page
         rows = self.rows_of(wanted, pagination.SHORTEST, path) if page.number > 1 else ()
         return rows[0][-1] if rows else 0
 
-    def rows_of(self, wanted: Filter | None, page: pagination.Page, path: dict[str, Any]) -> prepared.Rows:
+    def rows_of(self, wanted: Criteria | None, page: pagination.Page, path: dict[str, Any]) -> prepared.Rows:
         """Return the rows of a page. Raises `Invalid` where those of a filter take the database too long."""
         values = {**self.bindings(path), "limit": page.size, "offset": page.offset}
         if wanted is None:
@@ -88,11 +87,11 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         with refusing_dear_filters():
             return self.filtered(wanted).run(values, within=settings.FILTER_TIMEOUT)
 
-    def filtered(self, wanted: Filter) -> statements.Statement:
+    def filtered(self, wanted: Criteria) -> statements.Statement:
         """Return the SQL of a filtered page. Every filter is different, so it is not kept."""
-        backend, shape = XFilterBackend(), self.shape
-        rows = backend.apply(wanted, shape.select(self.get_queryset()), self)
-        return statements.page_of(rows, shape.columns, backend.order_of(wanted, self), kept=False)
+        shape = self.shape
+        rows = shape.select(self.get_queryset()).filter(wanted.condition)
+        return statements.page_of(rows, shape.columns, wanted.order_of(self.ordering), kept=False)
 
 
 class RetrieveViewSet(CompiledViewSet[A, M], mixins.RetrieveModelMixin):

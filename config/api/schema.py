@@ -16,6 +16,7 @@ from config import openapi
 from config.api import access, answers, fields
 from config.api.common_fields import COMMON
 from config.api.examples import examples
+from config.api.filters import XFilterBackend
 from config.api.meanings import Meanings
 from config.api.operations import ANSWERED_BY_OBJECT, BY_ACTION, WITH_BODY, Operation
 from config.api.paths import BIGGEST, FIRST_YEAR, LAST_YEAR
@@ -207,14 +208,9 @@ class ResourceSchema(AutoSchema):
             OpenApiParameter(each["name"], each["schema"], each["in"], description=each["description"])
             for each in paginator.get_schema_operation_parameters(self.view)
         ]
-        shown: Any = self.view.serializer_class
-        filterable, orderable = list(shown.filterable()), shown.orderable()
-        if orderable:
-            on = f", on: {_listed(filterable)}" if filterable else ""
-            others = [name for name in orderable if name not in filterable]
-            besides = f"the same{', and ' if others else ''}{_listed(others)}" if filterable else _listed(others)
-            about = f"A filter, as a JSON object (see *X-Filter*){on}. `+order_by` takes {besides}."
-            found.append(OpenApiParameter("X-Filter", OpenApiTypes.STR, "header", description=about))
+        for each in XFilterBackend().get_schema_operation_parameters(self.view):
+            about = each["description"]
+            found.append(OpenApiParameter(each["name"], OpenApiTypes.STR, each["in"], description=about))
         return found
 
     def get_request_serializer(self) -> Any:
@@ -286,6 +282,10 @@ class ResourceSchema(AutoSchema):
     def page_of(self, resource: type[Resource]) -> dict[str, Any]:
         """A page of a list."""
         item = self.resolve_serializer(resource, "response")
+        filters = self.view.filterset_class.base_filters if self.view.filterset_class else ()
+        for name, found in item.schema["properties"].items():
+            if name in filters:
+                found["x-filterable"] = True
         paginator: Any = self.view.paginator
         page = paginator.get_paginated_response_schema({"type": "array", "items": item.ref})
         schema = {"type": "object", "description": f"A page of a list: {openapi.noun(self.words)[1]}.", **page}
@@ -315,8 +315,6 @@ class ResourceSchema(AutoSchema):
         for name, found in schema.get("properties", {}).items():
             if "description" not in found and (text := _text_of(serializer, name)):
                 _describe(found, text)
-            if direction == "response" and name in getattr(meta, "filterable", ()):
-                found["x-filterable"] = True
         for name, found in schema.get("properties", {}).items():
             if "items" in found and "required" in found and direction == "request":
                 schema["properties"][name] = self._named(name, found)

@@ -12,9 +12,6 @@
         class_ = CharField(source="type_class")  # a Python keyword: the trailing underscore is dropped
         specs = Specs(source="*", read_only=True)
 
-        class Meta:
-            filterable = ("id", "label")
-
 A resource is a DRF serializer: `data`, `is_valid()`, `validated_data`, `errors`, `many`, `partial` and `context`
 mean what DRF says. Output is fast: it does not walk these fields for each object, but calls one function that is
 compiled from them (see `config.api.rendering`). If a resource or one of its fields overrides a method of DRF's
@@ -37,7 +34,6 @@ from rest_framework.settings import api_settings
 from config.api import reasons, rendering, unsupported
 from config.api.exceptions import flatten
 from config.api.fields import Wrapping, key_column, value_of
-from config.api.filterable import Filterable, filterables, orderables
 from config.errors import Problems
 
 Positions: TypeAlias = dict[str, list[int]]
@@ -70,9 +66,8 @@ class Body(dict[str, Any]):
 class Resource(serializers.Serializer):
     """Base of all resources.
 
-    `Meta.filterable` names the fields that collection filters accept. `Meta.read_only` makes all fields read-only,
-    and `Meta.read_only_fields` those that it names. `Meta.in_part` says that a service judges what is good of such
-    an object within a body, also where something that it needs has failed.
+    `Meta.read_only` makes all fields read-only, and `Meta.read_only_fields` those that it names. `Meta.in_part` says
+    that a service judges what is good of such an object within a body, also where something that it needs has failed.
     """
 
     if TYPE_CHECKING:
@@ -142,18 +137,6 @@ class Resource(serializers.Serializer):
     def paths(cls) -> frozenset[str]:
         """The names of all fields on the wire, those of nested objects with their path (``entity.id``)."""
         return frozenset(_paths(cls()))
-
-    @classmethod
-    @cache
-    def filterable(cls) -> dict[str, Filterable]:
-        """The fields filters accept, by their name on the wire (``entity.id``)."""
-        return filterables(cls(), getattr(getattr(cls, "Meta", None), "filterable", ()))
-
-    @classmethod
-    @cache
-    def orderable(cls) -> dict[str, str | None]:
-        """Map the names of the fields that lists can be ordered by to their ORM paths."""
-        return orderables(cls(), cls.filterable())
 
     @classmethod
     @cache

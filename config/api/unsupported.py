@@ -14,7 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from config.api import field_types
 
-_FILTER = "declare a filter for it in the list's filters, which X-Filter and the query parameters share"
+_FILTER = "declare `filterset_class`, a FilterSet of the app's filters (config/filters/)"
 _VERSION = "the version is part of the path"
 _SERVICE = "write the view's action `create`, `update` or `destroy`, which calls a function of the app's services"
 
@@ -43,7 +43,7 @@ DECORATORS = (
 )
 """The attributes that DRF's decorators of functions leave, without an effect on the method of a viewset."""
 
-_META = "declare each field: a resource is no ModelSerializer; its Meta has `filterable` and `read_only_fields`"
+_META = "declare each field: a resource is no ModelSerializer; its Meta has `read_only` and `read_only_fields`"
 
 RESOURCE_NAMES: Mapping[str, str] = {
     "create": _SERVICE,

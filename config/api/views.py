@@ -16,8 +16,7 @@ from rest_framework.response import Response
 
 from config.api import access, pagination
 from config.api.admission import NO_STORE, QUARTER_HOUR, A, M, expensive
-from config.api.filter_backends import XFilterBackend
-from config.api.filters import Filter
+from config.api.filters import Criteria, XFilterBackend
 from config.api.generics import GenericViewSet
 from config.api.operations import operation
 from config.api.reading import ListViewSet, RetrieveViewSet, asks, refusing_dear_filters
@@ -52,17 +51,17 @@ class UnionViewSet(GenericViewSet[A, Any]):
     def list(self, request: Request, **path: Any) -> Response:
         """One page, in the order of `ordering`: columns of the serializer."""
         if not asks(request):
-            return self.united(Filter(), pagination.FIRST)
+            return self.united(Criteria(), pagination.FIRST)
         with self.measured():
             paginator: Any = self.paginator
             page = paginator.read(request.query_params)
             wanted = XFilterBackend().read(request, self)
             if wanted is None:
-                return self.united(Filter(), page)
+                return self.united(Criteria(), page)
             with refusing_dear_filters(), prepared.ending_after(settings.FILTER_TIMEOUT):
                 return self.united(wanted, page)
 
-    def united(self, wanted: Filter, page: pagination.Page) -> Response:
+    def united(self, wanted: Criteria, page: pagination.Page) -> Response:
         shape = self.shape
         first, *others = [
             shape.select(rows).filter(wanted.condition).order_by().values_list(*shape.columns)
@@ -73,9 +72,9 @@ class UnionViewSet(GenericViewSet[A, Any]):
         data = [shape.one(row) for row in rows]
         return JSONResponse(page.envelope(data, found.count()))
 
-    def order(self, wanted: Filter) -> tuple[str, ...]:
+    def order(self, wanted: Criteria) -> tuple[str, ...]:
         """The filter's order, then the view's, by the union's own columns: it has no others."""
-        return tuple(map(self._column, XFilterBackend().order_of(wanted, self)))
+        return tuple(map(self._column, wanted.order_of(self.ordering)))
 
     def _column(self, name: str) -> str:
         sign, name = name[: name.startswith("-")], name.removeprefix("-")

@@ -14,6 +14,7 @@ from config.api.operations import operation
 from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
 from managed.api.base import MANAGED, READ, WRITE
+from managed.filters import ComputeSettingsFilterSet
 from managed.models import ComputeSettings
 from managed.services import compute_settings
 
@@ -79,9 +80,6 @@ class ComputeSettingsResource(Resource):
     group = CharField(read_only=True, help_text="The instance's group.")
     ssh = SSHResource(source="*", read_only=True, help_text="How staff log in.")
 
-    class Meta:
-        filterable = ("id",)
-
 
 class SSHWish(Resource):
     """What is to change of how staff log in."""
@@ -117,6 +115,7 @@ class ComputeSettingsViewSet(ReadOnlyModelViewSet[Actor, Instance]):
     """SSH settings of managed: one entry for each compute of the account."""
 
     serializer_class = ComputeSettingsResource
+    filterset_class = ComputeSettingsFilterSet
     permission_classes = MANAGED
     queryset = Instance.objects.all()
     required_scopes = READ

@@ -13,6 +13,7 @@ from config.api.operations import operation
 from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
 from managed.api.base import MANAGED, READ, WRITE
+from managed.filters import ContactFilterSet
 from managed.models import Contact
 from managed.services import contacts
 
@@ -51,14 +52,12 @@ class ContactResource(Resource):
     )
     updated = DateTimeField(read_only=True)
 
-    class Meta:
-        filterable = ("id", "group")
-
 
 class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
     """Contacts of managed."""
 
     serializer_class = ContactResource
+    filterset_class = ContactFilterSet
     permission_classes = MANAGED
     queryset = Contact.objects.all()
     required_scopes = READ

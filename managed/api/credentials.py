@@ -14,6 +14,7 @@ from config.api.operations import operation
 from config.api.serializers import Resource
 from config.api.views import GenericViewSet, ReadOnlyModelViewSet
 from managed.api.base import MANAGED, READ, WRITE
+from managed.filters import CredentialFilterSet
 from managed.models import Credential
 from managed.services import credentials, keys
 from managed.services.credentials import Secret
@@ -48,9 +49,6 @@ class CredentialResource(Resource):
         read_only=True, allow_null=True, help_text="When staff last read it, in UTC; null where they never did."
     )
 
-    class Meta:
-        filterable = ("id",)
-
 
 class NewCredential(CredentialResource):
     """The body of a new credential."""
@@ -76,6 +74,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     """Credentials of managed."""
 
     serializer_class = CredentialResource
+    filterset_class = CredentialFilterSet
     permission_classes = MANAGED
     queryset = Credential.objects.all()
     required_scopes = READ

@@ -9,6 +9,7 @@ from config.api.meanings import Meanings
 from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
 from managed.api.base import MANAGED, READ
+from managed.filters import IssueFilterSet
 from managed.models import Issue
 
 
@@ -44,13 +45,13 @@ class IssueResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id",)
 
 
 class IssueViewSet(ReadOnlyModelViewSet[Actor, Issue]):
     """Issues that checks of services have raised."""
 
     serializer_class = IssueResource
+    filterset_class = IssueFilterSet
     permission_classes = MANAGED
     queryset = Issue.objects.all()
     required_scopes = READ

@@ -16,6 +16,7 @@ from config.api.operations import operation
 from config.api.serializers import Body, Resource
 from config.api.views import ReadOnlyModelViewSet
 from managed.api.base import MANAGED, READ, WRITE
+from managed.filters import ServiceFilterSet
 from managed.models import Service
 from managed.services import services
 from managed.services.probing import LONGEST_TIMEOUT
@@ -100,9 +101,6 @@ class ServiceResource(Resource):
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
-    class Meta:
-        filterable = ("id",)
-
 
 class ServiceWish(ServiceResource):
     """The body of a service that is to be watched."""
@@ -121,6 +119,7 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
     """Services of managed."""
 
     serializer_class = ServiceResource
+    filterset_class = ServiceFilterSet
     permission_classes = MANAGED
     queryset = Service.objects.all()
     required_scopes = READ

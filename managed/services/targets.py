@@ -5,7 +5,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from compute.services.common.dns_names import is_alias, to_ascii
+from compute.punycode import to_ascii
+from compute.services.common.dns_names import is_alias
 from config.egress.guard import Address
 from config.errors import Invalid, wrong_length
 from managed.models import Service

@@ -34,4 +34,3 @@ class RegionResource(Resource):
 
     class Meta:
         read_only = True
-        filterable = ("id", "country", "capabilities", "status")

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from config.api.access import ANYONE, PUBLIC
 from config.api.views import QUARTER_HOUR, ReadOnlyModelViewSet
 from regions.api.resources import RegionResource
+from regions.filters import RegionFilterSet
 from regions.models import Region
 
 
@@ -12,6 +13,7 @@ class RegionViewSet(ReadOnlyModelViewSet):
     """Regions: where services are offered."""
 
     serializer_class = RegionResource
+    filterset_class = RegionFilterSet
     lookup_value_converter = "slug_id"
     required_scopes = PUBLIC
     required_grant = ANYONE

@@ -12,8 +12,7 @@ from accounts.actors import Actor
 from accounts.entities import kind_of
 from config.api.access import ANYONE, UNRESTRICTED
 from config.api.common_fields import IdField
-from config.api.filter_backends import XFilterBackend
-from config.api.filters import Filter
+from config.api.filters import Criteria, XFilterBackend
 from config.api.meanings import Meanings
 from config.api.operations import operation
 from config.api.pagination import Page
@@ -23,6 +22,7 @@ from config.db.prepared import Rows
 from config.db.statements import page_of
 from config.paths import tidied
 from tags import resources
+from tags.filters import TagFilterSet
 from tags.models import Tag, Tagging
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, labels
 
@@ -40,9 +40,6 @@ class TagResource(Resource):
         max_length=MAX_LABEL_LENGTH,
         help_text="The tag itself: 3 to 50 characters, compared exactly.",
     )
-
-    class Meta:
-        filterable = ("label",)
 
 
 def ids(kind: str) -> ListField:
@@ -85,6 +82,7 @@ class TagViewSet(ListViewSet[Actor, Tag]):
     """Tags of the account. Restricted users see those of what they may see, and change none."""
 
     serializer_class = TagResource
+    filterset_class = TagFilterSet
     queryset = Tag.objects.all()
     required_scopes = READ
     required_grant = ANYONE
@@ -147,10 +145,10 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
             return given
         return label
 
-    def rows_of(self, wanted: Filter | None, page: Page, path: Mapping[str, Any]) -> Rows:
-        backend, wanted = XFilterBackend(), wanted or Filter()
-        rows = backend.apply(wanted, self.get_queryset(), self)
-        statement = page_of(rows, MEMBER, backend.order_of(wanted, self), kept=False)
+    def rows_of(self, wanted: Criteria | None, page: Page, path: Mapping[str, Any]) -> Rows:
+        wanted = wanted or Criteria()
+        rows = self.get_queryset().filter(wanted.condition)
+        statement = page_of(rows, MEMBER, wanted.order_of(self.ordering), kept=False)
         return statement.run({"limit": page.size, "offset": page.offset})
 
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:

@@ -1,11 +1,11 @@
 """DNS names as customers write them (RFC 1035), and the times that zones may have."""
 
 import re
-import unicodedata
 from functools import cache
 
-import idna
 from publicsuffixlist import PublicSuffixList
+
+from compute.punycode import MAX_LABEL_LENGTH, to_ascii
 
 VALID_SECONDS = (
     0, 300, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800, 1209600, 2419200,
@@ -14,7 +14,6 @@ VALID_SECONDS = (
 DEFAULTS = {"expire_sec": 1209600, "refresh_sec": 14400, "retry_sec": 14400, "ttl_sec": 86400}
 """The defaults that 0 stands for, in seconds."""
 MAX_NAME_LENGTH = 253
-MAX_LABEL_LENGTH = 63
 
 ZONE = re.compile(r"(\*\.)?([a-zA-Z0-9-_]{1,63}\.)+([a-zA-Z]{2,3}\.)?([a-zA-Z]{2,16}|xn--[a-zA-Z0-9-]+)", re.ASCII)
 """The contract's pattern of a domain. The last label may have hyphens if it is punycode (`.vermögensberater`)."""
@@ -24,29 +23,6 @@ WRONG_ZONE = (
     "domain is not valid: letters, digits and hyphens only, in labels of 1-63 characters, the last of 2-16 letters"
 )
 NO_DOT = "domain must have at least two labels with a dot between them, as in example.com"
-
-
-def to_ascii(name: str) -> str:
-    """Convert Unicode labels to punycode (IDNA 2008): ``münchen.example`` becomes ``xn--mnchen-3ya.example``.
-
-    A label that IDNA 2008 does not allow stays as it is, and the pattern of the name refuses it later. Letters are
-    changed to lower case and composed (NFC). No other character is replaced, so that no Unicode character becomes
-    an ASCII letter or dot.
-    """
-    return name if name.isascii() else ".".join(map(_to_ascii_label, name.split(".")))
-
-
-def _to_ascii_label(label: str) -> str:
-    # such a label is too long as punycode too, and the encoder takes quadratic time
-    if label.isascii() or len(label) > MAX_LABEL_LENGTH:
-        return label
-    composed = unicodedata.normalize("NFC", label.lower())
-    if composed.isascii():  # a letter such as the Kelvin sign
-        return label
-    try:
-        return idna.alabel(composed).decode("ascii")
-    except UnicodeError:
-        return label
 
 
 def wrong_zone(name: str) -> str:

@@ -17,6 +17,7 @@ from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Domain, DomainRecord
+from compute.punycode import to_ascii
 from compute.refs import domain_ref
 from compute.services.common.dns_names import (
     is_mailbox,
@@ -24,7 +25,6 @@ from compute.services.common.dns_names import (
     is_suffix,
     is_zone,
     seconds,
-    to_ascii,
     wrong_zone,
 )
 from config.db.rows import lock

@@ -12,15 +12,14 @@ from accounts.models import Account
 from accounts.services import quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
+from compute.punycode import MAX_LABEL_LENGTH, to_ascii
 from compute.refs import domain_ref, record_ref
 from compute.services.common.dns_names import (
-    MAX_LABEL_LENGTH,
     is_alias,
     is_host,
     is_name,
     relative,
     seconds,
-    to_ascii,
 )
 from compute.services.domains.domains import lock_domain, touch
 from config.errors import Missing, Problems, wrong_length

@@ -23,6 +23,7 @@ from accounts.quotas import QUOTAS
 from accounts.services import attempts, quotas
 from accounts.services.events import record_event
 from compute.models import Domain, DomainRecord
+from compute.punycode import to_ascii
 from compute.refs import domain_ref
 from compute.services.common.dns_names import (
     DEFAULTS,
@@ -31,7 +32,6 @@ from compute.services.common.dns_names import (
     is_zone,
     relative,
     seconds,
-    to_ascii,
     wrong_zone,
 )
 from compute.services.domains import domains

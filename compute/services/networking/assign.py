@@ -12,8 +12,8 @@ from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from compute import listeners
 from compute.models import Address, Instance
+from compute.punycode import to_ascii
 from compute.refs import address_ref, instance_ref
-from compute.services.common.dns_names import to_ascii
 from compute.services.common.locks import lock_all
 from compute.services.networking import rdns
 from compute.services.networking.addresses import default_rdns, list_addresses, release, take

@@ -9,8 +9,10 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api.access import Scope
 from config.api.operations import BY_ACTION, Operation
+from config.api.ordering import orders_of
 from config.api.serializers import Resource
 from config.api.views import GenericViewSet, UnknownPath
+from config.filters import Filter
 
 PARAMETER = re.compile(r"<(\w+):(\w+)>")
 
@@ -40,6 +42,17 @@ class Route:
     def serializer(self) -> Any:
         """The serializer of the view."""
         return self.view.serializer_class
+
+    @property
+    def filters(self) -> dict[str, Filter]:
+        """The filters of the list, by their names on the wire."""
+        filterset = self.view.filterset_class
+        return filterset.base_filters if filterset else {}
+
+    @property
+    def orders(self) -> dict[str, str | None]:
+        """The fields that the list can be ordered by, with their ORM paths."""
+        return orders_of(self.serializer, self.view.filterset_class)
 
     @property
     def parameters(self) -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from config.api.filterable import OPERATORS
 from config.api.filters import KEYS
+from config.filters import OPERATORS
 from tests.client import document
 from tests.config.api.more_rows import TAG, add_more
 from tests.config.api.routes import Route, lists, reachable
@@ -87,7 +87,7 @@ KEYED = [route for route in LISTS if key_of(route)]
 def test_every_list_has_a_key():
     assert {route.documented for route in LISTS} - {route.documented for route in KEYED} == WITHOUT_KEY
     for route in KEYED:
-        assert key_of(route) in route.serializer.filterable(), route
+        assert key_of(route) in route.filters, route
 
 
 def test_no_list_has_blanks_between_values(ask: Ask):
@@ -142,14 +142,14 @@ def test_unknown_operators_are_named(ask: Ask):
     for route in LISTS:
         for wanted in ({"+like": "x"}, {"+and": [{"+or": [{"+like": "x"}]}]}):
             assert reason(ask(route, wanted)) == "Unknown operator +like", route
-        for name in route.serializer.filterable():
+        for name in route.filters:
             for wanted in ({"+like": "x"}, {"+or": [{"+like": "x"}]}):
                 assert reason(ask(route, {name: wanted})) == "Unknown operator +like", route
 
 
 def test_a_field_of_which_nothing_is_said_is_refused(ask: Ask):
     for route in LISTS:
-        for name in route.serializer.filterable():
+        for name in route.filters:
             for wanted in ({}, {"+or": []}, {"+and": [{}]}):
                 assert reason(ask(route, {"+and": [{name: wanted}]})) == f"{name} is not valid", route
 
@@ -157,10 +157,10 @@ def test_a_field_of_which_nothing_is_said_is_refused(ask: Ask):
 def test_fields_that_cannot_be_filtered_are_named(ask: Ask):
     for route in LISTS:
         resource = route.serializer
-        for name in sorted(resource.paths() - set(resource.filterable())):
+        for name in sorted(resource.paths() - set(route.filters)):
             assert reason(ask(route, query=f"?{name}=x")) == f"Cannot filter on {name}", route
             assert reason(ask(route, {name: "x"})) == f"Cannot filter on {name}", route
-        for name in sorted(resource.paths() - set(resource.orderable())):
+        for name in sorted(resource.paths() - set(route.orders)):
             assert reason(ask(route, {"+order_by": name})) == f"Cannot order by {name}", route
 
 
@@ -210,19 +210,18 @@ def test_a_list_is_ordered_by_every_plain_field_of_the_document():
     for route in LISTS:
         item, schema = schema_of(route)
         plain = {name for name, each in schema["properties"].items() if kinds_of(each) <= SCALARS}
-        if lacking := plain - set(route.serializer.orderable()):
+        if lacking := plain - set(route.orders):
             unordered[item] = lacking
     assert unordered == WORKED_OUT
 
 
 def test_the_document_names_the_filters_and_orders_of_every_list():
     for route in LISTS:
-        resource, said = route.serializer, parameter_of(route)
-        filters, _, orders = said.partition(". ")
+        filters, _, orders = parameter_of(route).partition(". ")
         named = set(re.findall(r"`([^`]+)`", filters))
-        assert named == set(resource.filterable()), route
+        assert named == set(route.filters), route
         also = named if "the same" in orders else set()
-        assert {*re.findall(r"`([^`]+)`", orders), *also} - {"+order_by"} == set(resource.orderable()), route
+        assert {*re.findall(r"`([^`]+)`", orders), *also} - {"+order_by"} == set(route.orders), route
         marked = {name for name, each in schema_of(route)[1]["properties"].items() if each.get("x-filterable")}
         assert marked == {name for name in named if "." not in name}, route
 
@@ -246,7 +245,7 @@ def in_groups(values: list[Any]) -> bool:
 def test_every_list_can_be_ordered_by_each_of_its_plain_fields(ask: Ask):
     for route in LISTS:
         unordered = found(ask(route))
-        for name in route.serializer.orderable():
+        for name in route.orders:
             up = found(ask(route, {"+order_by": name}))
             down = found(ask(route, {"+order_by": name, "+order": "desc"}))
             where = f"{route} by {name}"
@@ -283,7 +282,7 @@ def sensible(route: Route, name: str) -> set[str]:
 def test_each_field_takes_every_operator_that_makes_sense_for_it(ask: Ask):
     for route in LISTS:
         items = found(ask(route))
-        for name in route.serializer.filterable():
+        for name in route.filters:
             # where no object has a value: one that texts and times take
             value = next((value for item in items if (value := at(item, name)) is not None), "2024-01-01T00:00:00")
             taken = {
@@ -295,7 +294,7 @@ def test_each_field_takes_every_operator_that_makes_sense_for_it(ask: Ask):
 def test_a_search_finds_what_shows_the_text(ask: Ask):
     for route in LISTS:
         items = found(ask(route))
-        for name in route.serializer.filterable():
+        for name in route.filters:
             if "contains" not in sensible(route, name):
                 continue
             for item in items:

@@ -9,9 +9,11 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compute.api.catalogue import KernelResource, KernelViewSet, TypeResource
+from compute.api.catalogue import KernelResource, KernelViewSet
+from compute.filters.catalogue import KernelFilterSet, TypeFilterSet
 from compute.models import Kernel
 from config.api.filters import DEEPEST, TOO_DEEP, read_header
+from config.api.ordering import orders_of
 from config.errors import Invalid
 from tests.factories import InstanceTypeFactory
 
@@ -234,7 +236,7 @@ def test_a_header_has_64_kb(kernels, anonymous):
     ],
 )
 def test_a_page_of_values_is_one_condition(wanted):
-    condition = read_header(orjson.dumps(wanted).decode(), TypeResource.filterable(), {}).condition
+    condition = read_header(orjson.dumps(wanted).decode(), TypeFilterSet.base_filters, {}).condition
     assert list(condition.flatten())[-1] == list(range(500))
     assert str(condition).count("memory") == 1
 
@@ -268,7 +270,7 @@ def test_a_plain_parameter_of_the_wrong_type_is_refused(kernels, anonymous):
 
 @pytest.mark.parametrize("text", ["1_0", "١٠", " 10", "+10", "1.0", "", "9" * 5000])
 def test_a_plain_number_is_written_in_digits(text):
-    memory = TypeResource.filterable()["memory"]
+    memory = TypeFilterSet.base_filters["memory"]
     assert (memory.plain("10"), memory.plain("-10")) == (10, -10)
     with pytest.raises(Invalid):
         memory.plain(text)
@@ -376,6 +378,6 @@ def test_a_foreign_key_can_be_searched(anonymous, db):
 
 
 def test_reading_needs_no_database():
-    fields, orders = KernelResource.filterable(), KernelResource.orderable()
+    fields, orders = KernelFilterSet.base_filters, orders_of(KernelResource, KernelFilterSet)
     with pytest.raises(Invalid, match="Cannot filter on built_at"):
         read_header('{"built_at": 1}', fields, orders)

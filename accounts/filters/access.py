@@ -1,0 +1,35 @@
+"""Sign-ins, trusted browsers and apps."""
+
+from accounts.models import Authorization, Login, TrustedDevice
+from config.filters import AddressFilter, DateTimeFilter, FilterSet, NumberFilter
+
+
+class LoginFilterSet(FilterSet):
+    """Sign-ins of a user, or of all users of an account."""
+
+    id = NumberFilter()
+
+    class Meta:
+        model = Login
+
+
+class TrustedDeviceFilterSet(FilterSet):
+    """Browsers that a user trusts."""
+
+    id = NumberFilter()
+    expiry = DateTimeFilter()
+    last_remote_addr = AddressFilter()
+
+    class Meta:
+        model = TrustedDevice
+
+
+class AppFilterSet(FilterSet):
+    """Apps that a user lets in."""
+
+    id = NumberFilter()
+    created = DateTimeFilter()
+    expiry = DateTimeFilter()
+
+    class Meta:
+        model = Authorization

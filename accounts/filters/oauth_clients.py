@@ -1,0 +1,15 @@
+"""OAuth clients."""
+
+from accounts.models import OAuthClient
+from config.filters import BooleanFilter, CharFilter, FilterSet
+
+
+class OAuthClientFilterSet(FilterSet):
+    """OAuth clients of an account."""
+
+    id = CharFilter("client_id")
+    label = CharFilter("name")
+    public = BooleanFilter()
+
+    class Meta:
+        model = OAuthClient

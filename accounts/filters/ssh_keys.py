@@ -1,0 +1,13 @@
+"""SSH keys."""
+
+from accounts.models import SSHKey
+from config.filters import FilterSet, NumberFilter
+
+
+class SSHKeyFilterSet(FilterSet):
+    """SSH keys of a user."""
+
+    id = NumberFilter()
+
+    class Meta:
+        model = SSHKey

@@ -1,0 +1,26 @@
+"""Support tickets and their replies."""
+
+from accounts.models import Ticket, TicketReply
+from config.filters import CharFilter, DateTimeFilter, FilterSet, NumberFilter
+
+
+class TicketFilterSet(FilterSet):
+    """Tickets of an account."""
+
+    id = NumberFilter()
+    status = CharFilter()
+    closed = DateTimeFilter()
+    opened = DateTimeFilter()
+    updated = DateTimeFilter()
+
+    class Meta:
+        model = Ticket
+
+
+class ReplyFilterSet(FilterSet):
+    """Replies of a ticket."""
+
+    id = NumberFilter()
+
+    class Meta:
+        model = TicketReply

@@ -1,0 +1,39 @@
+"""Instance types and kernels."""
+
+from compute.models import InstanceType, Kernel
+from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter
+
+
+class TypeFilterSet(FilterSet):
+    """Instance types."""
+
+    id = CharFilter()
+    label = CharFilter()
+    class_ = CharFilter("type_class")
+    memory = NumberFilter()
+    disk = NumberFilter()
+    vcpus = NumberFilter()
+    gpus = NumberFilter()
+    transfer = NumberFilter()
+    network_out = NumberFilter()
+    successor = CharFilter("successor_id")
+
+    class Meta:
+        model = InstanceType
+
+
+class KernelFilterSet(FilterSet):
+    """Kernels."""
+
+    id = CharFilter()
+    label = CharFilter()
+    version = CharFilter()
+    kvm = BooleanFilter()
+    xen = BooleanFilter()
+    architecture = CharFilter()
+    pvops = BooleanFilter()
+    deprecated = BooleanFilter()
+    built = DateTimeFilter()
+
+    class Meta:
+        model = Kernel

@@ -1,0 +1,15 @@
+"""Disks."""
+
+from compute.models import Disk
+from config.filters import CharFilter, FilterSet, NumberFilter
+
+
+class DiskFilterSet(FilterSet):
+    """Disks of an instance."""
+
+    id = NumberFilter()
+    label = CharFilter()
+    size = NumberFilter()
+
+    class Meta:
+        model = Disk

@@ -1,0 +1,69 @@
+"""Domains and their records."""
+
+from typing import Any
+
+from compute.models import Domain, DomainRecord
+from compute.punycode import to_ascii
+from config.filters import ArrayFilter, CaselessFilter, CharFilter, FilterSet, NumberFilter
+from config.filters.fields import CaselessField, CharField
+
+
+class ZoneNameField(CaselessField):
+    """The name of a domain. The column has the name in punycode."""
+
+    @staticmethod
+    def from_json(value: Any) -> str:
+        return CaselessField.from_json(to_ascii(CharField.from_json(value)))
+
+    @classmethod
+    def part_from_json(cls, value: Any) -> str:
+        return CaselessField.from_json(value)
+
+
+class RecordNameField(CharField):
+    """The name of a record. The column has the name in punycode."""
+
+    @staticmethod
+    def from_json(value: Any) -> str:
+        return to_ascii(CharField.from_json(value))
+
+    @classmethod
+    def part_from_json(cls, value: Any) -> str:
+        return CharField.from_json(value)
+
+
+class ZoneNameFilter(CaselessFilter):
+    """The name of a domain, in Unicode or punycode. A part of a name is searched as the column has it."""
+
+    field_class = ZoneNameField
+
+
+class RecordNameFilter(CharFilter):
+    """The name of a record, in Unicode or punycode. A part of a name is searched as the column has it."""
+
+    field_class = RecordNameField
+
+
+class DomainFilterSet(FilterSet):
+    """Domains of an account."""
+
+    id = NumberFilter()
+    domain = ZoneNameFilter("label")
+    group = CharFilter()
+    tags = ArrayFilter()
+
+    class Meta:
+        model = Domain
+
+
+class RecordFilterSet(FilterSet):
+    """Records of a domain."""
+
+    id = NumberFilter()
+    type = CharFilter()
+    name = RecordNameFilter()
+    target = CharFilter()
+    tag = CharFilter()
+
+    class Meta:
+        model = DomainRecord

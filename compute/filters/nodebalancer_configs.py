@@ -1,0 +1,13 @@
+"""Ports of load balancers."""
+
+from compute.models import NodeBalancerConfig
+from config.filters import FilterSet, NumberFilter
+
+
+class NodeBalancerConfigFilterSet(FilterSet):
+    """Ports of a load balancer."""
+
+    id = NumberFilter()
+
+    class Meta:
+        model = NodeBalancerConfig

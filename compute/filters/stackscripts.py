@@ -1,0 +1,20 @@
+"""StackScripts."""
+
+from compute.models import StackScript
+from config.filters import BooleanFilter, CharFilter, FilterSet, NumberFilter
+
+
+class StackScriptFilterSet(FilterSet):
+    """Public StackScripts, and those of an account."""
+
+    id = NumberFilter()
+    username = CharFilter()
+    label = CharFilter()
+    description = CharFilter()
+    deployments_total = NumberFilter()
+    is_public = BooleanFilter()
+    rev_note = CharFilter()
+    mine = BooleanFilter()
+
+    class Meta:
+        model = StackScript

@@ -1,0 +1,16 @@
+"""Volumes."""
+
+from compute.models import Volume
+from config.filters import ArrayFilter, CharFilter, FilterSet, NumberFilter
+
+
+class VolumeFilterSet(FilterSet):
+    """Volumes of an account or of an instance."""
+
+    id = NumberFilter()
+    label = CharFilter()
+    region = CharFilter("region_id")
+    tags = ArrayFilter()
+
+    class Meta:
+        model = Volume

@@ -1,0 +1,37 @@
+"""The kit of all filter sets: django-filter with strict values and the operators of ``X-Filter``.
+
+An app declares a `FilterSet` for each of its lists in its layer ``filters``, below ``api`` and ``pages``. `filters`
+has the filters, `fields` their form fields, which read values, and `lookups` the lookups that Django lacks.
+"""
+
+from config.filters.filters import (
+    OPERATORS,
+    AddressFilter,
+    ArrayFilter,
+    BooleanFilter,
+    CaselessFilter,
+    CharFilter,
+    DateTimeFilter,
+    DecimalFilter,
+    Filter,
+    LabelsFilter,
+    NumberFilter,
+    refuse,
+)
+from config.filters.filtersets import FilterSet
+
+__all__ = [
+    "OPERATORS",
+    "AddressFilter",
+    "ArrayFilter",
+    "BooleanFilter",
+    "CaselessFilter",
+    "CharFilter",
+    "DateTimeFilter",
+    "DecimalFilter",
+    "Filter",
+    "FilterSet",
+    "LabelsFilter",
+    "NumberFilter",
+    "refuse",
+]

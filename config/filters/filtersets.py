@@ -1,0 +1,50 @@
+"""`FilterSet`: the filters of one list."""
+
+from typing import ClassVar
+
+import django_filters
+from django.core.exceptions import ImproperlyConfigured
+
+from config.filters.filters import Filter
+
+
+class FilterSet(django_filters.FilterSet):
+    """Base of all filter sets. The API compiles `base_filters` to `Q`; a page shows an instance's `form` and `qs`.
+
+    ::
+
+        class VolumeFilterSet(FilterSet):
+            id = NumberFilter()
+            region = CharFilter("region_id")
+
+            class Meta:
+                model = Volume
+
+    Each filter is declared. ``entity__id`` is the name ``entity.id`` on the wire, and a trailing underscore is
+    dropped (``class_``): then `field_name` is given. Raises `ImproperlyConfigured` for an argument of django-filter
+    that the API would not heed, so that a page and the API find the same rows.
+    """
+
+    base_filters: ClassVar[dict[str, Filter]]
+
+    @classmethod
+    def get_filters(cls) -> dict[str, Filter]:
+        """The declared filters, by their names on the wire."""
+        if cls._meta.fields is not None or cls._meta.exclude is not None:
+            raise ImproperlyConfigured(f"{cls.__name__}: declare each filter in place of `Meta.fields`.")
+        found: dict[str, Filter] = {}
+        for attribute, each in cls.declared_filters.items():
+            _check(f"{cls.__name__}.{attribute}", each)
+            each.name = attribute.rstrip("_").replace("__", ".")
+            found[each.name] = each
+        return found
+
+
+def _check(where: str, declared: django_filters.Filter) -> None:
+    if not isinstance(declared, Filter):
+        raise ImproperlyConfigured(f"{where}: take a filter of config.filters.")
+    if declared.method or declared.exclude or declared.distinct or declared.lookup_expr != "exact":
+        raise ImproperlyConfigured(
+            f"{where}: `method`, `exclude`, `distinct` and `lookup_expr` are not supported; "
+            "write a subclass of the filter with `is_value`, `contains` or `compares`."
+        )
