@@ -286,7 +286,7 @@ class DomainViewSet(ResourceViewSet[Actor, Domain]):
         "list": READ_ONLY, "retrieve": READ_ONLY, "create": "add_domains", "update": READ_WRITE,
         "destroy": READ_WRITE, "clone": READ_WRITE, "import_zone": "add_domains", "zone_file": READ_ONLY,
     }  # fmt: skip
-    lanes = {"clone": "slow", "import_zone": "outside", "zone_file": "slow"}
+    lanes = {"clone": "slow", "import_zone": "imports", "zone_file": "slow"}
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[Domain]:
