@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
 
-import dns.zone
+import dns.message
 import pyotp
 from django.db import transaction
 from django.utils.timezone import now
@@ -514,17 +514,21 @@ BEFORE: dict[str, Callable[[Scene], None]] = {
 
 
 ZONE = """\
-$ORIGIN moved.example.com.
-@ 3600 IN SOA ns1.example.com. dns.example.com. 1 2 3 4 5
-@ 3600 IN NS ns1.example.com.
-www 3600 IN A 203.0.113.7
+id 1
+opcode QUERY
+flags QR AA
+;ANSWER
+moved.example.com. 3600 IN SOA ns1.example.com. dns.example.com. 1 2 3 4 5
+moved.example.com. 3600 IN NS ns1.example.com.
+www.moved.example.com. 3600 IN A 203.0.113.7
 """
+"""The message of a transfer."""
 
 
 @contextmanager
 def zone_transferred() -> Iterator[None]:
     """Name servers transfer a zone to us, without being asked."""
-    zone = dns.zone.from_text(ZONE, relativize=False)
+    zone = zone_import.read("moved.example.com", [dns.message.from_text(ZONE)])
     with patch.object(zone_import, "_transfer", lambda name, place: zone):
         yield
 

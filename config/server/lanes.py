@@ -12,6 +12,7 @@ writes     calls of the API that change something: they may wait for the lock of
 slow       calls of the API that may take long: lists with ``X-Filter``, and actions of views that declare it
 passwords  requests that hash passwords
 outside    requests that ask servers of others: name servers, the provider that people sign in with
+imports    imports of domains: they ask a name server too, and then read up to 12,000 records
 pages      pages for browsers, and the endpoints of OAuth
 staff      the admin
 watch      ``/readyz``, ``/healthz`` and ``/metrics``
@@ -80,7 +81,8 @@ SIZES: Mapping[str, Size] = {
     "writes": Size(3, 64),
     "slow": Size(2, 32, long=True),
     "passwords": Size(2, 16, keeps=False, long=True),
-    "outside": Size(16, 16, share=8, keeps=False, long=True),  # imports of large domains are long
+    "outside": Size(16, 16, share=8, keeps=False),
+    "imports": Size(4, 8, keeps=False, long=True),  # one at a time for an account: they use the processor
     "pages": Size(2, 64, long=True),
     "staff": Size(2, 16, keeps=False, long=True),
     "watch": Size(1, 256),  # whoever balances loads takes a process out that does not answer

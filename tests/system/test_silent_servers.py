@@ -13,13 +13,14 @@ from accounts.models import Event, User
 from accounts.services.tokens import create_token
 from compute.models import Domain
 from config.server.lanes import SIZES
+from tests.factories import UserFactory, token_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
 
 SECONDS = 300
-SHARE = SIZES["outside"].places // 2
-"""Requests of one account that may wait for servers of others, in each web process."""
+SHARE = SIZES["imports"].places // 2
+"""Imports of one account that may run or wait for a thread, in each web process."""
 CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
@@ -54,43 +55,68 @@ def silent() -> Iterator[Silent]:
         server.let_go()
 
 
+def connections() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(CONNECTIONS)
+        return cursor.fetchone()[0]
+
+
 def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world, silent):
     # One web process, and a wait that ends only when the name server lets go.
-    limit = SHARE + 2
     fleet.env |= {
         "DOMAIN_IMPORT_TIMEOUT": "100000",
         "PROBE_ALLOWED": "127.0.0.0/8",
-        "RATE_LIMIT_DOMAIN_IMPORT": f"{limit}/36000",
+        "RATE_LIMIT_DOMAIN_IMPORT": "3/36000",
     }
     fleet.web()
     site = f"http://127.0.0.1:{fleet.port}/v4"
     _, token = create_token(User.objects.get(pk=world.actor.user_id), "test")
-    headers = {"Authorization": f"Bearer {token}"}
+    ours = {"Authorization": f"Bearer {token}"}
+    others = {"Authorization": f"Bearer {token_of(UserFactory())}"}
 
-    def ask() -> requests.Response:
+    def ask(headers: dict[str, str]) -> requests.Response:
         body = {"domain": "example.com", "remote_nameserver": silent.place}
         return requests.post(f"{site}/domains/import", json=body, headers=headers, timeout=SECONDS)
 
-    assert requests.get(f"{site}/account", headers=headers, timeout=SECONDS).ok  # the process knows the token now
-    with ThreadPoolExecutor(SHARE) as clients:
-        asking: list[Future[requests.Response]] = [clients.submit(ask) for _ in range(SHARE)]
+    refused = threading.Event()
+
+    def ask_until_one_is_refused() -> list[requests.Response]:
+        """Send imports that wait for the thread of our account. One is refused as soon as enough of them wait."""
+        answers = []
+        while not refused.is_set():
+            answers.append(ask(ours))
+            if answers[-1].status_code == 429:
+                refused.set()
+        return answers
+
+    for headers in (ours, others):  # the process knows the tokens now
+        assert requests.get(f"{site}/account", headers=headers, timeout=SECONDS).ok
+        assert requests.put(f"{site}/profile", json={}, headers=headers, timeout=SECONDS).ok
+    before = connections()
+    with ThreadPoolExecutor(SHARE + 2) as clients:
+        asking: list[Future[requests.Response]] = [clients.submit(ask, ours)]
         try:
-            wait_for(lambda: len(silent.held) == SHARE)
+            wait_for(lambda: len(silent.held) == 1)
+            waiting = [clients.submit(ask_until_one_is_refused) for _ in range(SHARE)]
+            wait_for(refused.is_set)
+            asking.append(clients.submit(ask, others))
+            wait_for(lambda: len(silent.held) == 2)
             for _ in range(8):
-                assert requests.get(f"{site}/account", headers=headers, timeout=SECONDS).status_code == 200
-            beyond = ask()
-            assert (beyond.status_code, beyond.headers["Retry-After"]) == (429, "5")
-            assert requests.put(f"{site}/profile", json={}, headers=headers, timeout=SECONDS).ok, "of another lane"
-            with connection.cursor() as cursor:
-                cursor.execute(CONNECTIONS)
-                assert cursor.fetchone()[0] < SHARE, "who waits gives its connection back"
+                assert requests.get(f"{site}/account", headers=ours, timeout=SECONDS).status_code == 200
+            assert requests.put(f"{site}/profile", json={}, headers=ours, timeout=SECONDS).ok, "of another lane"
+            turned_away = [answer for each in waiting for answer in each.result()]
+            assert {answer.status_code for answer in turned_away} == {429, 503}
+            assert {answer.headers["Retry-After"] for answer in turned_away} == {"5"}
+            wait_for(lambda: connections() == before)  # who waits gives its connection back
+            assert len(silent.held) == 2
             assert not any(each.done() for each in asking)
         finally:
+            refused.set()
             silent.let_go()
         answers = [each.result() for each in asking]
     assert {answer.status_code for answer in answers} == {400}
     assert "does not transfer" in answers[0].json()["errors"][0]["reason"]
     # what the lane did not take was not counted: two are left
-    assert [ask().status_code for _ in range(3)] == [400, 400, 429]
+    assert [ask(ours).status_code for _ in range(3)] == [400, 400, 429]
     assert not Domain.objects.exists()
     assert not Event.objects.filter(action__startswith="dns").exists()

@@ -4,7 +4,8 @@ import ipaddress
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 import orjson
 from django.db import connection, transaction
@@ -37,12 +38,16 @@ TIMES = ("retry_sec", "refresh_sec", "expire_sec", "ttl_sec")
 LISTS = ("master_ips", "axfr_ips")
 LONGEST_LIST = 1000
 """Characters of all addresses of a list together."""
-_COLUMNS = [
+RECORD_COLUMNS = tuple(
     field.attname
     for field in DomainRecord._meta.concrete_fields
     if field.name not in ("id", "domain", "created", "updated")
-]
-_NAMES = ", ".join(_COLUMNS)
+)
+"""The columns of a record that are copied, in the order of a `RecordRow`."""
+RecordRow: TypeAlias = tuple[str | int | None, ...]
+ROWS_AT_ONCE = 1000
+"""Records of one statement. A thread keeps the interpreter while it makes the statement's text."""
+_NAMES = ", ".join(RECORD_COLUMNS)
 _INSERT = f"""
 INSERT INTO compute_domainrecord (domain_id, {_NAMES}, created, updated)
 SELECT %(domain)s, {_NAMES}, statement_timestamp(), statement_timestamp()
@@ -125,11 +130,12 @@ def clone(actor: Actor, source: Domain, name: str) -> Domain:
     return made
 
 
-def add_records(domain: Domain, records: Iterable[DomainRecord]) -> None:
-    """Insert unsaved records into a new domain, in their order: one statement, since the account is locked."""
-    rows = [{name: getattr(record, name) for name in _COLUMNS} for record in records]
+def add_records(domain: Domain, rows: Iterable[RecordRow]) -> None:
+    """Insert records into a new domain, in their order: a few statements, since the account is locked."""
+    remaining = iter(rows)
     with connection.cursor() as cursor:
-        cursor.execute(_ADD, {"domain": domain.pk, "rows": orjson.dumps(rows).decode()})
+        while batch := [dict(zip(RECORD_COLUMNS, row, strict=True)) for row in islice(remaining, ROWS_AT_ONCE)]:
+            cursor.execute(_ADD, {"domain": domain.pk, "rows": orjson.dumps(batch).decode()})
 
 
 def lock_domain(pk: int) -> Domain:

@@ -5,18 +5,18 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
 import dns.exception
 import dns.message
 import dns.name
 import dns.query
-import dns.rdatatype
-import dns.zone
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from dns.rdtypes.ANY.SOA import SOA
 
 from accounts.actors import Actor
 from accounts.quotas import QUOTAS
@@ -30,14 +30,14 @@ from compute.services.common.dns_names import (
     is_host,
     is_mailbox,
     is_zone,
-    relative,
     seconds,
     wrong_zone,
 )
-from compute.services.domains import domains
-from compute.services.domains.domains import DomainSpec
-from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, check
+from compute.services.domains import domains, zone_transfer
+from compute.services.domains.domains import RECORD_COLUMNS, DomainSpec, RecordRow
+from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, RecordValues, check
 from compute.services.domains.zone_files import strings
+from compute.services.domains.zone_transfer import TransferredZone, Value
 from config.db.elsewhere import ask_elsewhere
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
@@ -55,6 +55,9 @@ LONGEST_LIST = 1000
 LONGEST_CHANGES = 2000
 """Characters of all changes in the event's message."""
 Type = DomainRecord.Type
+_TYPES = frozenset(Type.values)
+_row_of = attrgetter(*RECORD_COLUMNS)
+_TTL = RECORD_COLUMNS.index("ttl_sec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Source:
 class _Content:
     """The records of a zone that can be imported, in the zone's order, and notes for the message of the event."""
 
-    records: list[DomainRecord] = field(default_factory=list)
+    records: list[RecordRow] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """Name and type of each record that cannot be imported."""
     changes: dict[str, list[str]] = field(default_factory=dict)
@@ -122,8 +125,8 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     name = label.lower()
     zone = ask_elsewhere(_transfer, name, place)
     content = _Content()
-    spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone, name, content)})
-    _read(zone, name, content)
+    spec = DomainSpec({"label": label, "type": Domain.Type.MASTER, **_authority(zone.soa, name, content)})
+    _read(zone, content)
     with transaction.atomic():
         domain = domains.create(actor, spec)
         if len(content.records) > (most := quotas.most_for(actor.account_id, "records")):
@@ -150,7 +153,7 @@ def _place(server: str | None, problems: Problems) -> _Place:
     return place
 
 
-def _transfer(name: str, place: _Place) -> dns.zone.Zone:
+def _transfer(name: str, place: _Place) -> TransferredZone:
     """The zone, as plain data; without the database."""
     deadline = time.monotonic() + settings.DOMAIN_IMPORT_TIMEOUT
     failure: Exception | None = None
@@ -165,9 +168,14 @@ def _transfer(name: str, place: _Place) -> dns.zone.Zone:
     raise Invalid("The name server does not transfer this domain to us.", FIELD) from failure
 
 
-def _ask(name: str, address: str, port: int, left: float) -> dns.zone.Zone:
+def _ask(name: str, address: str, port: int, left: float) -> TransferredZone:
     answer = dns.query.xfr(address, name, port=port, lifetime=left, timeout=left, relativize=False)
-    return dns.zone.from_xfr(_bounded(answer), relativize=False)
+    return read(name, _bounded(answer))
+
+
+def read(name: str, messages: Iterable[dns.message.Message]) -> TransferredZone:
+    """Return the zone that a transfer's messages contain. Raises a `dns.exception.DNSException` if it is none."""
+    return zone_transfer.read(messages, name, lambda *record: _values(name, *record))
 
 
 def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Message]:
@@ -223,9 +231,8 @@ def _listed(items: Sequence[str], separator: str = ", ", longest: int = LONGEST_
     return separator.join(items[:shown]) + (f" and {more} more" if more else "")
 
 
-def _authority(zone: dns.zone.Zone, name: str, content: _Content) -> dict[str, Any]:
+def _authority(soa: SOA, name: str, content: _Content) -> dict[str, Any]:
     """A domain's columns from the zone's SOA record; a mailbox that is no address becomes hostmaster (RFC 2142)."""
-    soa = zone.get_soa()
     user, *host = (label.decode("ascii", "replace") for label in soa.rname.labels)
     email = f"{user}@{'.'.join(host).removesuffix('.')}"
     if not _is_email(email):
@@ -252,32 +259,42 @@ def _is_email(text: str) -> bool:
     return is_mailbox(text)
 
 
-def _read(zone: dns.zone.Zone, name: str, content: _Content) -> None:
+def _read(zone: TransferredZone, content: _Content) -> None:
     """Separate the zone's records that can be imported from the others, and note the changed values."""
-    found: list[tuple[dns.name.Name, int, Any]] = list(zone.iterate_rdatas())
-    root = dns.name.root
-    with_mail = {owner for owner, _, data in found if data.rdtype == dns.rdatatype.MX and data.exchange != root}
-    for owner, ttl, data in found:
-        kind = dns.rdatatype.to_text(data.rdtype)
-        below = relative(owner.to_text(), name)
-        if kind == "SOA" or (kind == Type.NS and not below):
+    found = list(zone)
+    with_mail = {name for name, _, _, *values in found if values[0]}
+    for name, kind, ttl, *values in found:
+        takes_mail, change, *row = values
+        if kind == "SOA" or (kind == Type.NS and not name):
             continue
-        of = f"{below or '@'} {kind}"
-        made = _record(kind, below, ttl, data) if kind in Type.values else None
-        alone = kind != Type.MX or data.exchange != root or owner not in with_mail
-        if made is None or not alone or not _fits(made, name):
+        of = f"{name or '@'} {kind}"
+        alone = kind != Type.MX or takes_mail or name not in with_mail
+        if not row or not alone:
             content.left_out.append(of)
             continue
-        content.records.append(made)
-        if kind == Type.CAA and data.flags:
-            content.note(f"flags {data.flags} became 0", of)
-        if kind == Type.TXT and data.strings != strings(made.target):
-            content.note("strings were joined", of)
-        if made.ttl_sec != ttl:
-            content.note(f"ttl_sec {ttl} became {made.ttl_sec}", of)
+        served = seconds(max(ttl, 1))  # 0 would be the platform's default, a day
+        content.records.append((*row[:_TTL], served, *row[_TTL + 1 :]))
+        if change:
+            content.note(str(change), of)
+        if served != ttl:
+            content.note(f"ttl_sec {ttl} became {served}", of)
 
 
-def _fits(record: DomainRecord, zone: str) -> bool:
+def _values(zone: str, name: str, kind: str, data: Any) -> tuple[Value, ...]:
+    """Return whether a record names a mail server, a change of its values, and its row's values if it is valid."""
+    takes_mail = kind == Type.MX and data.exchange != dns.name.root
+    record = _record(kind, name, data) if kind in _TYPES else None
+    if record is None or not _fits(record, zone):
+        return takes_mail, None
+    change = None
+    if kind == Type.CAA and data.flags:
+        change = f"flags {data.flags} became 0"
+    elif kind == Type.TXT and data.strings != strings(record.target):
+        change = "strings were joined"
+    return takes_mail, change, *_row_of(record)
+
+
+def _fits(record: RecordValues, zone: str) -> bool:
     """Whether the record is valid here, under the same name."""
     name = record.name
     small = len(name) <= LONGEST_NAME and len(record.target) <= LONGEST_TEXT
@@ -285,9 +302,9 @@ def _fits(record: DomainRecord, zone: str) -> bool:
     return small and known and not check(record, zone) and record.name == name
 
 
-def _record(kind: str, name: str, ttl: int, data: Any) -> DomainRecord | None:
-    """One unsaved record with the zone's data, or None where its text is not UTF-8."""
-    record = DomainRecord(type=kind, name=name, ttl_sec=max(ttl, 1))  # 0 would be the platform's default, a day
+def _record(kind: str, name: str, data: Any) -> RecordValues | None:
+    """Return a record with the zone's data, or None where its text is not UTF-8."""
+    record = RecordValues(kind, name)
     match kind:
         case Type.A | Type.AAAA:
             record.target = data.address

@@ -167,7 +167,7 @@ CASES = [
     ("HEAD", "/v4beta/account//users/joe/grants/", "slow"),
     ("GET", "/v4/domains/7/zone-file", "slow"),
     ("POST", "/v4/domains/7/clone", "slow"),
-    ("POST", "/v4/domains/import", "outside"),
+    ("POST", "/v4/domains/import", "imports"),
     ("PUT", "/v4/networking/ips/192.0.2.1", "outside"),
     ("GET", "/login/external/callback", "outside"),
     ("POST", "/login", "passwords"),

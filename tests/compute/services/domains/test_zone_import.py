@@ -263,6 +263,7 @@ def test_the_second_address_is_asked_where_the_first_refuses(api, primary, monke
 
 
 CHAOS = dns.rrset.from_text(ORIGIN, 300, "CH", "TXT", "x")
+CHAOS_ZONE = [("SOA", SOA), ("NS", "ns.example.net."), ("SOA", SOA)]
 
 
 @pytest.mark.parametrize(
@@ -280,8 +281,9 @@ CHAOS = dns.rrset.from_text(ORIGIN, 300, "CH", "TXT", "x")
         [[record("@", "SOA", SOA)], [record("@", "SOA", SOA)]],
         whole(record("www", "SOA", SOA)),
         whole(record("@", "CNAME", "www.example.net.")),
+        [[dns.rrset.from_text(ORIGIN, 300, "CH", kind, data)] for kind, data in CHAOS_ZONE],
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_what_is_no_transfer_is_refused(api, primary, messages, settings):
     server = primary(messages)
