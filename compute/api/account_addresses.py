@@ -122,7 +122,7 @@ class IPv6RangeViewSet(ResourceViewSet[Actor, IPv6Range]):
 
     @staticmethod
     def objects(actor: Actor, path: PathParameters) -> QuerySet[IPv6Range]:
-        return IPv6Range.objects.visible_to(actor).filter(kind=IPv6Range.Kind.RANGE).for_api()
+        return IPv6Range.objects.shown_to(actor).filter(kind=IPv6Range.Kind.RANGE).for_api()
 
     def get_entity(self) -> IPv6Range:
         """The range that begins at the path's address; a prefix length, where there is one, has to be its own."""
