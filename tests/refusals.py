@@ -351,23 +351,23 @@ def bodies() -> list[type[Resource]]:
     return sorted(found, key=lambda resource: resource.__qualname__)
 
 
-def reasons_of(given: serializers.Field) -> Iterator[tuple[str, str]]:
-    """What a field of a body, and all in it, can be refused with, each with the name of the field."""
+def reasons_of(given: serializers.Field, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the reasons for which a field of a body and the fields within it are refused, each after its path."""
     if isinstance(given, serializers.Serializer):
-        for child in given.fields.values():
+        for name, child in given.fields.items():
             if not child.read_only:
-                yield from reasons_of(child)
+                yield from reasons_of(child, f"{path}.{name}" if path else name)
         return
-    name = given.field_name or getattr(given.parent, "field_name", "") or ""
-    yield from ((name, str(text)) for text in given.error_messages.values())
-    yield from ((name, str(check.message)) for check in given.validators if hasattr(check, "message"))
+    yield from ((path, str(text)) for text in given.error_messages.values())
+    yield from ((path, str(check.message)) for check in given.validators if hasattr(check, "message"))
     if child := getattr(given, "child", None):
-        yield from reasons_of(child)
+        by_key = isinstance(given, serializers.DictField)
+        yield from reasons_of(child, f"{path}.<key>" if by_key else f"{path}[<index>]")
 
 
 def of_fields() -> Iterator[Refusal]:
     """The refusals by fields of bodies, which no service sees."""
     for resource in bodies():
         path = resource.__module__.replace(".", "/") + ".py"
-        for name, reason in reasons_of(resource()):
-            yield Refusal(reason, 400, name, path)
+        for field_path, reason in reasons_of(resource()):
+            yield Refusal(reason, 400, field_path, path)

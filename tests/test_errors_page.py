@@ -153,3 +153,9 @@ def test_reasons_are_found_however_they_are_made(found):
         ("Unknown operator <shown>", 400),
     } <= said
     assert ("Length must be 3-64 characters", "label") in {(each.reason, each.field) for each in found}
+
+
+def test_a_field_within_others_is_named_by_its_path(found):
+    fields = {each.field for each in found}
+    assert {"alerts.cpu", "ssh.port", "phone.primary", "backups.schedule.day", "configs[<index>].port"} <= fields
+    assert "day" not in fields

@@ -1,6 +1,7 @@
 """Rows are locked in the order that docs/locking.md says."""
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,13 +10,16 @@ from django.db import transaction
 
 from compute.drivers.base import Refused
 from compute.jobs.definition import KINDS
+from config.errors import Invalid
+from regions.models import Region
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import staged
 from tests.config.api.routes import routes
+from tests.factories import ImageFactory
 from tests.locks import Edge, Recorder, joined, recorded, touched
 from tests.policy import scene_of, status
-from tests.world import World, world
+from tests.world import CAPABILITIES, World, world
 
 __all__ = ["world"]
 
@@ -100,19 +104,41 @@ def locks(world) -> Recorder:
     return locks
 
 
-def test_rows_are_locked_in_the_order_of_the_page(locks):
-    order = Order.written()
-    named = {table for edge, _ in locks.gates for table in (edge.before, edge.after)}
-    assert named == order.tables, "the tables of docs/locking.md"
-    wrong = [
+def misplaced(locks: Recorder, order: Order) -> list[str]:
+    """Return a line for each row that was locked after rows of a later table."""
+    return [
         f"{edge.before}, then {edge.after} while {during}: {problem}"
         for (edge, gates), during in locks.gates.items()
         if (problem := order.violation(edge, gates))
     ]
+
+
+def test_rows_are_locked_in_the_order_of_the_page(locks):
+    order = Order.written()
+    named = {table for edge, _ in locks.gates for table in (edge.before, edge.after)}
+    assert named == order.tables, "the tables of docs/locking.md"
+    wrong = misplaced(locks, order)
     for (table, gates), during in locks.unordered.items():
         if not gates & order.owners_of.get(table, set()):
             wrong.append(f"rows of {table} in no order while {during}, with {sorted(gates)} locked")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("named", "refused"),
+    [
+        ({"interfaces": ({"purpose": "vlan", "label": "back", "ipam_address": ""},)}, None),
+        ({"backup_id": 1}, "image cannot be combined with backup_id."),
+    ],
+)
+def test_a_create_from_an_own_image_locks_the_account_before_the_image(world, named, refused):
+    """Such a create locks the account for the VLANs of its profiles, or for those that a backup has."""
+    Region.objects.filter(pk=world.region.pk).update(capabilities=[*CAPABILITIES, "Vlans"])
+    image = ImageFactory(account=world.account, is_public=False)
+    with recorded() as locks, pytest.raises(Invalid, match=refused) if refused else nullcontext():
+        world.create(image=image.pk, **named)
+    assert Edge("accounts_account", "compute_image") in {edge for edge, _ in locks.gates}
+    assert misplaced(locks, Order.written()) == []
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
     required_grant = READ_ONLY
 
     def get_queryset(self) -> QuerySet[IPv6Range]:
-        return IPv6Range.objects.visible_to(self.viewer).filter(kind=IPv6Range.Kind.RANGE).for_api()
+        return IPv6Range.objects.shown_to(self.viewer).filter(kind=IPv6Range.Kind.RANGE).for_api()
 
     def get_object(self) -> IPv6Range:
         """The range that begins at the path's address; a prefix length, where there is one, has to be its own."""

@@ -3,7 +3,7 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import Exists, Func, JSONField, OuterRef, TextField, Value
+from django.db.models import Exists, Func, JSONField, OuterRef, Q, TextField, Value
 from django.db.models.functions import Cast, JSONObject
 
 from accounts.actors import Actor
@@ -67,6 +67,18 @@ class IPv6RangeQuerySet(models.QuerySet["IPv6Range"]):
     def _within(self, actor: Actor, instances: models.QuerySet[Instance]) -> Self:
         mine = self.filter(account_id=actor.account_id)
         return mine.filter(instance__in=instances.values("pk")) if actor.restricted else mine
+
+    def shown_to(self, actor: Actor) -> Self:
+        """Return the ranges of `visible_to`, and those that an instance shares which the actor may see.
+
+        An actor may not change a range that is only shared: `writable_by` leaves it out.
+        """
+        mine = self.filter(account_id=actor.account_id)
+        if not actor.restricted:
+            return mine
+        seen = Instance.objects.visible_to(actor).values("pk")
+        shares = RangeShare.objects.filter(range=OuterRef("pk"), instance__in=seen)
+        return mine.filter(Q(instance__in=seen) | Exists(shares))
 
     def for_api(self) -> Self:
         """Annotate the ranges with `is_shared`: whether any instance shares the range."""

@@ -67,8 +67,8 @@ class Resource(serializers.Serializer):
     """Base of all resources.
 
     `Meta.read_only` makes all fields read-only, and `Meta.read_only_fields` those that it names.
-    `Meta.in_part` says that a service judges what is good of such an object within a body, also where something that
-    it needs has failed.
+    `Meta.in_part` says that a service judges what is good of such an object within a body, also where something
+    that it needs has failed.
     """
 
     if TYPE_CHECKING:

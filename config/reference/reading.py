@@ -31,11 +31,12 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter; `place` is ``path``, ``query`` or ``header``."""
+    """A parameter; `place` is ``path``, ``query`` or ``header``. `value` is the text that the form starts with."""
 
     place: str
     field: Field
     example: str
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ class _Reader(SchemaReader):
         for media_type, content in body.get("content", {}).items():
             schema = content.get("schema", {})
             examples = tuple(self.examples(content, schema))
-            sample = _indented(self.sample(schema)) if media_type == JSON else ""
+            sample = indented(self.sample(schema)) if media_type == JSON else ""
             start = examples[0].text if examples else sample
             field = self.field("", schema, REQUEST)
             yield Body(media_type, bool(body.get("required")), field, examples, start)
@@ -262,7 +263,7 @@ class _Reader(SchemaReader):
             for name, example in listed.items():
                 whole = self.resolved(example)
                 words = (whole.get("summary") or name) if len(listed) > 1 else ""
-                yield Example(words, _indented(whole.get("value")))
+                yield Example(words, indented(whole.get("value")))
             return
         whole = self.resolved(schema)
         several = whole.get("examples")
@@ -270,7 +271,7 @@ class _Reader(SchemaReader):
         if not given and "example" in whole:
             given = [whole["example"]]
         for number, value in enumerate(given, start=1):
-            yield Example(f"Example {number}" if len(given) > 1 else "", _indented(value))
+            yield Example(f"Example {number}" if len(given) > 1 else "", indented(value))
 
     def sample(self, schema: Schema) -> Any:
         """A value of the schema: examples and defaults where it has some, and of objects what is required."""
@@ -296,6 +297,6 @@ def _replaced(text: str, others: Mapping[str, str]) -> str:
     return re.sub("|".join(map(re.escape, others)), lambda match: others[match[0]], text)
 
 
-def _indented(value: Any) -> str:
-    """A value as JSON over several lines; a text, such as the example of a body that is no JSON, as it is."""
+def indented(value: Any) -> str:
+    """Return a value as JSON over several lines. Return a text, such as a body that is no JSON, as it is."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from config.api.examples import installed_ids
 from config.pages import POLICY_WITH_SCRIPTS
+from config.reference.own_objects import Reader, form_of
 from config.reference.reading import Reference, reference
 from config.reference.search import search
 
@@ -30,7 +31,9 @@ def operation(request: HttpRequest, name: str) -> HttpResponse:
     read = reference()
     if name not in read.operations:
         raise Http404
-    return _page(request, "docs/operation.html", {"operation": read.operations[name].with_ids(installed_ids.get())})
+    shown = read.operations[name].with_ids(installed_ids.get())
+    form = form_of(shown, Reader.of(request.user))
+    return _page(request, "docs/operation.html", {"operation": shown, "form": form})
 
 
 @require_safe

@@ -20,7 +20,7 @@ from accounts.services.thumbnails import draw_due
 from regions.models import Region
 from tests.browser.looks import WIDE, check
 from tests.browser.visitor import DESKTOP, PASSWORD, PHONE, SECONDS, Visitor
-from tests.factories import PICTURE, OAuthClientFactory, StaffFactory, TicketFactory, token_of
+from tests.factories import PICTURE, OAuthClientFactory, StaffFactory, TicketFactory, VolumeFactory, token_of
 
 pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
@@ -412,6 +412,17 @@ class TestTryingOut:
         reader.driver.find_element(By.CSS_SELECTOR, "#try [name=id]").send_keys(id)
         if file:
             reader.driver.find_element(By.CSS_SELECTOR, "#try [type=file]").send_keys(str(file))
+
+    def test_the_form_names_own_objects_or_leads_to_their_create(self, signed_in, account):
+        signed_in.visit("/docs/operations/volumes_retrieve")
+        assert "an object that your account does not have yet" in signed_in.text
+        signed_in.go_by("#create-first a")
+        assert signed_in.path == "/docs/operations/volumes_create"
+        volume = VolumeFactory(account=account)
+        signed_in.go_by('#list a[href$="/volumes_retrieve"]')
+        assert "an object that your account does not have yet" not in signed_in.text
+        signed_in.send()
+        assert (signed_in.said, signed_in.came["id"]) == ("Answered 200 OK", volume.pk)
 
     def test_errors_are_answers_too(self, reader):
         reader.visit("/docs/operations/regions_retrieve")

@@ -88,16 +88,6 @@ def test_a_program_in_typescript_works_with_its_client(node, typescript_client, 
     assert done.stdout.endswith("done\n")
 
 
-def test_the_recipe_for_scripts_works(server, tmp_path):
-    (recipe,) = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "clients.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    (tmp_path / "recipe.py").write_text(recipe)
-    done = run("python", tmp_path / "recipe.py", URL=server.url, TOKEN=server.token)
-    assert done.returncode == 0, done.stdout
-    assert done.stdout == "['made-by-a-script']\n"
-
-
 def test_make_knows_what_the_page_has_it_do():
     for line in OURS.splitlines():
         done = run("make", "--dry-run", "--directory", ROOT, *line.split("#")[0].split()[1:])

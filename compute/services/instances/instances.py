@@ -197,6 +197,8 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
     choices = find_choices(actor, spec.type, spec.region, spec.image)
     plan_type, region, image = choices.type, choices.region, choices.image
     if image and not image.is_public:
+        if spec.interfaces or spec.backup_id is not None:
+            lock_account(actor.account_id)  # before the image, for VLANs of the profiles or of the backup
         image = find_image(actor, image.pk)  # an account's own may be deleted meanwhile: locked
     if plan_type is None and spec.type is not None:
         problems.add("type", NO_SUCH_TYPE)

@@ -128,7 +128,8 @@ def with_shares(actor: Actor, ipv6_range: IPv6Range) -> SharedRange:
     """Return the range with the instances that the actor may see."""
     seen = Instance.objects.visible_to(actor).values("pk")
     shares = RangeShare.objects.filter(range=ipv6_range, instance__in=seen).exclude(instance=ipv6_range.instance_id)
-    routed = [] if ipv6_range.instance_id is None else [ipv6_range.instance_id]
+    its = ipv6_range.instance_id
+    routed = [its] if its is not None and seen.filter(pk=its).exists() else []
     return SharedRange(ipv6_range, [*routed, *shares.order_by("instance").values_list("instance_id", flat=True)])
 
 

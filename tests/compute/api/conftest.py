@@ -3,9 +3,9 @@
 import pytest
 
 from accounts.models import Account, Event, User
-from compute.models import AddressPool, Instance
+from compute.models import AddressPool, Instance, Volume
 from tests.compute.memory_driver import MemoryDriver
-from tests.compute.worker.scenarios import deployed
+from tests.compute.worker.scenarios import deployed, volume_of
 from tests.world import World
 
 
@@ -38,3 +38,19 @@ def routed(world) -> AddressPool:
     return AddressPool.objects.create(
         region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
     )
+
+
+@pytest.fixture
+def off(world, driver) -> Instance:
+    return deployed(world, driver, running=False, label="sleeper")
+
+
+@pytest.fixture
+def volume(world, driver) -> Volume:
+    """20 GB, attached nowhere."""
+    return volume_of(world, driver)
+
+
+@pytest.fixture
+def helper(world) -> User:
+    return User.objects.create_user("worldhelper", account=world.account, restricted=True)

@@ -194,6 +194,25 @@ class TestReading:
         assert allocate(theirs, instance).status_code == 200
         assert theirs.delete(f"{RANGES}/2001:db8:5000::").status_code == 200
 
+    def test_a_shared_range_is_shown_to_whoever_sees_one_of_its_instances(
+        self, api, client_for, restricted, instance, world, routed
+    ):
+        """`ipv6.global` of the sharing instance names the range, so the range has to be found by its own path."""
+        allocate(api, instance)
+        sharing = world.offline(label="sharing")
+        shared = {"compute_id": sharing.pk, "ips": ["2001:db8:5000::/64"]}
+        assert api.post("/v4/networking/ips/share", shared).status_code == 200
+        GrantFactory(user=restricted, entity_id=sharing.pk, permissions="read_write")
+        theirs = client_for(restricted)
+        (named,) = theirs.get(f"/v4/compute/instances/{sharing.pk}/ips").json()["ipv6"]["global"]
+        assert theirs.get(RANGES).json()["data"] == [named]
+        found = theirs.get(f"{RANGES}/{named['range']}").json()
+        assert (found["is_bgp"], found["computes"]) == (True, [sharing.pk])
+        assert theirs.delete(f"{RANGES}/{named['range']}").status_code == 403
+        moved = {"address": "2001:db8:5000::/64", "compute_id": sharing.pk}
+        refused = theirs.post("/v4/networking/ips/assign", {"region": "us-test", "assignments": [moved]})
+        assert set(errors(refused)) == {"assignments[0].address"}
+
     def test_scopes(self, client_for, owner, instance, routed):
         reads = client_for(owner, "ips:read_only")
         assert reads.get(RANGES).status_code == reads.get(POOLS).status_code == 200

@@ -268,6 +268,12 @@ def test_bodies_that_are_no_json_objects_are_refused(client_of, owner, body, con
     assert set(response.json()["errors"][0]) == ERROR_KEYS
 
 
+@pytest.mark.parametrize("body", [b"", b"\r", b" \n\t "])
+def test_a_body_of_blanks_is_an_empty_object(client_of, owner, body):
+    response = client_of(owner).generic("PUT", "/v4/account", body, "application/json")
+    assert (response.status_code, response.json()["company"]) == (200, owner.account.company)
+
+
 @pytest.mark.parametrize("depth", [990, 1020])
 def test_a_nul_is_found_however_deep_it_is(client_of, owner, depth):
     body = b'{"a": ' + b"[" * depth + rb'"\u0000"' + b"]" * depth + b"}"

@@ -17,39 +17,40 @@ from django.test import Client
 
 from accounts.actors import Actor
 from accounts.models import User
-from compute.models import Host
+from compute.models import Host, Instance
 from config.laptop.serving.demo import Logins
 from config.management.commands.serve import with_demo_account
+from config.reference.own_objects import NEEDS_YOURS
 from config.reference.reading import Operation, reference
 from tests.accounts.pages.browsers import sign_in
 from tests.accounts.signing_in import PASSWORD
 from tests.client import APIClient
+from tests.compute.memory_driver import MemoryDriver
+from tests.compute.run_jobs import finish
 from tests.config.api.routes import Route, routes
 from tests.examples import exchange, operation_of, written
 from tests.policy import scene_of
 from tests.world import World, catalogue_rows
 
 pytestmark = pytest.mark.django_db
-NEEDS_MORE = {
-    "domains_import": "another name server, which transfers a zone",
-    "images_create": "a disk",
-    "networking_ips_assign": "an instance and an address",
-    "networking_ips_create": "an instance",
-    "networking_ips_share": "an instance",
-    "networking_ipv4_assign": "an instance and an address",
-    "networking_ipv4_share": "an instance",
-    "networking_ipv6_ranges_create": "an instance",
-    "profile_phone_number_verify": "the code of a short message",
-    "profile_tfa_enable_confirm": "the code of an app",
+NEEDS_AN_INSTANCE = {
+    "images_create",
+    "networking_ips_assign",
+    "networking_ips_create",
+    "networking_ips_share",
+    "networking_ipv4_assign",
+    "networking_ipv4_share",
+    "networking_ipv6_ranges_create",
 }
-"""Operations without parameters in their path that need something which an empty account lacks, and what. Here the
-first press of *Send* is refused. `test_every_example_request_is_taken` gives them what they need."""
+"""Operations that a fresh account cannot use yet. Their pages lead to the create."""
 FIRST = [
     operation
     for operation in reference().operations.values()
     if operation.method == "POST" and operation.bodies and "{" not in operation.path
 ]
 """Operations that a reader can send at once: nothing has to be filled in."""
+AFTER_CREATE = [operation for operation in FIRST if operation.id in NEEDS_AN_INSTANCE]
+CREATE = reference().operations["compute_instances_create"]
 WITH_EXAMPLE = [route for route in routes() if "request" in written()[operation_of(route)]]
 
 
@@ -79,7 +80,7 @@ def installation(django_db_setup, django_db_blocker) -> Iterator[Installation]:
 
 
 def first_press(operation: Operation, browser: Client) -> int:
-    """The status after the first press of *Send* on the page of the operation."""
+    """Return the status after the first press of *Send* on the page of the operation."""
     page = browser.get(operation.address).content.decode()
     [body] = re.findall(r'<textarea id="try-body"[^>]*>(.*?)</textarea>', page, re.DOTALL)
     [accepted] = re.findall(r'data-accepts="([^"]+)"', page)
@@ -87,14 +88,40 @@ def first_press(operation: Operation, browser: Client) -> int:
     return APIClient(made.json()["token"]).post(operation.path, json.loads(unescape(body))).status_code
 
 
+def create_first(operation: Operation, browser: Client) -> list[str]:
+    """Return the addresses of the creates that the page names as the ones to send first."""
+    page = browser.get(operation.address).content.decode()
+    return re.findall(r'<p id="create-first">.*?<a href="([^"]+)"', page)
+
+
+@pytest.fixture
+def with_instance(installation) -> None:
+    """An instance made as the reader makes it: by the first press of *Send* on the page of the create."""
+    assert first_press(CREATE, installation.browser) == 200
+    finish(Instance.objects.get(account=installation.world.account), MemoryDriver())
+
+
 @pytest.mark.parametrize("operation", FIRST, ids=lambda operation: operation.id)
 def test_the_first_press_of_send_is_answered_200(operation: Operation, installation):
-    status = first_press(operation, installation.browser)
-    assert (status == 200) == (operation.id not in NEEDS_MORE), status
+    """If not, the page says why: it leads to the create of what is missing, or says what only the reader knows."""
+    browser = installation.browser
+    lacks, theirs = operation.id in NEEDS_AN_INSTANCE, operation.id in NEEDS_YOURS
+    status = first_press(operation, browser)
+    assert (status == 200) == (not lacks and not theirs), status
+    assert create_first(operation, browser) == [CREATE.address] * lacks
+    assert (b'id="needs-yours"' in browser.get(operation.address).content) == theirs
+
+
+@pytest.mark.parametrize("operation", AFTER_CREATE, ids=lambda operation: operation.id)
+def test_after_the_create_that_the_page_leads_to_it_is_answered_200(
+    operation: Operation, installation, with_instance
+):
+    assert first_press(operation, installation.browser) == 200
+    assert create_first(operation, installation.browser) == []
 
 
 def test_no_operation_is_left_out_that_is_not_there():
-    assert NEEDS_MORE.keys() <= {operation.id for operation in FIRST}
+    assert NEEDS_AN_INSTANCE | NEEDS_YOURS.keys() <= {operation.id for operation in FIRST}
 
 
 @pytest.mark.parametrize("route", WITH_EXAMPLE, ids=str)

@@ -1,0 +1,192 @@
+"""Ids of the reader's own objects, which replace the ids of an example in the form of an operation."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from django.urls import Resolver404, resolve
+
+from config.api.access import ALL, granted
+from config.api.filters import KEYS
+from config.api.reading import Reading, ReadingUnion
+from config.reference.reading import JSON, Operation, Parameter, indented, reference
+
+PARAMETER = re.compile(r"/\{\w+\}")
+INSTANCES = "/v4/compute/instances"
+
+Found = Mapping[str, Any]
+"""An object as its list shows it."""
+Source = tuple[str, Callable[[Found], Any]]
+"""The path of a list, and the function that takes the value from its first object."""
+
+INSTANCE: Source = (INSTANCES, lambda instance: instance["id"])
+DISK: Source = (f"{INSTANCES}/{{compute_id}}/disks", lambda disk: disk["id"])
+IN_BODIES: Mapping[str, Source] = {
+    "compute_id": INSTANCE,
+    "id": INSTANCE,
+    "disk_id": DISK,
+    "devices.sda.disk_id": DISK,
+    "config_id": (f"{INSTANCES}/{{compute_id}}/configs", lambda config: config["id"]),
+    "assignments.compute_id": INSTANCE,
+    "assignments.address": (INSTANCES, lambda instance: next(iter(instance["ipv4"]), None)),
+}
+"""By path within a body: the fields that name an object of the account."""
+WITH_ASSIGNMENTS: Mapping[str, Source] = {"region": (INSTANCES, lambda instance: instance["region"])}
+"""The same for bodies with assignments, whose region is that of their objects."""
+NEEDS_YOURS = {
+    "domains_import": "No name server answers at the example's address: name a server that transfers your zone.",
+    "profile_phone_number_verify": "The example's code is refused: give the code that was sent to your phone.",
+    "profile_tfa_enable_confirm": "The example's code is refused: give the code that your authenticator app shows.",
+}
+"""By operation: a value that only the reader knows, so that no example can have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The signed-in user of a page, as the caller of lists.
+
+    The account-level grants of a restricted user are not read: lists that need one give no ids.
+    """
+
+    account_id: int
+    user_id: int
+    username: str
+    restricted: bool
+    scopes: tuple[str, ...] = (ALL,)
+    account_access: str | None = None
+
+    @classmethod
+    def of(cls, user: Any) -> "Reader | None":
+        """Return the reader for the user of a request, or None if the user has no account."""
+        if not user.is_authenticated or user.account_id is None:
+            return None
+        return cls(user.account_id, user.pk, user.username, user.restricted)
+
+    @property
+    def person(self) -> int:
+        return self.user_id
+
+    def may(self, grant: str) -> bool:
+        return not self.restricted
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form that tries an operation out.
+
+    `create` is the operation that makes the object that the operation needs and the account lacks. `note` is a
+    sentence about a value that only the reader knows.
+    """
+
+    operation: Operation
+    create: Operation | None = None
+    note: str = ""
+
+
+def form_of(operation: Operation, reader: Reader | None) -> Form:
+    """Return the form with the reader's own ids. An id without an own object stays that of the example.
+
+    The path parameters of a GET are filled in. Those of other methods get a placeholder only, so that nobody
+    deletes or rebuilds an object that he did not choose.
+    """
+    note = NEEDS_YOURS.get(operation.id, "")
+    if reader is None:
+        return Form(operation, note=note)
+    own = _OwnObjects(reader)
+    parameters = tuple(_with_id(operation, parameter, own) for parameter in operation.parameters)
+    bodies = tuple(
+        replace(body, start=_with_ids(body.start, own)) if body.media_type == JSON and body.start else body
+        for body in operation.bodies
+    )
+    create = next((_creates()[path] for path in own.empty if path in _creates()), None)
+    return Form(replace(operation, parameters=parameters, bodies=bodies), create, note)
+
+
+@dataclass
+class _OwnObjects:
+    """The first objects of the lists that were asked for. `empty` are the paths of the lists without objects."""
+
+    reader: Reader
+    empty: list[str] = field(default_factory=list)
+    known: dict[str, Found | None] = field(default_factory=dict)
+
+    def first(self, path: str) -> Found | None:
+        """Return the first object of a list of the document. Path parameters name first objects too."""
+        if path not in self.known:
+            self.known[path] = self._read(path)
+        return self.known[path]
+
+    def _read(self, path: str) -> Found | None:
+        address = path
+        for parameter in PARAMETER.finditer(path):
+            parent = self.first(path[: parameter.start()])
+            if parent is None:
+                return None
+            address = address.replace(parameter[0], f"/{_key(parent)}", 1)
+        view, values = _list_at(address)
+        if view is None or not granted(self.reader, view.grants["list"]):
+            return None
+        shape = view.resource.shape()
+        rows = shape.select(view.listed(self.reader, values)).order_by(*view.ordering)
+        row = rows.values_list(*shape.columns).first()
+        if row is None:
+            self.empty.append(path)
+            return None
+        return shape.one(row)
+
+
+def _list_at(address: str) -> tuple[type[Reading] | None, Mapping[str, Any]]:
+    """Return the view that answers the list at an address, and the values of its path; None if there is no list."""
+    try:
+        match = resolve(address)
+    except Resolver404:
+        return None, {}
+    view = getattr(match.func, "cls", None)
+    is_list = getattr(match.func, "actions", {}).get("get") == "list"
+    if view is None or not is_list or issubclass(view, ReadingUnion):
+        return None, {}
+    return view, match.kwargs
+
+
+@cache
+def _creates() -> Mapping[str, Operation]:
+    """Return the operations that make an object, by the path of its list."""
+    operations = reference().operations.values()
+    return {each.path: each for each in operations if each.method == "POST" and each.id.endswith("_create")}
+
+
+def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Parameter:
+    placed = f"/{{{parameter.field.name}}}"
+    if parameter.place != "path" or placed not in operation.path:
+        return parameter
+    found = own.first(operation.path[: operation.path.index(placed)])
+    if found is None:
+        return parameter
+    key = str(_key(found))
+    return replace(parameter, example=key, value=key if operation.method == "GET" else "")
+
+
+def _with_ids(start: str, own: _OwnObjects) -> str:
+    body = json.loads(start)
+    sources = {**IN_BODIES, **WITH_ASSIGNMENTS} if "assignments" in body else IN_BODIES
+
+    def filled(value: Any, path: str) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(child, f"{path}.{name}" if path else name) for name, child in value.items()}
+        if isinstance(value, list):
+            return [filled(child, path) for child in value]
+        if path not in sources:
+            return value
+        of, take = sources[path]
+        found = own.first(of)
+        taken = None if found is None else take(found)
+        return value if taken is None else taken
+
+    return indented(filled(body, ""))
+
+
+def _key(found: Found) -> Any:
+    return next(found[key] for key in KEYS if key in found)
