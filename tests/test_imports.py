@@ -139,6 +139,27 @@ def test_a_circle_is_found_and_its_edges_named():
     assert circle_through(graph, "d") == []
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        'importlib.import_module("compute.worker.engine")',
+        'def late():\n    return import_module("compute.worker.engine").run',
+        'import_module(name="compute.worker.engine")',
+        'import_string("compute.worker.engine")',
+        '__import__("compute.worker.engine")',
+    ],
+)
+def test_calls_of_importers_with_a_literal_name_are_imports(source):
+    found = list(imports_of("compute.services.disks", False, ast.parse(source)))
+    assert [each.target for each in found] == ["compute.worker.engine"]
+    assert not allowed(found[0])
+
+
+def test_calls_of_importers_with_a_name_from_a_setting_are_not_imports():
+    tree = ast.parse("import_module(settings.SESSION_ENGINE); import_string(path); import_module()")
+    assert list(imports_of("compute.services.disks", False, tree)) == []
+
+
 def test_relative_imports_are_followed():
     tree = ast.parse("from ..services import tokens")
     assert [each.target for each in imports_of("accounts.api.tokens", False, tree)] == ["accounts.services.tokens"]

@@ -1,6 +1,5 @@
 """The disks of machines: raw files, unpartitioned where the platform made them."""
 
-import importlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from compute.drivers.qemu.agent import ext, locks, records, sparse, systems, tasks
 from compute.drivers.qemu.agent.commands import TimedOut, run
+from compute.drivers.qemu.agent.copies import copy_running
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.ext import MB
 from compute.drivers.qemu.agent.progress import DONE, Progress
@@ -136,7 +136,7 @@ def copy_file(task: Task, store: Store, machine: str | None, name: str, source: 
         with target.open("xb") as file:
             target.chmod(0o600)
             file.truncate(source.stat().st_size)
-        _machines().copy_running(store, machine, name, target, task.report)
+        copy_running(store, machine, name, target, task.report)
 
 
 def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
@@ -424,8 +424,3 @@ def _task(machine: str, disk: str) -> str:
 
 def _save_task(archive: str) -> str:
     return f"save.{checked(archive)}"
-
-
-def _machines() -> Any:
-    """Imported late: machines are made of disks, and only a copy of one in use asks back."""
-    return importlib.import_module("compute.drivers.qemu.agent.machines")

@@ -20,7 +20,6 @@ from compute.drivers.qemu.agent import (
     supervisor,
 )
 from compute.drivers.qemu.agent.command_line import Boot, Drive, Machine
-from compute.drivers.qemu.agent.copies import copy_running as copy_running  # what tasks copy disks in use with
 from compute.drivers.qemu.agent.drives import to_boot
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.progress import DONE, Progress

@@ -1,9 +1,7 @@
 """Disks of machines: made, resized, given passwords and networks, deleted; each verb may be killed and repeated."""
 
 import os
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -510,9 +508,7 @@ def test_a_disk_in_use_is_copied_by_its_machine(store, monkeypatch):
     def copy_running(store, machine, disk, target, report):
         asked.append((machine, disk, target.stat().st_size))
 
-    monkeypatch.setitem(
-        sys.modules, "compute.drivers.qemu.agent.machines", SimpleNamespace(copy_running=copy_running)
-    )
+    monkeypatch.setattr(disks, "copy_running", copy_running)
     monkeypatch.setattr(disks.locks, "in_use", lambda path: True)
     disks.make_disk(tasks.NoTask(), store, MACHINE, OTHER, 64, "ext4", None, (MACHINE, DISK))
     assert asked == [(MACHINE, DISK, 64 * MB)]
