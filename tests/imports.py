@@ -1,7 +1,7 @@
 """The imports of every module, read from its source.
 
-Imports inside functions and imports for the type checker count. Calls of a function of `IMPORTERS` with a literal name
-count too. A name that comes from a setting or a file is known only at run time, and does not count.
+Imports inside functions and imports for the type checker count. Calls of a function of `IMPORTERS` with a literal
+name count too. A name that comes from a setting or a file is known only at run time, and does not count.
 """
 
 import ast
