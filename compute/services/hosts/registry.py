@@ -68,9 +68,7 @@ def check_new(spec: HostSpec) -> Region:
         problems.add("label", "Another host has this label.")
     if spec.underlay is not None:
         check_underlay(spec.underlay, problems)
-    problems.raise_any()
-    assert region is not None  # noqa: S101 - or else there was a problem
-    return region
+    return problems.checked(region)
 
 
 def check_underlay(address: str, problems: Problems, but: Host | None = None) -> None:

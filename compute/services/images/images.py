@@ -53,8 +53,7 @@ def create_from_disk(
     problems = problems or Problems()
     _check_quota(actor, problems)
     disk = None if disk_id is None else _disk(actor, disk_id, problems)
-    problems.raise_any()
-    assert disk is not None  # noqa: S101 - or else there were problems
+    disk = problems.checked(disk)
     driver = disk.instance.host.driver
     image = _insert(actor, Image.Status.CREATING, label or disk.label, description, driver)
     assert image.number is not None  # noqa: S101 - an account's own has one
@@ -110,8 +109,7 @@ def begin_upload(
     _check_quota(actor, problems)
     if region is not None:
         check_region(Region.objects.filter(pk=region).first(), None, problems)
-    problems.raise_any()
-    assert label is not None  # noqa: S101 - or else there were problems
+    label = problems.checked(label)
     driver = Host.objects.filter(region=region).order_by("pk").values_list("driver", flat=True).first()
     image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description, driver or SIMULATED)
     open_event(

@@ -217,9 +217,8 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
         check_tags(actor, spec.tags, problems)
     if spec.label:
         note_taken(Instance(account_id=actor.account_id, label=spec.label), problems)
-    problems.raise_any()
-    assert plan_type is not None  # noqa: S101 - or else there were problems
-    assert region is not None  # noqa: S101
+    plan_type = problems.checked(plan_type)
+    region = problems.checked(region)
     backups = (choices.backups or bool(spec.backups_enabled)) and is_offered(plan_type)
     return _Plan(
         plan_type, region, choices.network, deploy, backups, choices.network_helper, choices.mail_ports_closed,

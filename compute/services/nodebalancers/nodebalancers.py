@@ -69,11 +69,10 @@ def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, lab
         problems.add("configs", f"A nodebalancer has at most {MOST_CONFIGS} configs.")
     drafts = check_configs(spec.configs[:MOST_CONFIGS], instances, problems)
     note_taken(NodeBalancer(account_id=actor.account_id, label=spec.label or ""), problems)
-    problems.raise_any()
-    assert spec.region is not None  # noqa: S101 - or else there were problems
-    there = NodeBalancer.objects.filter(account=account, region=spec.region)
+    region = problems.checked(spec.region)
+    there = NodeBalancer.objects.filter(account=account, region=region)
     quotas.compare("nodebalancers", account.quotas, there)
-    balancer = _make(actor, spec, spec.region, label_of)
+    balancer = _make(actor, spec, region, label_of)
     record_event(actor, "nodebalancer_create", balancer_ref(balancer))
     for config, nodes in drafts:
         insert_config(balancer, config, nodes)
