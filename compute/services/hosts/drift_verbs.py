@@ -56,14 +56,15 @@ def _repair(drift: Drift) -> bool:
 
 def _record_running(drift: Drift) -> bool:
     """The guest runs, so the row says so: nothing that a customer may be using is powered off."""
+    instance = drift.instance
+    if instance is None:
+        return False
     still = Instance.objects.filter(
-        pk=drift.instance_id or 0, host=drift.host_id, updated__lt=drift.first_seen,
+        pk=instance.pk, host=drift.host_id, updated__lt=drift.first_seen,
         status__in=(Instance.Status.OFFLINE, Instance.Status.STOPPED),
     ).exclude(jobs__state__in=Job.LIVE)  # fmt: skip
     if not still.update(status=Instance.Status.RUNNING, updated=Now()):
         return False
-    instance = drift.instance
-    assert instance is not None  # noqa: S101 - it was just updated
     platform = Actor.platform(instance.account_id)
     record_event(platform, "compute_boot", instance_ref(instance), message=FOUND_ON)
     close(drift, "Its row says running now.")

@@ -170,8 +170,9 @@ def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec, keys: Seque
     image = plan.deploy.image
     if image is None:
         return _First("provision", [], [], None, ProvisionData(boot=False))
+    script = plan.deploy.script.script if plan.deploy.script else None
     config, rows = fill_plan(
-        instance, plan.deploy, spec.swap_size, plan.interfaces, keys, network_helper=plan.network_helper
+        instance, image, script, spec.swap_size, plan.interfaces, keys, network_helper=plan.network_helper
     )
     data = ProvisionData(boot=spec.booted, config_id=config.pk)
     return _First("provision", rows, [config], image_ref(image), data)
