@@ -31,7 +31,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"db", "encryption", "errors", "monitoring", "notify", "queues", "tracing"},
     ),
     "services": (
-        BELOW | REFERENCES | {"models", "jobs"},
+        BELOW | REFERENCES | {"models", "jobs", "drivers"},
         {
             "db",
             "egress",
@@ -136,6 +136,8 @@ CONFIG: dict[str, set[str]] = {
     "apps": {"checks", "db", "environment"},
     "management": {"admin", "celery", "command_errors", "db", "encryption", "environment", "laptop", "plurals"},
 }
+PLAIN_VALUES = "compute.drivers.base"
+"""The protocol and the values of drivers: the only module of `drivers` that jobs and services may import."""
 ENTRANCES = {"urls", "rsgi", "streams", "console_desk", "presence", "management"}
 """Of config: what may import apps. Addresses, servers and commands lead to them."""
 

@@ -14,6 +14,7 @@ from tests.imports import (
     LAYERS,
     MODULES,
     OURS,
+    PLAIN_VALUES,
     Import,
     app_of,
     graph_of,
@@ -73,6 +74,19 @@ def test_no_app_imports_an_app_to_its_right():
 @pytest.mark.parametrize("layer", ["models", "jobs", "services"])
 def test_who_writes_tables_knows_neither_the_api_framework_nor_the_task_queue(layer):
     refuse(*(each for each in IMPORTS if layer_of(each.module) == layer and within(each.target, *FRAMEWORKS)))
+
+
+@pytest.mark.parametrize("layer", ["jobs", "services"])
+def test_who_takes_values_of_drivers_knows_no_driver(layer):
+    refuse(
+        *(
+            each
+            for each in IMPORTS
+            if layer_of(each.module) == layer
+            and within(each.target, "compute.drivers")
+            and not within(each.target, PLAIN_VALUES)
+        )
+    )
 
 
 def test_drivers_know_neither_django_nor_anything_of_ours():

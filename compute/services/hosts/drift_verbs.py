@@ -14,6 +14,7 @@ from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.jobs.data import JobData, TidyData
 from compute.jobs.queue import enqueue, enqueue_alone
+from compute.machine_names import machine_name
 from compute.models import Drift, Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
@@ -74,7 +75,7 @@ def _record_running(drift: Drift) -> bool:
 def _tidy(drift: Drift, actor: Actor) -> Job:
     machine = ""
     if drift.kind == Kind.UNKNOWN_DISK:
-        machine = f"skerry-{drift.instance_id}"
+        machine = machine_name(drift.instance_id)
     data = TidyData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
     job = enqueue_alone("tidy", actor, None, data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
