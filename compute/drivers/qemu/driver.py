@@ -32,6 +32,7 @@ from compute.drivers.base import (
 from compute.drivers.firewalls import firewall_spec
 from compute.drivers.qemu import uploads
 from compute.drivers.qemu.agent import ext
+from compute.drivers.qemu.agent.disks import NewDisk
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
 from compute.drivers.qemu.filters import as_text
@@ -219,7 +220,7 @@ class QemuDriver:
     # --- disks ----------------------------------------------------------------------------------------------
 
     def create_disk(self, machine: str, disk: DiskSpec, source: Driver | None = None) -> Progress:
-        values: dict[str, Any] = {"image": disk.image, "copy_of": disk.copy_of}
+        content, copy_of = disk.image, disk.copy_of
         brought = None
         if disk.copy_of is not None and source is not None and source is not self:
             brought = self._bring_copy(machine, disk.name, disk.copy_of, source)
@@ -228,21 +229,14 @@ class QemuDriver:
         if brought is not None:
             if not brought.done:
                 return brought
-            values = {"image": disk.name, "copy_of": None}
-        made = _progress(
-            self.agent.call(
-                "create_disk",
-                machine=machine,
-                disk=disk.name,
-                size=disk.size,
-                filesystem=disk.filesystem,
-                hostname=host_name(disk.hostname),
-                root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
-                authorized_keys=list(disk.authorized_keys),
-                script=disk.script,
-                **values,
-            )
-        )
+            content, copy_of = disk.name, None
+        new = NewDisk(
+            machine=machine, disk=disk.name, size=disk.size, filesystem=disk.filesystem, image=content,
+            copy_of=copy_of, hostname=host_name(disk.hostname),
+            root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
+            authorized_keys=disk.authorized_keys, script=disk.script,
+        )  # fmt: skip
+        made = _progress(self.agent.call("create_disk", **asdict(new)))
         if brought is not None and made.done:
             HostFile(self.agent, ["incoming", disk.name]).drop()
         return made

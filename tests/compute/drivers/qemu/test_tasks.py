@@ -229,7 +229,9 @@ def test_it_works_packed_as_one_file(tmp_path):
                 (packed / package / module.name).write_bytes(module.read_bytes())
     (packed / "__main__.py").write_text(
         "import sys; from pathlib import Path; from compute.drivers.qemu.agent import disks, store\n"
-        "made = disks.create_disk(store.Store(Path(sys.argv[1])), 'skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
+        "made = disks.create_disk(\n"
+        "    store.Store(Path(sys.argv[1])), disks.NewDisk('skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
+        ")\n"
         "print(made.done)"
     )
     zipapp.create_archive(packed, tmp_path / "agent.pyz")
