@@ -42,8 +42,7 @@ def image_ref(image: Image | None) -> EntityRef | None:
 
 def own_image_ref(image: Image) -> EntityRef:
     """An account's own image as the entity of an event: events, like grants, name it by its number."""
-    assert image.number is not None  # noqa: S101 - only official images have none
-    return EntityRef("image", image.number, image.label, f"/v4/images/{image.pk}")
+    return EntityRef("image", image.own_number, image.label, f"/v4/images/{image.pk}")
 
 
 def backup_ref(backup: Backup) -> EntityRef:

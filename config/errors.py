@@ -8,7 +8,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+T = TypeVar("T")
 PIECE = re.compile(r"(\[[0-9]+\])")
 """An item's position within a dotted path."""
 
@@ -151,3 +153,14 @@ class Problems:
         """Raise `Invalid` with all problems added, or do nothing where there are none."""
         if self._found:
             raise Invalid.of(self._found)
+
+    def checked(self, value: T | None) -> T:
+        """Return `value`, or raise `Invalid` with all problems added.
+
+        A check that finds no value adds a problem, so after all checks the value is not None. Raises `TypeError` if
+        `value` is None and there are no problems: then a check is missing.
+        """
+        self.raise_any()
+        if value is None:
+            raise TypeError("A checked value is None, and no check has added a problem.")
+        return value

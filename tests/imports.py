@@ -1,4 +1,8 @@
-"""What imports what, read off the source: imports inside functions and for the type checker alone count too."""
+"""The imports of every module, read from its source.
+
+Imports inside functions and imports for the type checker count. Calls of a function of `IMPORTERS` with a literal
+name count too. A name that comes from a setting or a file is known only at run time, and does not count.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -27,7 +31,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"db", "encryption", "errors", "monitoring", "notify", "queues", "tracing"},
     ),
     "services": (
-        BELOW | REFERENCES | {"models", "jobs"},
+        BELOW | REFERENCES | {"models", "jobs", "drivers"},
         {
             "db",
             "egress",
@@ -135,8 +139,13 @@ CONFIG: dict[str, set[str]] = {
     "apps": {"checks", "db", "environment"},
     "management": {"admin", "celery", "command_errors", "db", "encryption", "environment", "laptop", "plurals"},
 }
+PLAIN_VALUES = "compute.drivers.base"
+"""The protocol and the values of drivers: the only module of `drivers` that jobs and services may import."""
 ENTRANCES = {"urls", "rsgi", "streams", "console_desk", "presence", "management"}
 """Of config: what may import apps. Addresses, servers and commands lead to them."""
+
+IMPORTERS = {"import_module", "import_string", "__import__"}
+"""Functions that import the module of a dotted name."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,19 @@ def imports_of(name: str, package: bool, tree: ast.Module) -> Iterator[Import]:
                 base = ".".join([*above, *([base] if base else [])])
             for alias in node.names:
                 yield Import(name, f"{base}.{alias.name}", node.lineno)
+        elif isinstance(node, ast.Call) and (target := _literal_name(node)):
+            yield Import(name, target, node.lineno)
+
+
+def _literal_name(call: ast.Call) -> str | None:
+    """Return the dotted name in a call of an importer, e.g. ``"a.b"`` of ``importlib.import_module("a.b")``."""
+    function = call.func
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    arguments = [*call.args, *(each.value for each in call.keywords if each.arg in ("name", "dotted_path"))]
+    if called not in IMPORTERS or not arguments:
+        return None
+    first = arguments[0]
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
 
 
 MODULES = list(modules())

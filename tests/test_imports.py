@@ -14,6 +14,7 @@ from tests.imports import (
     LAYERS,
     MODULES,
     OURS,
+    PLAIN_VALUES,
     Import,
     app_of,
     graph_of,
@@ -73,6 +74,19 @@ def test_no_app_imports_an_app_to_its_right():
 @pytest.mark.parametrize("layer", ["models", "jobs", "services"])
 def test_who_writes_tables_knows_neither_the_api_framework_nor_the_task_queue(layer):
     refuse(*(each for each in IMPORTS if layer_of(each.module) == layer and within(each.target, *FRAMEWORKS)))
+
+
+@pytest.mark.parametrize("layer", ["jobs", "services"])
+def test_who_takes_values_of_drivers_knows_no_driver(layer):
+    refuse(
+        *(
+            each
+            for each in IMPORTS
+            if layer_of(each.module) == layer
+            and within(each.target, "compute.drivers")
+            and not within(each.target, PLAIN_VALUES)
+        )
+    )
 
 
 def test_drivers_know_neither_django_nor_anything_of_ours():
@@ -137,6 +151,27 @@ def test_a_circle_is_found_and_its_edges_named():
         "a:1 imports b.name",
     ]
     assert circle_through(graph, "d") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'importlib.import_module("compute.worker.engine")',
+        'def late():\n    return import_module("compute.worker.engine").run',
+        'import_module(name="compute.worker.engine")',
+        'import_string("compute.worker.engine")',
+        '__import__("compute.worker.engine")',
+    ],
+)
+def test_calls_of_importers_with_a_literal_name_are_imports(source):
+    found = list(imports_of("compute.services.disks", False, ast.parse(source)))
+    assert [each.target for each in found] == ["compute.worker.engine"]
+    assert not allowed(found[0])
+
+
+def test_calls_of_importers_with_a_name_from_a_setting_are_not_imports():
+    tree = ast.parse("import_module(settings.SESSION_ENGINE); import_string(path); import_module()")
+    assert list(imports_of("compute.services.disks", False, tree)) == []
 
 
 def test_relative_imports_are_followed():

@@ -87,9 +87,10 @@ class CodeView(Page, FormView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.half: dict[str, Any] = request.session.get(HALF) or {}
-        self.user = self._user()
-        if self.user is None:
+        user = self._user()
+        if user is None:
             return redirect("login")
+        self.user = user
         return super().dispatch(request, *args, **kwargs)
 
     def _user(self) -> User | None:
@@ -99,7 +100,6 @@ class CodeView(Page, FormView):
         return user if user is not None and user.password.endswith(self.half["hash"]) else None
 
     def form_valid(self, form: ProofForm) -> HttpResponse:
-        assert self.user is not None  # noqa: S101 - or dispatch had sent the browser away
         challenge = take_asked(self.request)
         try:
             attempts.check("second_factor", f"user:{self.user.pk}")
@@ -122,7 +122,6 @@ class CodeView(Page, FormView):
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        assert self.user is not None  # noqa: S101 - or dispatch had sent the browser away
         site, options = site_of(self.request), None
         if site is not None and security_keys.keys_of(self.user):
             options = note_asked(self.request, security_keys.ask_to_sign_in(self.user, site))

@@ -16,7 +16,7 @@ from accounts.pages.base import CopyPage, Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import CodeForm, add_problems
 from accounts.pages.remember import SESSION_KEY
-from accounts.pages.staff import note_confirmed_secret, wants_second_factor
+from accounts.pages.staff import lacking_second_factor, note_confirmed_secret
 from accounts.services import second_factor, security_questions
 from config.errors import Invalid, TooMany
 from config.headers import too_many
@@ -73,7 +73,7 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
             picture=picture,
             questions_answered=answered,
             needs_answers=second_factor.lacks_answers(actor_of(user)),
-            for_admin=wants_second_factor(self.request),
+            for_admin=lacking_second_factor(self.request) is not None,
             **kwargs,
         )
 

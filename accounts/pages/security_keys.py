@@ -70,15 +70,15 @@ class NewSecurityKeyView(CopyPage, Confirmed, FormView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.user.is_authenticated:
-            self.site = site_of(request)
-            if self.site is None:
+            site = site_of(request)
+            if site is None:
                 raise Http404
+            self.site = site
             if not signed_in(request).two_factor_auth:
                 return redirect("second-factor")
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: SecurityKeyForm) -> HttpResponse:
-        assert self.site is not None  # noqa: S101 - or dispatch had answered 404
         given, challenge = form.cleaned_data, take_asked(self.request)
         actor = actor_of(signed_in(self.request))
         try:
@@ -92,7 +92,6 @@ class NewSecurityKeyView(CopyPage, Confirmed, FormView):
         return redirect("home")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        assert self.site is not None  # noqa: S101 - or dispatch had answered 404
         question = security_keys.ask_to_register(signed_in(self.request), self.site)
         return super().get_context_data(options=note_asked(self.request, question), **kwargs)
 

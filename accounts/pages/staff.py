@@ -48,12 +48,12 @@ def has_second_factor(request: HttpRequest, user: User) -> bool:
     return bool(given) and constant_time_compare(given, second_factor.mark(user) or "")
 
 
-def wants_second_factor(request: HttpRequest) -> bool:
-    """Whether the admin is closed to the session's user for want of a second factor alone."""
+def lacking_second_factor(request: HttpRequest) -> User | None:
+    """Return the session's user if the admin is closed to the user only because a second factor is missing."""
     user = request.user
     if not settings.STAFF_SECOND_FACTOR or not isinstance(user, User) or not user.is_staff:
-        return False
-    return not has_second_factor(request, user)
+        return None
+    return None if has_second_factor(request, user) else user
 
 
 class SecondFactorOfStaff(PagesOnly):
@@ -65,10 +65,8 @@ class SecondFactorOfStaff(PagesOnly):
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         path = request.path_info
-        if not is_admin(path) or is_open(path) or not wants_second_factor(request):
+        if not is_admin(path) or is_open(path) or (user := lacking_second_factor(request)) is None:
             return None
-        user = request.user
-        assert isinstance(user, User)  # noqa: S101 - or there was nothing to want
         if not user.two_factor_auth and user.authentication_type == User.PASSWORD:
             return redirect("second-factor")
         messages.info(request, ONCE_MORE)

@@ -4,7 +4,7 @@ import getpass
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
@@ -35,6 +35,12 @@ class Operator:
     def name(self) -> str:
         """The name that accounts read in their events: empty, the platform's, unless a staff user is named."""
         return "" if self.user.username == NAME else self.user.username
+
+    @overload
+    def on(self, account_id: int) -> Actor: ...
+
+    @overload
+    def on(self, account_id: int | None) -> Actor | None: ...
 
     def on(self, account_id: int | None) -> Actor | None:
         """The operator as an actor on an account; None for what is on no account, and has no events."""

@@ -41,16 +41,15 @@ def create(actor: Actor, spec: ClientSpec, problems: Problems | None = None) -> 
     problems = problems or Problems()
     _check(spec.redirect_uri, problems)
     quotas.check_quota(actor, "oauth_clients", OAuthClient.objects.visible_to(actor), problems)
-    problems.raise_any()
-    assert spec.label is not None  # noqa: S101 - or else there were problems
-    assert spec.redirect_uri is not None  # noqa: S101
+    label = problems.checked(spec.label)
+    redirect_uri = problems.checked(spec.redirect_uri)
     secret = "" if spec.public else generate_client_secret()
     client = OAuthClient.objects.create(
         account_id=actor.account_id,
-        name=spec.label,
+        name=label,
         client_id=generate_client_id(),
         client_secret=secret,
-        redirect_uris=spec.redirect_uri,
+        redirect_uris=redirect_uri,
         client_type=_type(spec.public),
         authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,
     )

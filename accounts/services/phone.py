@@ -46,8 +46,7 @@ def send_code(
     has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
     if has_one and "phone_number" not in problems:
         problems.add("phone_number", VERIFIED_ALREADY)
-    problems.raise_any()
-    assert number is not None  # noqa: S101 - or else there were problems
+    number = problems.checked(number)
     attempts.check("sms", f"user:{actor.person}")
     with transaction.atomic():
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
@@ -62,8 +61,7 @@ def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> 
     many guesses: until the code expires, or another one is sent. A code that is None failed a check before, which
     is in `problems`: that is no guess.
     """
-    (problems or Problems()).raise_any()
-    assert code is not None  # noqa: S101 - or else there were problems
+    code = (problems or Problems()).checked(code)
     mine = PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
     # counted before the code is compared, so that concurrent guesses do not get around the limit
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)

@@ -70,8 +70,7 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
     problems = problems or Problems()
     if code is None and pending_secret(actor) is None:
         problems.add(None, NOTHING_BEGUN)
-    problems.raise_any()
-    assert code is not None  # noqa: S101 - or else there were problems
+    code = problems.checked(code)
     attempts.check("second_factor", f"user:{actor.person}")
     with transaction.atomic():
         # the user's row is locked before the rows that belong to it, as by the user's deletion

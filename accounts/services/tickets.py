@@ -86,13 +86,12 @@ def open_ticket(actor: Actor, spec: TicketSpec, problems: Problems | None = None
         waiting = Ticket.objects.filter(account_id=actor.account_id).exclude(status=Ticket.Status.CLOSED)
         quotas.check_quota(actor, "tickets", waiting, problems)
     entity = _entity(actor, spec, problems)
-    problems.raise_any()
-    assert spec.summary is not None  # noqa: S101 - or else there were problems
-    assert spec.description is not None  # noqa: S101
+    summary = problems.checked(spec.summary)
+    description = problems.checked(spec.description)
     ticket = Ticket(
         account_id=actor.account_id,
-        summary=spec.summary,
-        description=spec.description,
+        summary=summary,
+        description=description,
         managed_issue=spec.managed_issue,
         opened_by=actor.username,
         gravatar_id=gravatar(actor),
@@ -115,8 +114,7 @@ def reply(actor: Actor, ticket: Ticket, description: str | None, problems: Probl
     problems = problems or Problems()
     ticket = _lock_row(ticket)
     _check_open(ticket, problems)
-    problems.raise_any()
-    assert description is not None  # noqa: S101 - or else there were problems
+    description = problems.checked(description)
     added = TicketReply.objects.create(
         ticket=ticket,
         description=description,
@@ -185,8 +183,7 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
     else:
         _check_file(name, upload.size or 0, problems)
     _check_open(ticket, problems)
-    problems.raise_any()
-    assert upload is not None  # noqa: S101 - or else there were problems
+    upload = problems.checked(upload)
     kept = TicketAttachment(
         ticket=ticket,
         name=name,

@@ -56,9 +56,8 @@ def invite(
     quotas.check_quota(actor, "users", User.objects.filter(account_id=actor.account_id), problems)
     if username is not None:
         _note_taken_name(username, problems)
-    problems.raise_any()
-    assert username is not None  # noqa: S101 - or else there were problems
-    assert email is not None  # noqa: S101
+    username = problems.checked(username)
+    email = problems.checked(email)
     user = User.objects.create_user(username, email, account_id=actor.account_id, restricted=restricted)
     if restricted:
         GlobalGrants.objects.create(user=user)

@@ -156,6 +156,13 @@ class Image(models.Model):
         """The driver's name for the image: the id of an official image, else the name of the archive."""
         return self.pk if self.number is None else image_archive(self.number)
 
+    @property
+    def own_number(self) -> int:
+        """The number of an account's own image. Raises `ValueError` for an official image, which has none."""
+        if self.number is None:
+            raise ValueError(f"The image {self.pk} is no account's own.")
+        return self.number
+
 
 class SeededRow(models.Model):
     """A row that `seed` added once, whether or not it still exists: rows that staff deleted do not come back."""

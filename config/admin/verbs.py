@@ -25,6 +25,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.safestring import SafeString
 
 from config.admin.display import page_of
+from config.admin.log import staff_id
 from config.errors import Denied, DomainError, Problem, TooMany
 from config.headers import too_many
 
@@ -300,5 +301,4 @@ def _use_on_selected(verb: Verb, page: VerbsMixin, request: HttpRequest, rows: Q
 
 
 def _log(request: HttpRequest, obj: Model, message: str) -> None:
-    assert request.user.pk is not None  # noqa: S101  (the admin let them in)
-    LogEntry.objects.log_actions(request.user.pk, [obj], CHANGE, message, single_object=True)
+    LogEntry.objects.log_actions(staff_id(request), [obj], CHANGE, message, single_object=True)

@@ -69,7 +69,11 @@ TOO_LARGE = "The browser sent too much at once."
 
 
 class Console(Protocol):
-    """The console of a machine, whose descriptor says when it has something, or takes something."""
+    """The console of a machine. Its descriptor is readable when output is there, and writable when input is taken.
+
+    `compute.drivers.base.Console` fits. config imports no app, and drivers import nothing of ours, so each declares
+    the methods that it uses. `config.console_desk` connects them, where the type checker compares the two.
+    """
 
     def fileno(self) -> int: ...
 

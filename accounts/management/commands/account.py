@@ -66,7 +66,6 @@ class Command(BaseCommand):
         account = account_numbered(options["account"])
         with acting(options["by"], options["reason"]) as who:
             actor = who.on(account.pk)
-            assert actor is not None  # noqa: S101 - an account has events
             set_account_active(actor, account, active, who.reason)
             who.log(account, "Restored." if active else "Suspended.")
         self.stdout.write(f"Account {account.pk} ({account}) is {_status(account)}.", self.style.SUCCESS)

@@ -51,7 +51,6 @@ class Command(BaseCommand):
         if link:
             with acting(by, reason) as who:
                 actor = who.on(user.account_id)
-                assert actor is not None  # noqa: S101 - the user has an account
                 made, address = make_link(actor, user, label, scopes, _moment(expiry), who.reason)
                 who.log(
                     user, f"Made a link to a token, {label}, that works until {made.expiry:%Y-%m-%d %H:%M} UTC."

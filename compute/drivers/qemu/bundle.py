@@ -1,4 +1,7 @@
-"""The agent of hosts as one file, which the Python of a host runs: `agent`, and the packages that it is in."""
+"""The agent of hosts as one file, which the Python of a host runs.
+
+It contains the package `agent`, the packages above it, empty, and the values that it shares with the platform.
+"""
 
 import hashlib
 import io
@@ -9,6 +12,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 ABOVE = ("compute", "compute/drivers", "compute/drivers/qemu")
+SHARED = ("compute/drivers/boot.py",)
 MAIN = b"""import sys
 
 if __name__ == "__main__":
@@ -45,6 +49,8 @@ def bundle() -> Bundle:
 def _sources() -> dict[str, bytes]:
     found = {f"{package}/__init__.py": b"" for package in ABOVE}
     found["__main__.py"] = MAIN
+    for name in SHARED:
+        found[name] = (HERE.parents[2] / name).read_bytes()
     for path in sorted((HERE / "agent").glob("*.py")):
         found[f"compute/drivers/qemu/agent/{path.name}"] = path.read_bytes()
     return found

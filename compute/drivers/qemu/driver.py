@@ -32,6 +32,7 @@ from compute.drivers.base import (
 from compute.drivers.firewalls import firewall_spec
 from compute.drivers.qemu import uploads
 from compute.drivers.qemu.agent import ext
+from compute.drivers.qemu.agent.disks import NewDisk
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
 from compute.drivers.qemu.filters import as_text
@@ -219,57 +220,48 @@ class QemuDriver:
     # --- disks ----------------------------------------------------------------------------------------------
 
     def create_disk(self, machine: str, disk: DiskSpec, source: Driver | None = None) -> Progress:
-        values: dict[str, Any] = {"image": disk.image, "copy_of": disk.copy_of}
+        content, copy_of = disk.image, disk.copy_of
         brought = None
         if disk.copy_of is not None and source is not None and source is not self:
-            brought = self._bring_copy(machine, disk, source)
+            brought = self._bring_copy(machine, disk.name, disk.copy_of, source)
         elif disk.image is not None and "/" not in disk.image:
-            brought = self._bring_archive(machine, disk)
+            brought = self._bring_archive(machine, disk.name, disk.image)
         if brought is not None:
             if not brought.done:
                 return brought
-            values = {"image": disk.name, "copy_of": None}
-        made = _progress(
-            self.agent.call(
-                "create_disk",
-                machine=machine,
-                disk=disk.name,
-                size=disk.size,
-                filesystem=disk.filesystem,
-                hostname=host_name(disk.hostname),
-                root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
-                authorized_keys=list(disk.authorized_keys),
-                script=disk.script,
-                **values,
-            )
-        )
+            content, copy_of = disk.name, None
+        new = NewDisk(
+            machine=machine, disk=disk.name, size=disk.size, filesystem=disk.filesystem, image=content,
+            copy_of=copy_of, hostname=host_name(disk.hostname),
+            root_hash=None if disk.root_password is None else sha512_crypt(disk.root_password),
+            authorized_keys=disk.authorized_keys, script=disk.script,
+        )  # fmt: skip
+        made = _progress(self.agent.call("create_disk", **asdict(new)))
         if brought is not None and made.done:
             HostFile(self.agent, ["incoming", disk.name]).drop()
         return made
 
-    def _bring_copy(self, machine: str, disk: DiskSpec, source: Driver) -> Progress:
+    def _bring_copy(self, machine: str, disk: str, copy_of: tuple[str, str], source: Driver) -> Progress:
         """Bring a disk of another host, saved there like an archive."""
         if not isinstance(source, QemuDriver):
             raise Refused("A host of QEMU's copies disks of its kind alone.")
-        assert disk.copy_of is not None  # noqa: S101 - the caller looked
-        place = ["outgoing", disk.name]
-        if self._is_there(machine, disk.name):
+        place = ["outgoing", disk]
+        if self._is_there(machine, disk):
             source.agent.call("drop", place=place)
             return DONE
-        original, its_disk = disk.copy_of
-        saved = _progress(source.agent.call("save_disk", machine=original, disk=its_disk, archive=disk.name))
+        original, its_disk = copy_of
+        saved = _progress(source.agent.call("save_disk", machine=original, disk=its_disk, archive=disk))
         if not saved.done:
             return _part(saved, 0, 40)
-        return _part(self._bring(disk.name, HostFile(source.agent, place)), 40, 80)
+        return _part(self._bring(disk, HostFile(source.agent, place)), 40, 80)
 
-    def _bring_archive(self, machine: str, disk: DiskSpec) -> Progress:
-        assert disk.image is not None  # noqa: S101 - the caller looked
-        if self._is_there(machine, disk.name):
+    def _bring_archive(self, machine: str, disk: str, image: str) -> Progress:
+        if self._is_there(machine, disk):
             return DONE
-        archive = ArchiveFile(self._archive(disk.image))
+        archive = ArchiveFile(self._archive(image))
         if not archive.is_complete():
             raise Refused("There is no such archive.")
-        return _part(self._bring(disk.name, archive), 0, 80)
+        return _part(self._bring(disk, archive), 0, 80)
 
     def _bring(self, name: str, source: HostFile | ArchiveFile) -> Progress:
         return carry(source, HostFile(self.agent, ["incoming", name]), self._seconds)

@@ -48,11 +48,10 @@ def restore(
             _check_space(kept, target, overwrite, problems)
         check_place(kept, target.region_id, "compute_id", problems)
         check_vlans(target.account_id, target.region, vlans_kept(kept.content), "compute_id", problems)
-    problems.raise_any()
+    kept = problems.checked(kept)
+    target = problems.checked(target)
     if busy:
         raise Busy
-    assert kept is not None  # noqa: S101 - or else there were problems
-    assert target is not None  # noqa: S101
     # with `overwrite` the profiles come later, but their VLANs count from now on
     bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
     keys = draw_row_keys(kept.content)

@@ -11,7 +11,7 @@ from accounts.services.command_line import ADDED, CHANGED, DELETED, Operator, op
 from compute.models import AddressPool, Host, Image, SeededRow
 from compute.services.catalogue.planning import Change, Plan, Verb, plan, positions_of
 from compute.services.catalogue.present import Present, present, rows_of
-from compute.services.catalogue.schema import ITEMS, SECTIONS, Catalogue
+from compute.services.catalogue.schema import ITEMS, SECTIONS, Catalogue, Item
 from compute.services.catalogue.showing import sentence
 from compute.services.hosts import maintenance
 from compute.services.networking import pools
@@ -92,12 +92,10 @@ def _removed(changes: Iterable[Change], there: Present) -> Iterator[tuple[Model,
 def _added(changes: Iterable[Change], catalogue: Catalogue) -> Iterator[tuple[Model, str, int]]:
     for change in changes:
         if change.verb == Verb.ADD and change.item is not None:
-            yield _add(change, catalogue), sentence(change), ADDED
+            yield _add(change.item, change, catalogue), sentence(change), ADDED
 
 
-def _add(change: Change, catalogue: Catalogue) -> Model:
-    item = change.item
-    assert item is not None  # noqa: S101 - the caller looked
+def _add(item: Item, change: Change, catalogue: Catalogue) -> Model:
     stated: dict[str, Any] = item.stated()
     closed = stated.pop("maintenance", False)
     row = item.model(**stated)

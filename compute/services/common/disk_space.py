@@ -1,6 +1,6 @@
 """Disk space of an instance: what its type allows, and what its disks take or are about to take.
 
-A service that adds a disk or grows one asks here under the instance's row lock (`lock_idle`), and keeps the lock
+A service that adds a disk or grows one asks here under the instance's row lock (`lock_any`), and keeps the lock
 until its job is in the table. So of two requests at once the second sees the space that the first one took.
 """
 

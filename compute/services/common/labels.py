@@ -1,52 +1,55 @@
-"""Default labels: ``compute7`` for the instance 7, or one like it where the account uses that label already."""
+"""Labels of new rows: the wished one, or by default ``compute7`` for the instance 7."""
 
-from collections.abc import Callable
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import IntegrityError
 
 from compute.models import Instance, NodeBalancer
 from config.db.rows import violated_constraint
 
-Labelled = TypeVar("Labelled", Instance, NodeBalancer)
-LabelOf = Callable[[int], str]
-"""The label of a new row, by its key."""
-
 STEMS: dict[type[Any], str] = {Instance: "compute", NodeBalancer: "balancer"}
 CONSTRAINTS: dict[type[Any], str] = {Instance: "instance_label", NodeBalancer: "nodebalancer_label"}
-TRIES = 5
-"""Runs of `create`, at most: more than two only where other requests take labels at the same moment."""
+MAX_ATTEMPTS = 5
+"""Runs of a create, at most. More than two run only if other requests take labels at the same moment."""
 
 
-def create_labelled(
-    model: type[Labelled], account_id: int, label: str | None, create: Callable[[LabelOf], Labelled]
-) -> Labelled:
-    """The row that `create`, a transaction of its own, makes with the `label` or, without one, with the default.
+class NewLabel:
+    """The label of a row that is about to be created. A create inserts the row in a transaction of its own:
 
-    The default is unlikely to be taken, so nothing is looked up for it: where the constraint on labels refuses it,
-    `create` runs again, with a new key and the first of ``compute8``, ``compute8-2``, ``compute8-3`` … that is
-    free. A `label` that is taken stays refused, by the same constraint.
+        label = NewLabel(Instance, account_id, spec.label)
+        while True:
+            try:
+                return _create(…, label)  # calls label.of(key)
+            except IntegrityError as error:
+                label.retry_after(error)
+
+    The default is rarely taken, so no statement looks it up. If the constraint on labels refuses it, the create
+    runs again with a new key and the first free one of ``compute8``, ``compute8-2``, ``compute8-3`` …
     """
-    if label:
-        return create(lambda key: label)
 
-    def default(key: int) -> str:
-        return f"{STEMS[model]}{key}"
+    def __init__(self, model: type[Instance] | type[NodeBalancer], account_id: int, wished: str | None):
+        self._model, self._account_id, self._wished = model, account_id, wished
+        self._attempt = 1
 
-    def free(key: int) -> str:
-        return _free(model, account_id, default(key))
+    def of(self, key: int) -> str:
+        """Return the label of the row with this key."""
+        if self._wished:
+            return self._wished
+        default = f"{STEMS[self._model]}{key}"
+        return default if self._attempt == 1 else _free(self._model, self._account_id, default)
 
-    for label_of in (default, *[free] * (TRIES - 2)):
-        try:
-            return create(label_of)
-        except IntegrityError as error:
-            if violated_constraint(error) != CONSTRAINTS[model]:
-                raise
-    return create(free)
+    def retry_after(self, error: IntegrityError) -> None:
+        """Count a failed attempt, and return if the next one may succeed. Otherwise, raise `error`.
+
+        Another constraint's error is raised, and so is a wished label's.
+        """
+        if self._wished or self._attempt == MAX_ATTEMPTS or violated_constraint(error) != CONSTRAINTS[self._model]:
+            raise error
+        self._attempt += 1
 
 
-def _free(model: type[Labelled], account_id: int, wanted: str) -> str:
+def _free(model: type[Instance] | type[NodeBalancer], account_id: int, wanted: str) -> str:
     """`wanted`, or else the first of ``wanted-2``, ``wanted-3`` … that no row of the account has as its label."""
     rows = model._default_manager.filter(account_id=account_id, label__startswith=wanted)
     taken = set(rows.values_list("label", flat=True))

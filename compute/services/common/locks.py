@@ -55,16 +55,6 @@ def lock_any(instance: Instance) -> Instance:
     return lock(Instance.objects.filter(pk=instance.pk))
 
 
-def lock_idle(instance: Instance) -> Instance:
-    """As `lock_any`, of an instance without a job: neither its type nor its disks change meanwhile.
-
-    Raises `Busy` while a job of the instance lives or its status is not a settled one.
-    """
-    locked = lock_any(instance)
-    check_idle(locked)
-    return locked
-
-
 def is_busy(locked: Instance) -> bool:
     """Whether a job of the locked instance lives, or its status is not a settled one.
 

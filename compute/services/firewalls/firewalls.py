@@ -157,8 +157,7 @@ def add_device(
     present = instance and locked.devices.filter(instance=instance).first()
     if instance and not present and locked.status == ENABLED and _filtered([instance]):
         problems.add("id", ANOTHER)
-    problems.raise_any()
-    assert instance is not None  # noqa: S101 - or else there were problems
+    instance = problems.checked(instance)
     _check_stays(instance)
     if present:
         return present

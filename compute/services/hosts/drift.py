@@ -7,65 +7,23 @@ job may also have ended without a trace between the two, a finding counts when t
 
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from django.db.models import Exists, F, Min, OuterRef, Q
 
+from compute.drivers.base import FoundMachine, Inventory, Power
 from compute.jobs.data import SIMULATED
-from compute.machine_names import disk_name, instance_of
+from compute.machine_names import disk_name, instance_of, machine_name
 from compute.models import Disk, Drift, Host, Instance, Job, Volume
 from compute.models.volumes import volume_name, volume_of
 from compute.services.hosts.drift_records import Finding
 
 Kind = Drift.Kind
-ON, ABSENT = "on", "absent"
 SHARED = "shared/"
 """What the names begin with of what every host of a region has in reach."""
 LONGEST_NAME = 255
 LEFT_OVER = timedelta(minutes=10)
 """How long nobody has to have written to something half-made."""
-
-
-class Machine(Protocol):
-    """A machine as a driver found it: `compute.drivers.base.FoundMachine`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def power(self) -> str: ...
-    @property
-    def disks(self) -> Collection[str]: ...
-    @property
-    def memory(self) -> int | None: ...
-    @property
-    def vcpus(self) -> int | None: ...
-    @property
-    def arriving(self) -> bool: ...
-
-
-class Leftover(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def machine(self) -> str: ...
-    @property
-    def disk(self) -> str: ...
-    @property
-    def age(self) -> float: ...
-
-
-class Inventory(Protocol):
-    """All there is on a host: `compute.drivers.base.Inventory`."""
-
-    @property
-    def machines(self) -> Collection[Machine]: ...
-    @property
-    def volumes(self) -> Collection[str] | None: ...
-    @property
-    def leftovers(self) -> Collection[Leftover]: ...
-    @property
-    def aside(self) -> Collection[str]: ...
-
 
 Row = dict[str, Any]
 
@@ -85,7 +43,7 @@ def compare(host: Host, found: Inventory, asked: datetime) -> list[Finding]:
         elif _is_quiet(row, asked):
             findings += _of_machine(host, machine, row, disks.get(row["pk"], {}))
     for row in rows.values():
-        name = f"skerry-{row['pk']}"
+        name = machine_name(row["pk"])
         if row["host_id"] == host.pk and name not in there and _is_quiet(row, asked):
             findings.append(_missing(name, row, "There is nothing of it on the host."))
     volumes = _has_volumes(host)
@@ -127,24 +85,24 @@ def _is_quiet(row: Row, asked: datetime) -> bool:
     return not row["busy"] and row["status"] in Instance.SETTLED and row["updated"] < asked
 
 
-def _described(machine: Machine) -> str:
-    power = {ON: "on", ABSENT: "not defined"}.get(machine.power, "off")
+def _described(machine: FoundMachine) -> str:
+    power = {Power.ON: "on", Power.ABSENT: "not defined"}.get(machine.power, "off")
     disks = ", ".join(sorted(machine.disks)) or "none"
     return f"It is {power}. Disks: {disks}."
 
 
-def _of_machine(host: Host, machine: Machine, row: Row, disks: dict[str, Row]) -> Iterator[Finding]:
+def _of_machine(host: Host, machine: FoundMachine, row: Row, disks: dict[str, Row]) -> Iterator[Finding]:
     """What is wrong with the machine of an instance at which nothing works."""
     if row["host_id"] != host.pk:
         is_shell = machine.arriving or not machine.disks
-        kind = Kind.SHELL if machine.power != ON and is_shell else Kind.WRONG_HOST
+        kind = Kind.SHELL if machine.power != Power.ON and is_shell else Kind.WRONG_HOST
         text = f"The row of {row['label']} says {row['on']}. {_described(machine)}"
         yield Finding(kind, machine.name, text, row["pk"])
         return
-    if machine.power == ABSENT:
+    if machine.power == Power.ABSENT:
         yield _missing(machine.name, row, _described(machine))
         return
-    if machine.power == ON and row["status"] != Instance.Status.RUNNING:
+    if machine.power == Power.ON and row["status"] != Instance.Status.RUNNING:
         text = f"The machine is on, and the row of {row['label']} says {row['status']}."
         yield Finding(Kind.WRONG_POWER, machine.name, text, row["pk"])
     if (machine.memory, machine.vcpus) != (row["memory"], row["vcpus"]):

@@ -14,6 +14,7 @@ from accounts.actors import Actor
 from accounts.services.events import record_event
 from compute.jobs.data import JobData, TidyData
 from compute.jobs.queue import enqueue, enqueue_alone
+from compute.machine_names import machine_name
 from compute.models import Drift, Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
@@ -56,14 +57,15 @@ def _repair(drift: Drift) -> bool:
 
 def _record_running(drift: Drift) -> bool:
     """The guest runs, so the row says so: nothing that a customer may be using is powered off."""
+    instance = drift.instance
+    if instance is None:
+        return False
     still = Instance.objects.filter(
-        pk=drift.instance_id or 0, host=drift.host_id, updated__lt=drift.first_seen,
+        pk=instance.pk, host=drift.host_id, updated__lt=drift.first_seen,
         status__in=(Instance.Status.OFFLINE, Instance.Status.STOPPED),
     ).exclude(jobs__state__in=Job.LIVE)  # fmt: skip
     if not still.update(status=Instance.Status.RUNNING, updated=Now()):
         return False
-    instance = drift.instance
-    assert instance is not None  # noqa: S101 - it was just updated
     platform = Actor.platform(instance.account_id)
     record_event(platform, "compute_boot", instance_ref(instance), message=FOUND_ON)
     close(drift, "Its row says running now.")
@@ -73,7 +75,7 @@ def _record_running(drift: Drift) -> bool:
 def _tidy(drift: Drift, actor: Actor) -> Job:
     machine = ""
     if drift.kind == Kind.UNKNOWN_DISK:
-        machine = f"skerry-{drift.instance_id}"
+        machine = machine_name(drift.instance_id)
     data = TidyData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
     job = enqueue_alone("tidy", actor, None, data)
     Drift.objects.filter(pk=drift.pk).update(job=job)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Protocol
 
 from django.conf import settings
 from django.db import router, transaction
@@ -12,6 +11,7 @@ from django.db.models.deletion import Collector
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
+from compute.drivers.base import HostImage
 from compute.models import Host, Image
 from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.hosts.placement import RESOURCES
@@ -68,9 +68,7 @@ def check_new(spec: HostSpec) -> Region:
         problems.add("label", "Another host has this label.")
     if spec.underlay is not None:
         check_underlay(spec.underlay, problems)
-    problems.raise_any()
-    assert region is not None  # noqa: S101 - or else there was a problem
-    return region
+    return problems.checked(region)
 
 
 def check_underlay(address: str, problems: Problems, but: Host | None = None) -> None:
@@ -128,24 +126,11 @@ def withdraw_volumes(region: str) -> bool:
     return True
 
 
-class OfficialImage(Protocol):
-    """An official image that lies on a host: its id, its name, and the MB that a disk needs for it."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def size(self) -> int: ...
-
-
 @transaction.atomic
 def record(
     host: Host,
     capacity: Mapping[str, int | None],
-    images: Collection[OfficialImage] | None,
+    images: Collection[HostImage] | None,
     architectures: Collection[str] | None = None,
 ) -> Host:
     """Write what was found on a host to its row, and have it take instances.

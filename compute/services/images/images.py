@@ -53,17 +53,15 @@ def create_from_disk(
     problems = problems or Problems()
     _check_quota(actor, problems)
     disk = None if disk_id is None else _disk(actor, disk_id, problems)
-    problems.raise_any()
-    assert disk is not None  # noqa: S101 - or else there were problems
+    disk = problems.checked(disk)
     driver = disk.instance.host.driver
     image = _insert(actor, Image.Status.CREATING, label or disk.label, description, driver)
-    assert image.number is not None  # noqa: S101 - an account's own has one
     if disk.status == Disk.Status.READY and not is_busy(disk.instance):
-        data = ImagizeData(image_number=image.number, disk_id=disk.pk, driver=driver)
+        data = ImagizeData(image_number=image.own_number, disk_id=disk.pk, driver=driver)
         enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
         Disk.objects.filter(pk=disk.pk).update(status=Disk.Status.NOT_READY, updated=Now())
         return image
-    data = ImagizeData(image_number=image.number, disk_id=disk.pk, instance_id=disk.instance_id, driver=driver)
+    data = ImagizeData(image_number=image.own_number, disk_id=disk.pk, instance_id=disk.instance_id, driver=driver)
     event = open_event(
         username=actor.username,
         account_id=actor.account_id,
@@ -110,8 +108,7 @@ def begin_upload(
     _check_quota(actor, problems)
     if region is not None:
         check_region(Region.objects.filter(pk=region).first(), None, problems)
-    problems.raise_any()
-    assert label is not None  # noqa: S101 - or else there were problems
+    label = problems.checked(label)
     driver = Host.objects.filter(region=region).order_by("pk").values_list("driver", flat=True).first()
     image = _insert(actor, Image.Status.PENDING_UPLOAD, label, description, driver or SIMULATED)
     open_event(
@@ -158,10 +155,9 @@ def delete(actor: Actor, image: Image) -> None:
     event = open_event(
         username=actor.username, account_id=actor.account_id, action="image_delete", entity=own_image_ref(image)
     )
-    assert image.number is not None  # noqa: S101 - an account's own has one
-    for maker in being_made(image.number):
+    for maker in being_made(image.own_number):
         run_now(maker)  # it finds that the image is not wanted any more, and undoes what it did
-    enqueue_alone("delete_image", actor, event, ImageData(image_number=image.number, driver=image.driver))
+    enqueue_alone("delete_image", actor, event, ImageData(image_number=image.own_number, driver=image.driver))
 
 
 def being_made(number: int) -> QuerySet[Job]:
@@ -177,7 +173,7 @@ def give_up_upload(image: Image, reason: str) -> None:
     waiting = Image.objects.select_for_update().filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if waiting.first() is None or image.number is None:
         raise Invalid(UNFINISHED)
-    opened = upload_event(image)
+    opened = upload_events(image).first()
     if opened is not None:
         opened.status, opened.message = Event.Status.FAILED, reason
         opened.save(update_fields=["status", "message"])
@@ -186,10 +182,10 @@ def give_up_upload(image: Image, reason: str) -> None:
     transaction.on_commit(partial(files.drop, image.number), robust=True)
 
 
-def upload_event(image: Image) -> Event | None:
-    """The event that waits for the upload of this image."""
+def upload_events(image: Image) -> QuerySet[Event]:
+    """The event that waits for the upload of this image; none after the upload."""
     events = Event.objects.filter(action="image_upload", entity_type="image", entity_id=image.number)
-    return events.filter(status=Event.Status.SCHEDULED).first()
+    return events.filter(status=Event.Status.SCHEDULED)
 
 
 def expire_uploads() -> int:

@@ -17,7 +17,7 @@ from compute.jobs.data import ImportData
 from compute.jobs.queue import enqueue_alone
 from compute.models import Image
 from compute.services.images import files, unpacking
-from compute.services.images.images import UPLOADED_WITHIN, upload_event
+from compute.services.images.images import UPLOADED_WITHIN, upload_events
 from config.errors import Invalid, Missing
 
 CHUNK = 256 * 1024
@@ -204,9 +204,7 @@ def _accept(image: Image, part: Path) -> None:
         if Image.objects.filter(pk=image.pk).exists():
             raise Invalid(USED)
         raise Missing
-    event = upload_event(image)
-    assert event is not None  # noqa: S101 - it is opened with the image, and ends with its upload
-    assert image.account_id is not None and image.number is not None  # noqa: S101, PT018 - or it had no upload
-    actor = Actor(image.account_id, username=image.created_by or "")
-    enqueue_alone("import_image", actor, event, ImportData(image_number=image.number, driver=image.driver))
-    part.rename(files.file_of(image.number))
+    event = upload_events(image).get()
+    actor = Actor(image.account_id or 0, username=image.created_by or "")
+    enqueue_alone("import_image", actor, event, ImportData(image_number=image.own_number, driver=image.driver))
+    part.rename(files.file_of(image.own_number))

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.db.models.functions import Now
 
@@ -20,7 +19,7 @@ from compute.refs import instance_ref
 from compute.services.backups.content import PROFILE
 from compute.services.backups.settings import NOT_OFFERED, is_offered, switch_on
 from compute.services.common.disk_space import left
-from compute.services.common.labels import LabelOf, create_labelled
+from compute.services.common.labels import NewLabel
 from compute.services.common.locks import is_busy, lock_all, named_instance
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
 from compute.services.firewalls.delivery import first_filters
@@ -78,6 +77,14 @@ class _Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class _Destination:
+    """The type and the region of a clone that makes a new instance, found and checked."""
+
+    type: InstanceType
+    region: Region
+
+
+@dataclass(frozen=True, slots=True)
 class _Copies:
     """The rows of the copies, in the order of insertion, and the data of the job."""
 
@@ -93,19 +100,23 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | 
     already; `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has
     the source or the target. Everything is written, or nothing.
     """
-    return create_labelled(Instance, actor.account_id, spec.label, partial(_clone, actor, source, spec, problems))
+    label = NewLabel(Instance, actor.account_id, spec.label)
+    while True:
+        try:
+            return _clone(actor, source, spec, problems, label)
+        except IntegrityError as error:
+            label.retry_after(error)
 
 
 @transaction.atomic
-def _clone(
-    actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | None, label_of: LabelOf
-) -> Instance:
+def _clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | None, label: NewLabel) -> Instance:
     account = lock_account(actor.account_id)  # before the instances, for the VLANs that the profiles may bring
     problems = problems or Problems()
     source, target = _lock_row(source, _target(actor, source, spec, problems))
     chosen = _choose(source, spec, problems)
+    destination = None
     if spec.compute_id is None and "compute_id" not in problems:
-        _check_new(source, spec, chosen, problems)
+        destination = _check_new(source, spec, chosen, problems)
     elif target:
         _check_target(target, spec, chosen, problems)
     cloning = source.status == Instance.Status.CLONING
@@ -118,7 +129,7 @@ def _clone(
     Instance.objects.filter(pk=source.pk).update(status=Instance.Status.CLONING, updated=Now())
     if target:
         return _fill(actor, source, target, chosen, source_off)
-    return _make(actor, account, source, spec, label_of, chosen, source_off)
+    return _make(actor, account, source, spec, label, problems.checked(destination), chosen, source_off)
 
 
 # --- the two rows -------------------------------------------------------------------------------------
@@ -184,8 +195,8 @@ def _named(rows: list[Owned], ids: Sequence[int], field: str, problems: Problems
     return [row for row in rows if row.pk in ids]
 
 
-def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
-    """Check the request for a clone that makes a new instance."""
+def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> _Destination | None:
+    """Check the request for a clone that makes a new instance. Return None only with a problem."""
     plan, region = None if "type" in problems else _plan(source, spec), _region(source, spec)
     if plan is None:
         if "type" not in problems:
@@ -200,6 +211,7 @@ def _check_new(source: Instance, spec: CloneSpec, chosen: _Chosen, problems: Pro
         problems.add("backups_enabled", NOT_OFFERED)
     if spec.label:
         note_taken(Instance(account_id=source.account_id, label=spec.label), problems)
+    return None if plan is None or region is None else _Destination(plan, region)
 
 
 def _check_target(target: Instance, spec: CloneSpec, chosen: _Chosen, problems: Problems) -> None:
@@ -234,17 +246,16 @@ def _make(
     account: Account,
     source: Instance,
     spec: CloneSpec,
-    label_of: LabelOf,
+    label: NewLabel,
+    destination: _Destination,
     chosen: _Chosen,
     source_off: str,
 ) -> Instance:
     """Make the new instance with all its rows and the job that copies."""
-    plan, region = _plan(source, spec), _region(source, spec)
-    assert plan is not None  # noqa: S101 - or else there were problems
-    assert region is not None  # noqa: S101
+    plan, region = destination.type, destination.region
     key, *event_and_job = draw_keys(Instance, Event, Job)
     target = Instance(id=key, account_id=source.account_id, region=region, type=plan, image_id=source.image_id)
-    target.label = label_of(target.pk)
+    target.label = label.of(target.pk)
     target.group = source.group if spec.group is None else spec.group
     for name in KEPT:
         setattr(target, name, getattr(source, name))

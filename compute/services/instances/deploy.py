@@ -9,7 +9,7 @@ from django.db.models import Model
 from accounts.actors import Actor
 from accounts.models import SSHKey
 from accounts.ssh_keys import parse_public_key
-from compute.models import Config, ConfigDevice, Disk, Image, Instance
+from compute.models import Config, ConfigDevice, Disk, Image, Instance, StackScript
 from compute.models.instances import default_helpers
 from compute.services.common.password_strength import WEAK, is_strong
 from compute.services.stackscripts.stackscripts import Deployment, resolve
@@ -91,21 +91,20 @@ def draw_plan_keys() -> list[int]:
 
 def fill_plan(
     instance: Instance,
-    deploy: Deploy,
+    image: Image,
+    script: StackScript | None,
     swap_size: int = DEFAULT_SWAP,
     interfaces: tuple[dict[str, Any], ...] = (),
     keys: Sequence[int] | None = None,
     *,
     network_helper: bool,
 ) -> tuple[Config, list[Model]]:
-    """The disks of an image deploy, which fill the instance's type, and the profile that boots from them.
+    """The disks of a deploy of `image`, which fill the instance's type, and the profile that boots from them.
 
     Returns the profile, and all rows that are to be inserted, keys set. `swap_size` in MB, 0 for no swap disk;
     `network_helper` is the account's setting for new profiles.
     """
     config_key, *keys = keys or draw_plan_keys()
-    image = deploy.image
-    assert image is not None  # noqa: S101  (the caller asked for it)
     name = image.label
     disks = [
         Disk(
@@ -114,7 +113,7 @@ def fill_plan(
             size=instance.type.disk - swap_size,
             filesystem=Disk.Filesystem.EXT4,
             image=image,
-            stackscript=deploy.script.script if deploy.script else None,
+            stackscript=script,
         )
     ]
     if swap_size:

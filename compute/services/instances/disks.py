@@ -57,14 +57,13 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec, problems: Problems 
         problems.add("filesystem", f"A disk that is deployed from an image has {DEPLOYED}.")
     check_deployable(image, locked.host, problems)
     deploy = check_deploy(actor, spec, image, problems)
-    problems.raise_any()
+    size = problems.checked(spec.size)
     if busy:
         raise Busy
-    assert spec.size is not None  # noqa: S101 - or else there were problems
     disk = Disk(
         instance=locked,
         label=spec.label or _default_label(spec, image.label if image else None),
-        size=spec.size,
+        size=size,
         filesystem=spec.filesystem or DEPLOYED,
         image=image,
         stackscript=deploy.script.script if deploy.script else None,
@@ -154,10 +153,9 @@ def resize(actor: Actor, disk: Disk, size: int | None, problems: Problems | None
         _note_unready(disk, problems)
         if size is not None:
             _note_shortage(locked, size - disk.size, problems)
-    problems.raise_any()
+    size = problems.checked(size)
     if busy:
         raise Busy
-    assert size is not None  # noqa: S101 - or else there were problems
     return _resize(actor, disk, size)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from accounts.actors import Actor
@@ -20,7 +19,7 @@ from compute.refs import backup_ref, image_ref, instance_ref
 from compute.services.backups.content import archives_of, draw_row_keys, rows_of, vlans_kept
 from compute.services.backups.restores import check_place, lock_backup
 from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled, switch_on
-from compute.services.common.labels import LabelOf, create_labelled
+from compute.services.common.labels import NewLabel
 from compute.services.common.locks import check_writable
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
 from compute.services.firewalls.delivery import first_filters
@@ -96,16 +95,21 @@ def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -
     where the actor may only read the backup's instance, and on ``firewall_id`` where it may only read the firewall.
     Everything is written, or nothing.
     """
-    return create_labelled(Instance, actor.account_id, spec.label, partial(_create, actor, spec, problems))
+    label = NewLabel(Instance, actor.account_id, spec.label)
+    while True:
+        try:
+            return _create(actor, spec, problems, label)
+        except IntegrityError as error:
+            label.retry_after(error)
 
 
 @transaction.atomic
-def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label_of: LabelOf) -> Instance:
+def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label: NewLabel) -> Instance:
     plan = _check(actor, spec, problems or Problems())
     # all keys first: label, addresses and machine name derive from the instance's, and one statement inserts all
     key, event_key, job_key, *row_keys = draw_keys(Instance, Event, Job, *(PLAN_ROWS if plan.deploy.image else ()))
     instance = Instance(id=key, account_id=actor.account_id, region=plan.region, type=plan.type)
-    instance.label = label_of(instance.pk)
+    instance.label = label.of(instance.pk)
     instance.image = plan.deploy.image
     instance.group = spec.group
     instance.alert_cpu = 90 * plan.type.vcpus
@@ -166,8 +170,9 @@ def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec, keys: Seque
     image = plan.deploy.image
     if image is None:
         return _First("provision", [], [], None, ProvisionData(boot=False))
+    script = plan.deploy.script.script if plan.deploy.script else None
     config, rows = fill_plan(
-        instance, plan.deploy, spec.swap_size, plan.interfaces, keys, network_helper=plan.network_helper
+        instance, image, script, spec.swap_size, plan.interfaces, keys, network_helper=plan.network_helper
     )
     data = ProvisionData(boot=spec.booted, config_id=config.pk)
     return _First("provision", rows, [config], image_ref(image), data)
@@ -219,9 +224,8 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
         check_tags(actor, spec.tags, problems)
     if spec.label:
         note_taken(Instance(account_id=actor.account_id, label=spec.label), problems)
-    problems.raise_any()
-    assert plan_type is not None  # noqa: S101 - or else there were problems
-    assert region is not None  # noqa: S101
+    plan_type = problems.checked(plan_type)
+    region = problems.checked(region)
     backups = (choices.backups or bool(spec.backups_enabled)) and is_offered(plan_type)
     return _Plan(
         plan_type, region, choices.network, deploy, backups, choices.network_helper, choices.mail_ports_closed,

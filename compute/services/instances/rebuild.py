@@ -50,10 +50,9 @@ def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec, problems: Probl
     deploy = check_deploy(actor, spec, image, problems)
     if spec.booted and not busy and "booted" not in problems:
         note_maintenance(locked, problems)
-    problems.raise_any()
+    image = problems.checked(image)
     if busy:
         raise Busy
-    assert image is not None  # noqa: S101 - or else there were problems
     if deploy.script:
         count_deployment(deploy.script.script)
     keys = draw_plan_keys()

@@ -44,8 +44,7 @@ def add(actor: Actor, instance: Instance | None, public: bool | None, problems: 
         _check_extra(account, problems)
     elif public is not None and Address.objects.filter(instance__in=instances, public=False).exists():
         problems.add(None, "A compute has at most one private IPv4 address.")
-    problems.raise_any()
-    assert public is not None  # noqa: S101 - or else there were problems
+    public = problems.checked(public)
     (locked,) = instances.values()
     check_staying(instances)
     try:

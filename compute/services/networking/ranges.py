@@ -71,11 +71,10 @@ def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> I
     for instance in instances.values():
         mine = IPv6Range.objects.filter(account=account, region=instance.region_id, kind=IPv6Range.Kind.RANGE)
         quotas.compare("ipv6_ranges", account.quotas, mine, problems)
-    problems.raise_any()
-    assert spec.prefix_length is not None  # noqa: S101 - or else there were problems
+    prefix_length = problems.checked(spec.prefix_length)
     (instance,) = instances.values()
     check_staying(instances)
-    made = cut(instance.region_id, spec.prefix_length)
+    made = cut(instance.region_id, prefix_length)
     made.account, made.instance = account, instance
     made.save(force_insert=True)
     record_event(actor, "compute_addip", instance_ref(instance), address_ref(str(made)))

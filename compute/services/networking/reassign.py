@@ -212,8 +212,9 @@ def share(actor: Actor, instance_id: int | None, texts: Sequence[str], problems:
     moves or is being deleted.
     """
     lock_account(actor.account_id)
-    rows = _read_shared(actor, instance_id, texts, problems or Problems())
-    assert instance_id is not None  # noqa: S101 - or else there were problems
+    problems = problems or Problems()
+    rows = _read_shared(actor, instance_id, texts, problems)
+    instance_id = problems.checked(instance_id)
     locked = lock_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
     _check_unmoved(rows)
     check_staying(locked)

@@ -6,11 +6,10 @@ Every write of a load balancer, its configs or its nodes locks the load balancer
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.actors import Actor
 from accounts.services import quotas
@@ -19,7 +18,7 @@ from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Address, AddressPool, NodeBalancer
 from compute.refs import balancer_config_ref, balancer_ref
-from compute.services.common.labels import LabelOf, create_labelled
+from compute.services.common.labels import NewLabel
 from compute.services.common.regions import check_region
 from compute.services.networking.addresses import release, take_for_balancer
 from compute.services.nodebalancers.configs import MOST_CONFIGS, ConfigWish, check_configs, insert_config
@@ -53,11 +52,16 @@ def create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None = Non
     Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
     has as many in the region as it may. Everything is written, or nothing.
     """
-    return create_labelled(NodeBalancer, actor.account_id, spec.label, partial(_create, actor, spec, problems))
+    label = NewLabel(NodeBalancer, actor.account_id, spec.label)
+    while True:
+        try:
+            return _create(actor, spec, problems, label)
+        except IntegrityError as error:
+            label.retry_after(error)
 
 
 @transaction.atomic
-def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, label_of: LabelOf) -> NodeBalancer:
+def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, label: NewLabel) -> NodeBalancer:
     account = lock_account(actor.account_id)
     instances = lock_instances(actor, spec.region, [node for wish in spec.configs for node in wish.nodes])
     problems = problems or Problems()
@@ -69,11 +73,10 @@ def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, lab
         problems.add("configs", f"A nodebalancer has at most {MOST_CONFIGS} configs.")
     drafts = check_configs(spec.configs[:MOST_CONFIGS], instances, problems)
     note_taken(NodeBalancer(account_id=actor.account_id, label=spec.label or ""), problems)
-    problems.raise_any()
-    assert spec.region is not None  # noqa: S101 - or else there were problems
-    there = NodeBalancer.objects.filter(account=account, region=spec.region)
+    region = problems.checked(spec.region)
+    there = NodeBalancer.objects.filter(account=account, region=region)
     quotas.compare("nodebalancers", account.quotas, there)
-    balancer = _make(actor, spec, spec.region, label_of)
+    balancer = _make(actor, spec, region, label)
     record_event(actor, "nodebalancer_create", balancer_ref(balancer))
     for config, nodes in drafts:
         insert_config(balancer, config, nodes)
@@ -118,14 +121,14 @@ def delete(actor: Actor, balancer: NodeBalancer) -> None:
     locked.delete()
 
 
-def _make(actor: Actor, spec: NodeBalancerSpec, region_id: str, label_of: LabelOf) -> NodeBalancer:
+def _make(actor: Actor, spec: NodeBalancerSpec, region_id: str, label: NewLabel) -> NodeBalancer:
     """Insert the row with its address: the key is drawn first, since the label and the address need it."""
     (key,) = draw_keys(NodeBalancer)
     ipv4 = take_for_balancer(region_id, key)
     balancer = NodeBalancer(
         pk=key,
         account_id=actor.account_id,
-        label=label_of(key),
+        label=label.of(key),
         region_id=region_id,
         hostname=f"{ipv4.replace('.', '-')}.{settings.PLATFORM_DOMAIN}",
         ipv4=ipv4,

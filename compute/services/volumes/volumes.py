@@ -85,8 +85,7 @@ def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> 
     (key,) = draw_keys(Volume)
     volume = Volume(pk=key, account_id=actor.account_id, label=spec.label or "", size=spec.size, instance=instance)
     note_taken(volume, problems)
-    problems.raise_any()
-    assert region is not None  # noqa: S101 - or else there were problems
+    region = problems.checked(region)
     if instance:
         check_stays(instance)
     volume.region, volume.hardware_type = region, hardware_in(region)
@@ -170,8 +169,7 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
     elif instance and instance.region_id != locked.region_id:
         problems.add("compute_id", "The compute is in another region than the volume.")
     config = choose_profile(instance, place, problems) if instance else None
-    problems.raise_any()
-    assert instance is not None  # noqa: S101 - or else there were problems
+    instance = problems.checked(instance)
     check_idle(instance)
     waits = Job.objects.filter(volume=locked, finished_at=None).exists()
     locked.instance = instance
@@ -298,8 +296,7 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
         problems.add("size", "Storage volumes can only be resized up")
     elif size is not None and size < SMALLEST:
         problems.add("size", WRONG_SIZE)
-    problems.raise_any()
-    assert size is not None  # noqa: S101 - or else there were problems
+    size = problems.checked(size)
     _check_free(locked)
     # a copy that is being made keeps the size that the original had when it was begun
     if Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk).exists():

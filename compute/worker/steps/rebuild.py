@@ -10,9 +10,8 @@ from compute.jobs.data import RebuildData
 from compute.jobs.definition import Again, Fail, Outcome
 from compute.machine_names import disk_name
 from compute.models import Config, Disk, Image, Instance, Job, StackScript
-from compute.services.instances.deploy import Deploy, fill_plan
+from compute.services.instances.deploy import fill_plan
 from compute.services.networking.vlans import record_vlan_changes, vlans_of
-from compute.services.stackscripts.stackscripts import Deployment
 from compute.services.volumes import attachments
 from compute.worker.run import Run
 from compute.worker.steps.basic import require_content, start_profile
@@ -96,8 +95,7 @@ def _lay_out(run: Run[RebuildData]) -> None:
         return  # it was done before
     script = StackScript.objects.filter(pk=data.script_id).first()  # type: ignore[misc] # as above
     image = Image.objects.get(pk=data.image_id)
-    deploy = Deploy(image, Deployment(script, "") if script else None, {})
-    _, rows = fill_plan(instance, deploy, keys=data.row_keys, network_helper=instance.account.network_helper)
+    _, rows = fill_plan(instance, image, script, keys=data.row_keys, network_helper=instance.account.network_helper)
     insert_together(*rows)
     attachments.fill_slots(instance.configs.get(pk=data.config_id), volumes)
 

@@ -49,6 +49,20 @@ from tests.factories import (
 from tests.managed.one_of_each import one_of_each
 from tests.world import World
 
+__all__ = [
+    "admin",
+    "all_at_work",
+    "driver",
+    "everything",
+    "folder",
+    "notified",
+    "onlooker",
+    "outsider",
+    "owner",
+    "running",
+]
+"""The fixtures. The `conftest.py` of each app's `admin` folder imports them all, so that they apply only there."""
+
 
 @pytest.fixture
 def admin(staff: User) -> Client:

@@ -1,11 +1,13 @@
 """Checks of the arguments of every verb: all values of callers pass here first.
 
 No value of a caller reaches a program, a file that a program parses, or a path, before its check. `calls.VERBS` has
-the verbs and the names of their arguments. An argument with a default there may be missing.
+the verbs and the names of their arguments. An argument with a default there may be missing. If a verb takes a
+dataclass, the arguments are its fields.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from compute.drivers.qemu.agent import disks, packet_filters, systems
@@ -187,15 +189,31 @@ ARGUMENTS: dict[str, dict[str, Check]] = {
 }
 
 
+def _dataclass_of(function: Callable[..., Any]) -> tuple[str, type[Any]] | None:
+    """The name and the class of a verb's only argument, if that is a dataclass."""
+    taken = list(inspect.signature(function).parameters.values())[1:]
+    if len(taken) != 1:
+        return None
+    annotation = taken[0].annotation
+    return (taken[0].name, annotation) if isinstance(annotation, type) and is_dataclass(annotation) else None
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, bool]:
+    """The names of a verb's arguments, each with whether a call must have it."""
+    found = _dataclass_of(function)
+    taken = list(inspect.signature(function if found is None else found[1]).parameters.values())
+    return {each.name: each.default is each.empty for each in (taken[1:] if found is None else taken)}
+
+
 def checked(verb: str, function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Check the values of a call. Raises `Refused` for invalid ones, `Failed` for arguments of another release."""
     known = ARGUMENTS[verb]
     if values.keys() - known.keys():
         raise Failed(OTHER_RELEASE)
     found = {}
-    for argument, parameter in list(inspect.signature(function).parameters.items())[1:]:
+    for argument, is_required in parameters(function).items():
         if argument not in values:
-            if parameter.default is parameter.empty:
+            if is_required:
                 raise Refused(f"{verb} needs {argument}.")
             continue
         try:
@@ -203,3 +221,9 @@ def checked(verb: str, function: Callable[..., Any], values: Mapping[str, Any]) 
         except (ValueError, TypeError) as error:
             raise Refused(f"{argument} of {verb} is not valid.") from error
     return found
+
+
+def packed(function: Callable[..., Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checked values as the function's arguments: as they are, or as the dataclass that the verb takes."""
+    taken = _dataclass_of(function)
+    return dict(found) if taken is None else {taken[0]: taken[1](**found)}

@@ -83,5 +83,6 @@ def call(store: Store, verb: str, values: Mapping[str, Any]) -> Any:
     function = VERBS.get(verb)
     if function is None:
         raise Refused(f"There is no verb {verb!r:.40}.")
-    said = function(store, **arguments.checked(verb, function, values))
+    found = arguments.checked(verb, function, values)
+    said = function(store, **arguments.packed(function, found))
     return asdict(said) if is_dataclass(said) and not isinstance(said, type) else said

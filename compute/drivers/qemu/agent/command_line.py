@@ -9,11 +9,12 @@ import os
 import re
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
 from pathlib import Path
 from typing import Any
 
+from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent.checks import ipv6
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.nics import nics
@@ -49,26 +50,6 @@ class Machine:
     memory: int
     vcpus: int
     mac: str
-
-
-@dataclass(frozen=True, slots=True)
-class Boot:
-    """How a machine boots: the fields of the interface's `BootSpec` that a host uses. `memory` in MB."""
-
-    kernel: str
-    root_device: str
-    memory: int
-    devices: dict[str, str]
-    run_level: str = "default"
-    volumes: dict[str, str] = field(default_factory=dict)
-    ipv4: tuple[str, ...] = ()
-    ipv6: str | None = None
-    helpers: dict[str, bool] = field(default_factory=dict)
-    interfaces: tuple[dict[str, Any], ...] = ()
-    ranges: tuple[str, ...] = ()
-    resolvers: tuple[str, ...] = ()
-    network_out: int | None = None
-    rescue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +106,7 @@ def boots_itself(file: Path) -> bool:
 
 def arguments(
     machine: Machine,
-    boot: Boot,
+    boot: BootSpec,
     drives: Sequence[Drive],
     settings: Settings,
     accel: str,
@@ -184,7 +165,7 @@ def accelerator(accel: str) -> list[str]:
     return ["-accel", "tcg,thread=multi,tb-size=64", "-cpu", "max,la57=off"]
 
 
-def _network(machine: Machine, boot: Boot, settings: Settings, port: int | None) -> list[str]:
+def _network(machine: Machine, boot: BootSpec, settings: Settings, port: int | None) -> list[str]:
     if settings.networking:
         return _taps(machine, boot)
     # without romfile: the boot ROM is another package's, and nothing boots from the network
@@ -192,7 +173,7 @@ def _network(machine: Machine, boot: Boot, settings: Settings, port: int | None)
     return ["-netdev", _public(boot, port), "-device", json.dumps(device)]
 
 
-def _taps(machine: Machine, boot: Boot) -> list[str]:
+def _taps(machine: Machine, boot: BootSpec) -> list[str]:
     """The interfaces that the host has made for the machine."""
     found = []
     for nic in nics(machine.name, machine.mac, boot.interfaces):
@@ -203,7 +184,7 @@ def _taps(machine: Machine, boot: Boot) -> list[str]:
     return found
 
 
-def _public(boot: Boot, port: int | None) -> str:
+def _public(boot: BootSpec, port: int | None) -> str:
     options: dict[str, Any] = {"id": "public"}
     if boot.ipv4:
         own, gateway = addresses(boot.ipv4[0])
@@ -241,7 +222,7 @@ def resolver(address: str) -> IPv4Address:
     return next(each for each in last if each not in (own.ip, gateway.ip))
 
 
-def networks(machine: Machine, boot: Boot) -> list[dict[str, Any]] | None:
+def networks(machine: Machine, boot: BootSpec) -> list[dict[str, Any]] | None:
     """The network of a guest, as `systems.Network` writes it onto its disk; None where its owner does that."""
     if not boot.ipv4 or not boot.helpers.get("network", True):
         return None
@@ -251,7 +232,7 @@ def networks(machine: Machine, boot: Boot) -> list[dict[str, Any]] | None:
     return [{**found, "router_advertisements": boot.ipv6 is not None}]
 
 
-def root_disk(boot: Boot, drives: Sequence[Drive]) -> Drive | None:
+def root_disk(boot: BootSpec, drives: Sequence[Drive]) -> Drive | None:
     """The disk that has the system: that of the root device's slot, or the first one. None for a volume, which is
     the guest's alone."""
     slot = boot.root_device.removeprefix("/dev/")
@@ -259,7 +240,7 @@ def root_disk(boot: Boot, drives: Sequence[Drive]) -> Drive | None:
     return next((each for each in drives if each.name == name and each.label is None), None)
 
 
-def _kernel_line(boot: Boot) -> str:
+def _kernel_line(boot: BootSpec) -> str:
     words = ["console=ttyS0", ASSUMED]
     if boot.rescue:
         words.append("rescue")

@@ -1,15 +1,16 @@
 """The disks of machines: raw files, unpartitioned where the platform made them."""
 
-import importlib
 import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import ext, locks, records, sparse, systems, tasks
 from compute.drivers.qemu.agent.commands import TimedOut, run
+from compute.drivers.qemu.agent.copies import copy_running
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.ext import MB
 from compute.drivers.qemu.agent.progress import DONE, Progress
@@ -23,66 +24,56 @@ EDIT_SECONDS = 15.0
 """For each program at work on the disk of a machine that waits to boot, or of a call that is to answer."""
 
 
-def create_disk(
-    store: Store,
-    machine: str,
-    disk: str,
-    size: int,
-    filesystem: str,
-    image: str | None = None,
-    copy_of: tuple[str, str] | None = None,
-    hostname: str | None = None,
-    root_hash: str | None = None,
-    authorized_keys: Sequence[str] = (),
-    script: str | None = None,
-) -> Progress:
-    """Make a disk of `size` MB: empty, deployed from `image`, or as a copy of another disk of this host.
+@dataclass(frozen=True, slots=True)
+class NewDisk:
+    """A disk to make for `machine`: empty, deployed from `image`, or a copy of another disk of this host.
 
-    `image` is an official image's id, or the name of an archive that came in (`transfer`). Raises `Refused` without
-    the machine, and what is made from, and where that does not fit.
+    `size` is in MB. `image` is an official image's id, or the name of an archive that came in (`transfer`).
+    `copy_of` is a machine and one of its disks. The fields of `SYSTEM` are written into a deployed system.
     """
-    if filesystem not in FILESYSTEMS:
-        raise Refused(f"{filesystem!r:.20} is no file system.")
-    if not store.machine(machine).is_dir():
+
+    machine: str
+    disk: str
+    size: int
+    filesystem: str
+    image: str | None = None
+    copy_of: Sequence[str] | None = None
+    hostname: str | None = None
+    root_hash: str | None = field(default=None, repr=False)
+    authorized_keys: Sequence[str] = field(default=(), repr=False)
+    script: str | None = field(default=None, repr=False)
+
+    @property
+    def changes_system(self) -> bool:
+        return any(getattr(self, name) for name in SYSTEM)
+
+
+SYSTEM = ("hostname", "root_hash", "authorized_keys", "script")
+"""The fields of a new disk for the system on it. They may be secret, and differ when a call is repeated."""
+
+
+def create_disk(store: Store, new: NewDisk) -> Progress:
+    """Make a disk. Raises `Refused` without the machine or the source of the content, and if the content does not
+    fit."""
+    if new.filesystem not in FILESYSTEMS:
+        raise Refused(f"{new.filesystem!r:.20} is no file system.")
+    if not store.machine(new.machine).is_dir():
         raise Refused("There is no such machine.")
-    name = _task(machine, disk)
-    if store.disk(machine, disk).exists() and not tasks.look(store.tasks(), name):
+    name = _task(new.machine, new.disk)
+    if store.disk(new.machine, new.disk).exists() and not tasks.look(store.tasks(), name):
         return DONE
-    return tasks.run(
-        store.tasks(),
-        name,
-        store,
-        make_disk,
-        {
-            "machine": machine,
-            "disk": disk,
-            "size": size,
-            "filesystem": filesystem,
-            "image": image,
-            "copy_of": None if copy_of is None else list(copy_of),
-        },
-        {
-            "hostname": hostname,
-            "root_hash": root_hash,
-            "authorized_keys": list(authorized_keys),
-            "script": script,
-        },
-    )
+    fields = asdict(new)
+    system = {name: fields.pop(name) for name in SYSTEM}
+    return tasks.run(store.tasks(), name, store, make_disk, fields, system)
 
 
-def make_disk(
-    task: Task,
-    store: Store,
-    machine: str,
-    disk: str,
-    size: int,
-    filesystem: str,
-    image: str | None,
-    copy_of: Sequence[str] | None,
-    **system: Any,
-) -> None:
-    """The task of `create_disk`. Nothing bears the disk's name before it is complete."""
-    target = store.disk(machine, disk)
+def make_disk(task: Task, store: Store, **fields: Any) -> None:
+    """The task of `create_disk`: make a disk with these `fields` of a `NewDisk`.
+
+    No file has the disk's name before the disk is complete.
+    """
+    new = NewDisk(**fields)
+    target = store.disk(new.machine, new.disk)
     if target.exists():
         return
     try:
@@ -90,14 +81,14 @@ def make_disk(
     except FileNotFoundError as error:
         raise Refused("There is no such machine.") from error
     part = begun(target)
-    if image is not None:
-        _deploy(task, store, part, size * MB, image, system)
-    elif copy_of is not None:
-        copy(task, store, copy_of[0], copy_of[1], part)
-        _require_room(part, size * MB)
-        os.truncate(part, size * MB)
+    if new.image is not None:
+        _deploy(task, store, part, new, new.image)
+    elif new.copy_of is not None:
+        copy(task, store, new.copy_of[0], new.copy_of[1], part)
+        _require_room(part, new.size * MB)
+        os.truncate(part, new.size * MB)
     else:
-        make_empty(part, size * MB, filesystem)
+        make_empty(part, new.size * MB, new.filesystem)
     complete(part, target)
 
 
@@ -136,7 +127,7 @@ def copy_file(task: Task, store: Store, machine: str | None, name: str, source: 
         with target.open("xb") as file:
             target.chmod(0o600)
             file.truncate(source.stat().st_size)
-        _machines().copy_running(store, machine, name, target, task.report)
+        copy_running(store, machine, name, target, task.report)
 
 
 def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
@@ -368,20 +359,20 @@ def _require_room(path: Path, size: int) -> None:
         raise Refused(f"The disk needs {-(-present // MB)} MB for what it is made from.")
 
 
-def _deploy(task: Task, store: Store, part: Path, size: int, image: str, system: dict[str, Any]) -> None:
-    official = "/" in image
+def _deploy(task: Task, store: Store, part: Path, new: NewDisk, image: str) -> None:
+    official, size = "/" in image, new.size * MB
     source = store.image(image) if official else store.incoming(image)
     if not source.exists():
         raise Refused("This host has no such image." if official else "There is no such archive.")
     # before the copy, which may take minutes
-    if any(system.values()) and not ext.is_ext(source):
+    if new.changes_system and not ext.is_ext(source):
         raise Refused(ext.NOT_EXT.format(what="image"))
     sparse.copy(source, part, task.report)
     _require_room(part, size)
     if not ext.is_ext(part):
         os.truncate(part, size)
         return
-    if not official and size == part.stat().st_size and not any(system.values()):
+    if not official and size == part.stat().st_size and not new.changes_system:
         return
     ext.check(part)
     old = ext.uuid(part)
@@ -389,28 +380,21 @@ def _deploy(task: Task, store: Store, part: Path, size: int, image: str, system:
         ext.new_identity(part)
     if size > part.stat().st_size:
         ext.grow_new(part, size)
-    _furnish(part, old, **system)
+    _write_system(part, old, new)
 
 
-def _furnish(
-    part: Path,
-    old: str,
-    hostname: str | None,
-    root_hash: str | None,
-    authorized_keys: Sequence[str],
-    script: str | None,
-) -> None:
-    """Put what was given into the system on a new disk."""
+def _write_system(part: Path, old: str, new: NewDisk) -> None:
+    """Write the fields of `SYSTEM` into the system on a new disk, whose file system had the UUID `old`."""
     tree = Tree(part)
-    if root_hash is not None:
-        systems.set_root_hash(tree, root_hash)
-    if authorized_keys:
-        systems.set_keys(tree, authorized_keys)
-    if hostname is not None:
-        systems.set_hostname(tree, hostname)
+    if new.root_hash is not None:
+        systems.set_root_hash(tree, new.root_hash)
+    if new.authorized_keys:
+        systems.set_keys(tree, new.authorized_keys)
+    if new.hostname is not None:
+        systems.set_hostname(tree, new.hostname)
         systems.allow_slow_devices(tree)
-    if script is not None:
-        systems.set_script(tree, script)
+    if new.script is not None:
+        systems.set_script(tree, new.script)
     if ext.uuid(part) != old:
         systems.set_file_system(tree, old, ext.uuid(part))
     if tree.is_changed:
@@ -424,8 +408,3 @@ def _task(machine: str, disk: str) -> str:
 
 def _save_task(archive: str) -> str:
     return f"save.{checked(archive)}"
-
-
-def _machines() -> Any:
-    """Imported late: machines are made of disks, and only a copy of one in use asks back."""
-    return importlib.import_module("compute.drivers.qemu.agent.machines")

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import locks
-from compute.drivers.qemu.agent.command_line import SLOTS, Boot, Drive
+from compute.drivers.qemu.agent.command_line import SLOTS, Drive
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
 
 
-def to_boot(store: Store, machine: str, boot: Boot) -> list[Drive]:
+def to_boot(store: Store, machine: str, boot: BootSpec) -> list[Drive]:
     """The drives of a boot by slot, each one there and nobody else's."""
     drives = []
     for slot, name in sorted(boot.devices.items()):

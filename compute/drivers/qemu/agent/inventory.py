@@ -169,9 +169,8 @@ def set_aside(store: Store, machine: str, disk: str | None = None) -> None:
 
 def set_volume_aside(store: Store, volume: str) -> None:
     """The same for a volume, within the directory that the hosts share. `Refused` while a machine has it."""
-    path, folder = store.volume(volume), _shared_aside(store)
-    assert folder is not None  # noqa: S101 - or there would be no path
-    _put_away(path, folder)
+    path = store.volume(volume)
+    _put_away(path, path.parent.parent / ASIDE)  # beside the folder of the volumes
 
 
 def _put_away(path: Path, folder: Path) -> None:

@@ -6,9 +6,11 @@ import shutil
 import socket
 import time
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import (
     command_line,
     disks,
@@ -19,8 +21,7 @@ from compute.drivers.qemu.agent import (
     settings,
     supervisor,
 )
-from compute.drivers.qemu.agent.command_line import Boot, Drive, Machine
-from compute.drivers.qemu.agent.copies import copy_running as copy_running  # what tasks copy disks in use with
+from compute.drivers.qemu.agent.command_line import Drive, Machine
 from compute.drivers.qemu.agent.drives import to_boot
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.progress import DONE, Progress
@@ -155,13 +156,14 @@ TUPLES = ("ipv4", "interfaces", "ranges", "resolvers")
 """The fields of a boot that JSON has as lists."""
 
 
-def _boot_of(given: Mapping[str, Any]) -> Boot:
-    known = {name: given[name] for name in Boot.__dataclass_fields__ if name in given}
-    return Boot(**{**known, **{name: tuple(known.get(name, ())) for name in TUPLES}})
+def _boot_of(given: Mapping[str, Any]) -> BootSpec:
+    """Return a boot from its fields as JSON has them, without the packet filter: `firewalls` keeps that as data."""
+    known = {each.name: given[each.name] for each in fields(BootSpec) if each.name in given}
+    return BootSpec(**{**known, **{name: tuple(known.get(name, ())) for name in TUPLES}, "firewall": None})
 
 
 def _power_on(
-    store: Store, directory: Path, lock: int, machine: Machine, boot: Boot, host: Settings, firewall: Any
+    store: Store, directory: Path, lock: int, machine: Machine, boot: BootSpec, host: Settings, firewall: Any
 ) -> None:
     drives = to_boot(store, machine.name, boot)
     name = command_line.DEFAULT_KERNEL if boot.rescue else _kernel(directory, boot, drives)
@@ -203,7 +205,7 @@ def _power_on(
     raise Failed("The machine could not be started.") from NotStarted(answer["said"])
 
 
-def _prepared(store: Store, machine: Machine, boot: Boot, drives: list[Drive]) -> list[str]:
+def _prepared(store: Store, machine: Machine, boot: BootSpec, drives: list[Drive]) -> list[str]:
     """Settle the disks of a boot, and write the network onto that of the system; why that could not be, if so."""
     root = None if boot.rescue else command_line.root_disk(boot, drives)
     notes = []
@@ -213,7 +215,7 @@ def _prepared(store: Store, machine: Machine, boot: Boot, drives: list[Drive]) -
     return list(filter(None, notes))
 
 
-def _kernel(directory: Path, boot: Boot, drives: list[Drive]) -> str | None:
+def _kernel(directory: Path, boot: BootSpec, drives: list[Drive]) -> str | None:
     return command_line.kernel_for(boot.kernel, command_line.boots_itself(directory / drives[0].file))
 
 

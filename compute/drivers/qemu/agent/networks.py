@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import checks, command_line, links, locks, overlay, packet_tables, records, settings
-from compute.drivers.qemu.agent.command_line import Boot, Machine
+from compute.drivers.qemu.agent.command_line import Machine
 from compute.drivers.qemu.agent.commands import CommandFailed
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.links import ip
@@ -32,7 +33,7 @@ GATEWAY = "fe80::1"
 """The host, as guests know it in IPv6. In IPv4 it answers for the address of the gateway."""
 
 
-def make(store: Store, machine: Machine, boot: Boot) -> None:
+def make(store: Store, machine: Machine, boot: BootSpec) -> None:
     """Make the interfaces of a machine that is off, and route its addresses to them."""
     if not settings.load(store).networking:
         return
@@ -139,7 +140,7 @@ def _join(store: Store, host: Settings) -> None:
                 ip("neigh", "replace", "proxy", address, "dev", interface)
 
 
-def in_guest(machine: Machine, boot: Boot, host: Settings) -> list[dict[str, Any]] | None:
+def in_guest(machine: Machine, boot: BootSpec, host: Settings) -> list[dict[str, Any]] | None:
     """The networks of a guest, as `systems.Network` writes them onto its disk; None where its owner does that."""
     if not host.networking:
         return command_line.networks(machine, boot)
@@ -165,7 +166,7 @@ def counted(machine: str) -> dict[str, int]:
         return {}  # it is ending
 
 
-def _addresses(boot: Boot, host: Settings) -> tuple[list[str], list[str]]:
+def _addresses(boot: BootSpec, host: Settings) -> tuple[list[str], list[str]]:
     length = ipaddress.ip_network(host.private_network).prefixlen
     private = [each for each in boot.ipv4 if is_private(each, host.private_network)]
     public = [command_line.addresses(each) for each in boot.ipv4 if each not in private]
@@ -253,13 +254,13 @@ def _tap(nic: Nic) -> None:
     links.switch(f"ipv6/conf/{nic.tap}/accept_ra", 0)
 
 
-def _rules(machine: str, found: Sequence[Nic], boot: Boot, host: Settings) -> str:
+def _rules(machine: str, found: Sequence[Nic], boot: BootSpec, host: Settings) -> str:
     own6 = [*([boot.ipv6] if boot.ipv6 else []), *boot.ranges]
     rates = boot.network_out, host.network_in
     return packet_tables.of_machine(machine, found, boot.ipv4, own6, host.private_network, *rates)
 
 
-def _public(nic: Nic, boot: Boot) -> None:
+def _public(nic: Nic, boot: BootSpec) -> None:
     # the host answers for the gateway, and for whatever else it has a route to
     for name, wanted in (
         ("forwarding", 1), ("proxy_arp", 1), ("rp_filter", 0), ("send_redirects", 0), ("accept_redirects", 0),
@@ -290,7 +291,7 @@ def _vlan(nic: Nic, number: int, host: Settings) -> None:
     ip("link", "set", nic.tap, "mtu", str(mtu), "master", bridge, "up")
 
 
-def _proxies(boot: Boot, host: Settings, uplink: str | None) -> list[tuple[str, str]]:
+def _proxies(boot: BootSpec, host: Settings, uplink: str | None) -> list[tuple[str, str]]:
     """The interfaces of the host on which it answers for an address of the machine, each with the address."""
     found = []
     for address in boot.ipv4:

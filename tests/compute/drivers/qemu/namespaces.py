@@ -21,8 +21,9 @@ from typing import Any
 
 import pytest
 
+from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import machines, networks, settings
-from compute.drivers.qemu.agent.command_line import Boot, Machine
+from compute.drivers.qemu.agent.command_line import Machine
 from compute.drivers.qemu.agent.machines import _boot_of
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
@@ -180,7 +181,7 @@ class Host(Namespace):
         taps = [f"sk-{number}{f'-{at}' if each.vlan else ''}" for at, each in enumerate(_nics(what, how))]
         return Guest(self, what.name, written, taps)
 
-    def about(self, number: int, **changes: Any) -> tuple[Machine, Boot]:
+    def about(self, number: int, **changes: Any) -> tuple[Machine, BootSpec]:
         """A machine, and how it boots."""
         how = _boot_of(self.define(number, **changes))
         return described(self.store.machine(f"skerry-{number}")), how

@@ -1,11 +1,10 @@
 """Values that callers may give to the verbs of a host. All others are refused."""
 
 import copy
-import inspect
 import json
 import subprocess
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from compute.drivers.base import BootSpec, FirewallRule, FirewallRules, Firewall
 from compute.drivers.qemu.agent import arguments, commands, firewalls, records, serving
 from compute.drivers.qemu.agent.calls import PROTOCOL, VERBS, call
 from compute.drivers.qemu.agent.checks import OTHER_RELEASE
+from compute.drivers.qemu.agent.disks import NewDisk
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.machines import DISK, KEY, MACHINE, VOLUME
@@ -100,8 +100,7 @@ def passed(check: Any) -> Any:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_argument_of_every_verb_has_a_check_and_passes_it(verb):
-    names = list(inspect.signature(VERBS[verb]).parameters)[1:]
-    assert sorted(names) == sorted(arguments.ARGUMENTS[verb])
+    assert sorted(arguments.parameters(VERBS[verb])) == sorted(arguments.ARGUMENTS[verb])
     values = values_of(verb)
     found = arguments.checked(verb, VERBS[verb], values)
     if "boot" in found:
@@ -135,6 +134,24 @@ def test_nothing_hostile_passes_any_argument(verb):
                 assert len(got) < 5000
             if isinstance(got, int) and not isinstance(wanted, bool):
                 assert 0 <= got < 1 << 64
+
+
+def test_a_verb_gets_its_dataclass_with_the_defaults_of_what_a_call_leaves_out():
+    given = {"machine": MACHINE, "disk": DISK, "size": 10, "filesystem": "ext4"}
+    found = arguments.checked("create_disk", VERBS["create_disk"], given)
+    assert arguments.packed(VERBS["create_disk"], found) == {"new": NewDisk(MACHINE, DISK, 10, "ext4")}
+    assert arguments.packed(VERBS["delete_disk"], found) == found
+    with pytest.raises(Refused, match="create_disk needs size"):
+        arguments.checked("create_disk", VERBS["create_disk"], {"machine": MACHINE, "disk": DISK})
+
+
+def test_an_agent_of_the_release_before_knows_all_fields_of_a_new_disk():
+    """It refuses a call with an argument that it does not know: a new field has to wait for a new `PROTOCOL`."""
+    assert [each.name for each in fields(NewDisk)] == [
+        "machine", "disk", "size", "filesystem", "image", "copy_of", "hostname", "root_hash", "authorized_keys",
+        "script",
+    ]  # fmt: skip
+    assert PROTOCOL == 2
 
 
 def test_a_key_is_one_line():

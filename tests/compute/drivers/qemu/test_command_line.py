@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import command_line
-from compute.drivers.qemu.agent.command_line import Boot, Drive, Machine, kernel_for
+from compute.drivers.qemu.agent.command_line import Drive, Machine, kernel_for
 from compute.drivers.qemu.agent.devices import Attached
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.settings import Settings
@@ -18,7 +19,7 @@ CATALOGUE = json.loads((Path(command_line.__file__).parents[3] / "data" / "catal
 KERNELS = {each["id"]: each for each in CATALOGUE["kernels"]}
 ITSELF = ("compute/grub2", "compute/grub-legacy", "compute/direct-disk")
 SPEC = Machine("skerry-7", memory=2048, vcpus=2, mac="f2:3c:00:00:00:07")
-BOOT = Boot(
+BOOT = BootSpec(
     kernel="compute/latest-64bit",
     root_device="/dev/sda",
     memory=1024,
@@ -29,7 +30,9 @@ BOOT = Boot(
 HOST_KERNEL = Path("/srv/kernels/default")
 
 
-def arguments(boot: Boot = BOOT, kernel: Path | None = HOST_KERNEL, drives: Any = (), **settings: Any) -> list[str]:
+def arguments(
+    boot: BootSpec = BOOT, kernel: Path | None = HOST_KERNEL, drives: Any = (), **settings: Any
+) -> list[str]:
     return command_line.arguments(SPEC, boot, drives, Settings(**settings), "tcg", kernel, 40022)
 
 

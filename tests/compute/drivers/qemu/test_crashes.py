@@ -6,6 +6,7 @@ import shutil
 import signal
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -75,7 +76,12 @@ def save(hosts: Hosts) -> None:
 
 
 def make(hosts: Hosts) -> None:
-    disks.make_disk(NoTask(), hosts[0], MACHINE, f"{MACHINE}-disk-9", 24, "ext4", None, [MACHINE, DISK])
+    new = disks.NewDisk(MACHINE, f"{MACHINE}-disk-9", 24, "ext4", copy_of=[MACHINE, DISK])
+    disks.make_disk(NoTask(), hosts[0], **asdict(new))
+
+
+def make_swap(hosts: Hosts) -> None:
+    disks.make_disk(NoTask(), hosts[0], **asdict(disks.NewDisk(MACHINE, f"{MACHINE}-disk-9", 1, "swap")))
 
 
 def carry(hosts: Hosts) -> None:
@@ -96,10 +102,7 @@ VERBS: dict[str, tuple[Callable[[Hosts], None] | None, Verb]] = {
     "undefine": (machine, lambda hosts: machines.undefine(hosts[0], MACHINE)),
     "undefine what is coming": (carried, lambda hosts: machines.undefine(hosts[1], MACHINE)),
     "create_disk": (machine, make),
-    "create_disk of swap": (
-        machine,
-        lambda hosts: disks.make_disk(NoTask(), hosts[0], MACHINE, f"{MACHINE}-disk-9", 1, "swap", None, None),
-    ),
+    "create_disk of swap": (machine, make_swap),
     "grow a disk": (machine, lambda hosts: disks.resize(NoTask(), hosts[0], MACHINE, DISK, 32)),
     "shrink a disk": (machine, lambda hosts: disks.resize(NoTask(), hosts[0], MACHINE, DISK, 12)),
     "delete_disk": (machine, lambda hosts: disks.delete_disk(hosts[0], MACHINE, DISK)),

@@ -1,9 +1,8 @@
 """Disks of machines: made, resized, given passwords and networks, deleted; each verb may be killed and repeated."""
 
 import os
-import sys
+from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -57,7 +56,7 @@ def finish(call) -> None:
 
 
 def create(store: Store, disk: str = DISK, size: int = 200, filesystem: str = "ext4", **more) -> Path:
-    finish(lambda: disks.create_disk(store, MACHINE, disk, size, filesystem, **more))
+    finish(lambda: disks.create_disk(store, disks.NewDisk(MACHINE, disk, size, filesystem, **more)))
     return store.disk(MACHINE, disk)
 
 
@@ -143,7 +142,7 @@ def test_no_secret_is_left_beside_the_disk(store):
 def test_making_a_disk_again_changes_nothing(store):
     path = deploy(store)
     before = path.stat()
-    assert disks.create_disk(store, MACHINE, DISK, 200, "ext4", image=IMAGE).done
+    assert disks.create_disk(store, disks.NewDisk(MACHINE, DISK, 200, "ext4", IMAGE)).done
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     assert folder(store) == [f"{DISK}.raw"]
 
@@ -172,7 +171,7 @@ def test_what_cannot_be_made_is_refused_and_leaves_nothing_of_its_name(store, gi
 
 def test_a_disk_needs_its_machine(store):
     with pytest.raises(Refused):
-        disks.create_disk(store, "skerry-8", DISK, 10, "raw")
+        disks.create_disk(store, disks.NewDisk("skerry-8", DISK, 10, "raw"))
     assert not store.machine("skerry-8").exists()
 
 
@@ -197,7 +196,7 @@ def test_making_may_be_killed_at_each_step_and_repeated(store, monkeypatch, step
         patched.setattr(sparse, "_cloned", killing(sparse._cloned, lambda *_: step == "cp"))
         with pytest.raises(Killed):
             disks.make_disk(
-                tasks.NoTask(), store, MACHINE, DISK, 64, "ext4", IMAGE, None,
+                tasks.NoTask(), store, machine=MACHINE, disk=DISK, size=64, filesystem="ext4", image=IMAGE,
                 root_hash=HASH, authorized_keys=[KEY], hostname="web-1", script="true",
             )  # fmt: skip
     assert disks.disks(store, MACHINE) == [DISK], "half-made"
@@ -510,11 +509,10 @@ def test_a_disk_in_use_is_copied_by_its_machine(store, monkeypatch):
     def copy_running(store, machine, disk, target, report):
         asked.append((machine, disk, target.stat().st_size))
 
-    monkeypatch.setitem(
-        sys.modules, "compute.drivers.qemu.agent.machines", SimpleNamespace(copy_running=copy_running)
-    )
+    monkeypatch.setattr(disks, "copy_running", copy_running)
     monkeypatch.setattr(disks.locks, "in_use", lambda path: True)
-    disks.make_disk(tasks.NoTask(), store, MACHINE, OTHER, 64, "ext4", None, (MACHINE, DISK))
+    new = disks.NewDisk(MACHINE, OTHER, 64, "ext4", copy_of=(MACHINE, DISK))
+    disks.make_disk(tasks.NoTask(), store, **asdict(new))
     assert asked == [(MACHINE, DISK, 64 * MB)]
 
 
@@ -526,4 +524,4 @@ def test_the_tasks_of_a_machine_are_ended_with_it(store):
 
 
 def test_calls_report_progress(store):
-    assert isinstance(disks.create_disk(store, MACHINE, DISK, 10, "raw"), Progress)
+    assert isinstance(disks.create_disk(store, disks.NewDisk(MACHINE, DISK, 10, "raw")), Progress)

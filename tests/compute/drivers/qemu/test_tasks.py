@@ -15,6 +15,8 @@ import pytest
 from compute.drivers.qemu.agent import commands, records, tasks
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.bundle import SHARED
+from tests.imports import IMPORTS, OURS, within
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[4]
@@ -227,9 +229,13 @@ def test_it_works_packed_as_one_file(tmp_path):
         for module in (ROOT / package).glob("*.py"):
             if package.endswith("agent") or module.name == "__init__.py":
                 (packed / package / module.name).write_bytes(module.read_bytes())
+    for name in SHARED:
+        (packed / name).write_bytes((ROOT / name).read_bytes())
     (packed / "__main__.py").write_text(
         "import sys; from pathlib import Path; from compute.drivers.qemu.agent import disks, store\n"
-        "made = disks.create_disk(store.Store(Path(sys.argv[1])), 'skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
+        "made = disks.create_disk(\n"
+        "    store.Store(Path(sys.argv[1])), disks.NewDisk('skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
+        ")\n"
         "print(made.done)"
     )
     zipapp.create_archive(packed, tmp_path / "agent.pyz")
@@ -241,3 +247,11 @@ def test_it_works_packed_as_one_file(tmp_path):
             cwd=tmp_path, check=True, capture_output=True, text=True,
         ).stdout.strip()  # fmt: skip
     assert (tmp_path / "host/machines/skerry-7/disks/skerry-7-disk-1.raw").stat().st_size == 10 << 20
+
+
+def test_the_agent_imports_nothing_of_ours_but_itself_and_what_is_packed_with_it():
+    packed = {name.removesuffix(".py").replace("/", ".") for name in SHARED}
+    agent = "compute.drivers.qemu.agent"
+    found = [each for each in IMPORTS if within(each.module, agent, *packed) and within(each.target, *OURS)]
+    assert len(found) > 50
+    assert [str(each) for each in found if not within(each.target, agent, *packed)] == []

@@ -1,8 +1,5 @@
 """Volumes: raw files that all hosts of a region share."""
 
-import sys
-from types import SimpleNamespace
-
 import pytest
 
 from compute.drivers.qemu.agent import disks, tasks, volumes
@@ -92,8 +89,7 @@ def test_a_volume_in_use_is_copied_by_its_machine_and_grown_by_its_qemu(store, m
     def copy_running(store, machine, disk, target, report):
         asked.append((machine, disk, target.stat().st_size))
 
-    fake = SimpleNamespace(copy_running=copy_running)
-    monkeypatch.setitem(sys.modules, "compute.drivers.qemu.agent.machines", fake)
+    monkeypatch.setattr(disks, "copy_running", copy_running)
     monkeypatch.setattr(disks.locks, "in_use", lambda path: True)
     volumes.make_volume(tasks.NoTask(), store, COPY, 20, VOLUME, MACHINE)
     assert asked == [(MACHINE, VOLUME, 20 * GB)]

@@ -147,18 +147,28 @@ def test_but_not_for_ever(make, monkeypatch):
     monkeypatch.setattr(labels, "_free", lambda *given: asked.append(given) or taken)
     with pytest.raises(IntegrityError):
         make()
-    assert len(asked) == labels.TRIES - 1
+    assert len(asked) == labels.MAX_ATTEMPTS - 1
 
 
-def test_what_another_constraint_refuses_is_not_tried_again(make, monkeypatch):
+@pytest.mark.parametrize("wished", [None, "wished"])
+def test_what_another_constraint_refuses_is_not_tried_again(wished):
     refused = IntegrityError("refused")
-    tried = []
+    label = labels.NewLabel(Instance, 1, wished)
+    assert label.of(7) == (wished or "compute7")
+    with pytest.raises(IntegrityError) as raised:
+        label.retry_after(refused)
+    assert raised.value is refused
 
-    def create(label_of: labels.LabelOf) -> Instance:
-        tried.append(label_of(7))
+
+def test_the_create_that_another_constraint_refuses_runs_once(make, monkeypatch):
+    refused, tried = IntegrityError("refused"), []
+
+    def refuse(label, key):
+        tried.append(key)
         raise refused
 
+    monkeypatch.setattr(labels.NewLabel, "of", refuse)
     with pytest.raises(IntegrityError) as raised:
-        labels.create_labelled(Instance, 1, None, create)
+        make()
     assert raised.value is refused
-    assert tried == ["compute7"]
+    assert len(tried) == 1
