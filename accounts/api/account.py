@@ -172,7 +172,7 @@ class AccountViewSet(_OwnViewSet):
         """
         account, given = self.own(), self.body(partial=True)
         services.update(self.actor, account, given, given.problems)
-        return self.answer(account)
+        return Response(self.get_serializer(account).data)
 
 
 class SettingsViewSet(_OwnViewSet):
@@ -187,7 +187,7 @@ class SettingsViewSet(_OwnViewSet):
         """Change settings of the account. They hold for what is created later."""
         account = self.own()
         services.update_settings(self.actor, account, self.validated(partial=True))
-        return self.answer(account)
+        return Response(self.get_serializer(account).data)
 
     @action(detail=True, methods=["post"], url_path="managed-enable")
     @operation(WRITE, ACCOUNT_WRITE)

@@ -105,7 +105,7 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
 
     def shown(self, client: OAuthClient, **more: str) -> Response:
         fresh = OAuthClient.objects.for_api().get(pk=client.pk)
-        return Response({**self.serializer_class.shape().of_instance(fresh), **more})
+        return Response({**self.get_serializer(fresh).data, **more})
 
     @operation(WRITE, ACCOUNT_WRITE)
     def create(self, request: Request) -> Response:

@@ -220,7 +220,7 @@ class ProfileViewSet(RetrieveViewSet[Actor, User]):
         address.
         """
         given = self.body(partial=True)
-        return self.answer(profile.update(self.actor, given, given.problems))
+        return Response(self.get_serializer(profile.update(self.actor, given, given.problems)).data)
 
 
 def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[str, Any]]]]) -> HttpResponse:

@@ -82,7 +82,8 @@ class SSHKeyViewSet(ReadOnlyModelViewSet[Actor, SSHKey]):
         The key has to parse.
         """
         given = self.validated()
-        return self.answer(ssh_keys.add(self.actor, given["ssh_key"], given.get("label", "")))
+        made = ssh_keys.add(self.actor, given["ssh_key"], given.get("label", ""))
+        return Response(self.get_serializer(made).data)
 
     @operation(WRITE, ANYONE, request=SSHKeyLabel)
     def update(self, request: Request, id: int) -> Response:
@@ -92,7 +93,7 @@ class SSHKeyViewSet(ReadOnlyModelViewSet[Actor, SSHKey]):
         """
         key = self.get_object()
         ssh_keys.rename(self.actor, key, self.validated(partial=True).get("label", key.label))
-        return self.answer(key)
+        return Response(self.get_serializer(key).data)
 
     @operation(WRITE, ANYONE)
     def destroy(self, request: Request, id: int) -> Response:

@@ -146,7 +146,8 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
         about = {field: given.pop(field) for field in ABOUT if field in given}
         spec = TicketSpec(given.pop("summary", None), given.pop("description", None), about, **given)
         ticket = tickets.open_ticket(self.actor, spec, given.problems)
-        return self.answer(self.serializer_class.shape().select(Ticket.objects.filter(pk=ticket.pk)).get())
+        made = self.serializer_class.select(Ticket.objects.filter(pk=ticket.pk)).get()
+        return Response(self.get_serializer(made).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, ACCOUNT_WRITE)
@@ -211,4 +212,5 @@ class ReplyViewSet(ListViewSet[Actor, TicketReply]):
         Those who look after the ticket are told.
         """
         ticket, given = self.get_parent(), self.body()
-        return self.answer(tickets.reply(self.actor, ticket, given.get("description"), given.problems))
+        made = tickets.reply(self.actor, ticket, given.get("description"), given.problems)
+        return Response(self.get_serializer(made).data)

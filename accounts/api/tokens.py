@@ -120,7 +120,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
             self.actor,
             given.problems,
         )
-        return Response({**self.serializer_class.shape().of_instance(token), "token": readable})
+        return Response({**self.get_serializer(token).data, "token": readable})
 
     @operation(WRITE, ANYONE)
     def update(self, request: Request, id: int) -> Response:
@@ -128,7 +128,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
         token = self.get_object()
         given = self.body(partial=True)
         tokens.rename_token(self.actor, token, given.get("label"), given.problems)
-        return self.answer(token)
+        return Response(self.get_serializer(token).data)
 
     @operation(WRITE, ANYONE)
     def destroy(self, request: Request, id: int) -> Response:

@@ -67,7 +67,8 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
         return User.objects.filter(account_id=self.viewer.account_id)
 
     def shown(self, user: User) -> Response:
-        return self.answer(self.serializer_class.shape().select(User.objects.filter(pk=user.pk)).get())
+        found = self.serializer_class.select(User.objects.filter(pk=user.pk)).get()
+        return Response(self.get_serializer(found).data)
 
     @operation(WRITE, UNRESTRICTED)
     def create(self, request: Request) -> Response:

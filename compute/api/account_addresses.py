@@ -59,7 +59,8 @@ class AddressViewSet(ReadOnlyModelViewSet[Actor, Address]):
         given = self.body()
         pk = given.get("compute_id")
         instance = None if pk is None else named_instance(self.actor, pk, "compute_id", given.problems)
-        return self.answer(assign.add(self.actor, instance, given.get("public"), given.problems))
+        made = assign.add(self.actor, instance, given.get("public"), given.problems)
+        return Response(self.get_serializer(made).data)
 
     @operation(WRITE, READ_WRITE, request=RdnsRequest, whole=True, lane="outside")
     @expensive
@@ -68,7 +69,8 @@ class AddressViewSet(ReadOnlyModelViewSet[Actor, Address]):
 
         The name has to lead to the address already, where the platform can look that up.
         """
-        return self.answer(assign.rename(self.actor, self.get_object(), self.validated()["rdns"]))
+        changed = assign.rename(self.actor, self.get_object(), self.validated()["rdns"])
+        return Response(self.get_serializer(changed).data)
 
 
 class MoveViewSet(GenericViewSet[Actor, Address]):
@@ -129,7 +131,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
     def retrieve(self, request: Request, **path: Any) -> Response:
         """One range, with the instance it is routed to and those that it is shared with."""
         found = ranges.with_shares(self.actor, self.get_object())
-        return Response(IPv6RangeDetail.shape().of_instance(found))
+        return Response(self.get_serializer(found).data)
 
     @operation(ON_COMPUTES, READ_WRITE, request=IPv6RangeRequest, response=IPv6RangeMade)
     def create(self, request: Request) -> Response:

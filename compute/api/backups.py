@@ -120,7 +120,7 @@ class BackupListing(Resource):
 
 
 def shown(backup: Backup | None) -> dict[str, Any] | None:
-    return None if backup is None else BackupResource.shape().of_instance(backup)
+    return None if backup is None else BackupResource(backup).data
 
 
 class SnapshotRequest(Resource):
@@ -205,7 +205,7 @@ class BackupViewSet(GenericViewSet[Actor, Backup]):
     @operation(READ, READ_ONLY)
     def retrieve(self, request: Request, **path: Any) -> Response:
         """A backup of the instance, one that failed included."""
-        return self.answer(self.get_object())
+        return Response(self.get_serializer(self.get_object()).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=RestoreRequest)

@@ -55,4 +55,4 @@ class CloneViewSet(GenericViewSet[Actor, Instance]):
         an instance may run at once.
         """
         source, given = self.get_object(), self.body()
-        return self.answer(clone(self.actor, source, CloneSpec(**given), given.problems))
+        return Response(self.get_serializer(clone(self.actor, source, CloneSpec(**given), given.problems)).data)

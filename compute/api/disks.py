@@ -81,7 +81,7 @@ class DiskViewSet(ReadOnlyModelViewSet[Actor, Disk]):
         """
         instance, given = self.get_parent(), self.body()
         spec = disks.DiskSpec(**spec_fields(given))
-        return self.answer(disks.create(self.actor, instance, spec, given.problems))
+        return Response(self.get_serializer(disks.create(self.actor, instance, spec, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def update(self, request: Request, compute_id: int, id: int) -> Response:
@@ -90,7 +90,7 @@ class DiskViewSet(ReadOnlyModelViewSet[Actor, Disk]):
         Another `size` resizes the disk, as `resize` does.
         """
         disk, given = self.get_object(), self.body(partial=True)
-        return self.answer(disks.update(self.actor, disk, given, given.problems))
+        return Response(self.get_serializer(disks.update(self.actor, disk, given, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, compute_id: int, id: int) -> Response:
@@ -108,7 +108,7 @@ class DiskViewSet(ReadOnlyModelViewSet[Actor, Disk]):
 
         Follow the event `disk_duplicate`; the new disk is `not ready` until then.
         """
-        return self.answer(disks.clone(self.actor, self.get_object()))
+        return Response(self.get_serializer(disks.clone(self.actor, self.get_object())).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=DiskPassword)

@@ -262,7 +262,7 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
         Its name is unique on the whole platform.
         """
         given = self.body()
-        return self.answer(domains.create(self.actor, spec_of(given), given.problems))
+        return Response(self.get_serializer(domains.create(self.actor, spec_of(given), given.problems)).data)
 
     @operation(WRITE, READ_WRITE, request=DomainRequest)
     def update(self, request: Request, id: int) -> Response:
@@ -271,7 +271,8 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
         What is not named stays.
         """
         domain, given = self.get_object(), self.body(partial=True)
-        return self.answer(domains.update(self.actor, domain, spec_of(given), given.problems))
+        changed = domains.update(self.actor, domain, spec_of(given), given.problems)
+        return Response(self.get_serializer(changed).data)
 
     @operation(WRITE, READ_WRITE)
     @expensive
@@ -291,7 +292,8 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
 
         Records, lists and times are copied; the name is new.
         """
-        return self.answer(domains.clone(self.actor, self.get_object(), self.validated()["domain"]))
+        made = domains.clone(self.actor, self.get_object(), self.validated()["domain"])
+        return Response(self.get_serializer(made).data)
 
     @action(detail=False, methods=["post"], url_path="import")
     @operation(WRITE, "add_domains", request=DomainImportRequest, response=DomainResource, lane="outside")
@@ -304,7 +306,7 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
         """
         given = self.body()
         source = zone_import.Source(given.get("domain"), given.get("remote_nameserver"))
-        return self.answer(zone_import.import_zone(self.actor, source, given.problems))
+        return Response(self.get_serializer(zone_import.import_zone(self.actor, source, given.problems)).data)
 
     @action(detail=True, methods=["get"], url_path="zone-file")
     @operation(READ, READ_ONLY, response=ZoneFile, lane="slow")
@@ -338,7 +340,8 @@ class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
         Which fields it needs follows from its type. Name servers have it within seconds.
         """
         domain, given = self.get_parent(), self.body()
-        return self.answer(records.create(self.actor, domain, given, given.problems, address_of(request)))
+        made = records.create(self.actor, domain, given, given.problems, address_of(request))
+        return Response(self.get_serializer(made).data)
 
     @operation(WRITE, READ_WRITE, request=RecordRequest)
     def update(self, request: Request, domain_id: int, id: int) -> Response:
@@ -347,7 +350,8 @@ class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
         Name servers have it within seconds.
         """
         record, given = self.get_object(), self.body(partial=True)
-        return self.answer(records.update(self.actor, record, given, given.problems, address_of(request)))
+        changed = records.update(self.actor, record, given, given.problems, address_of(request))
+        return Response(self.get_serializer(changed).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, domain_id: int, id: int) -> Response:

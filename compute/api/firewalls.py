@@ -264,7 +264,7 @@ class FirewallViewSet(ReadOnlyModelViewSet[Actor, Firewall]):
         computes = tuple(dict.fromkeys(given.get("devices", {}).get("computes", ())))
         tags = tuple(given.get("tags", ()))
         spec = firewalls.FirewallSpec(given.get("label"), given.get("rules"), computes, tags)
-        return self.answer(firewalls.create(self.actor, spec, given.problems))
+        return Response(self.get_serializer(firewalls.create(self.actor, spec, given.problems)).data)
 
     @operation(WRITE, READ_WRITE, request=FirewallUpdate)
     def update(self, request: Request, id: int) -> Response:
@@ -274,7 +274,7 @@ class FirewallViewSet(ReadOnlyModelViewSet[Actor, Firewall]):
         """
         firewall, given = self.get_object(), self.body(partial=True)
         changes = firewalls.FirewallChanges(**given)
-        return self.answer(firewalls.update(self.actor, firewall, changes, given.problems))
+        return Response(self.get_serializer(firewalls.update(self.actor, firewall, changes, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:
@@ -335,7 +335,8 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
         existing device.
         """
         firewall, given = self.get_parent(), self.body()
-        return self.answer(firewalls.add_device(self.actor, firewall, given.get("id"), given.problems))
+        made = firewalls.add_device(self.actor, firewall, given.get("id"), given.problems)
+        return Response(self.get_serializer(made).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, firewall_id: int, id: int) -> Response:

@@ -172,7 +172,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
         given = self.body()
         fields = {name: given.get(name) for name in ("label", "description")}
         image = images.create_from_disk(self.actor, given.get("disk_id"), **fields, problems=given.problems)
-        return self.answer(image)
+        return Response(self.get_serializer(image).data)
 
     @action(detail=False, methods=["post"])
     @operation(WRITE, "add_images", request=ImageUpload, response=UploadResource)
@@ -185,7 +185,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
         fields = {name: given.get(name) for name in ("label", "description", "region")}
         image = images.begin_upload(self.actor, **fields, problems=given.problems)
         path = reverse("image-upload", kwargs={"signed": uploads.sign(image)})
-        shown = self.serializer_class.shape().of_instance(image)
+        shown = self.serializer_class(image).data
         address = f"{settings.STREAM_URL}{path}" if settings.STREAM_URL else request.build_absolute_uri(path)
         return Response({"upload_to": address, "image": shown})
 
@@ -196,7 +196,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
         What is not named stays. Public images cannot be changed.
         """
         image = self.own()
-        return self.answer(images.update(self.actor, image, self.validated(partial=True)))
+        return Response(self.get_serializer(images.update(self.actor, image, self.validated(partial=True))).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: str) -> Response:

@@ -30,7 +30,7 @@ WRITE = "computes:read_write"
 
 def shown(rows: Iterable[Address]) -> list[dict[str, Any]]:
     """Addresses as the API shows them."""
-    return [AddressResource.shape().of_instance(row) for row in rows]
+    return AddressResource(rows, many=True).data
 
 
 class NetworkingViewSet(GenericViewSet[Actor, Instance]):
@@ -62,7 +62,7 @@ class NetworkingViewSet(GenericViewSet[Actor, Instance]):
                 "ipv6": {
                     "slaac": shown([found.slaac])[0] if found.slaac else None,
                     "link_local": shown([found.link_local])[0],
-                    "global": [IPv6PoolResource.shape().of_instance(row) for row in found.ranges],
+                    "global": IPv6PoolResource(found.ranges, many=True).data,
                 },
             }
         )
@@ -100,7 +100,7 @@ class InstanceAddressViewSet(GenericViewSet[Actor, Address]):
     @operation(READ, READ_ONLY)
     def retrieve(self, request: Request, **path: Any) -> Response:
         """One address."""
-        return self.answer(self.get_object())
+        return Response(self.get_serializer(self.get_object()).data)
 
     @operation(WRITE, READ_WRITE, request=RdnsRequest, whole=True, lane="outside")
     @expensive
@@ -109,7 +109,8 @@ class InstanceAddressViewSet(GenericViewSet[Actor, Address]):
 
         The name has to lead to the address already, where the platform can look that up.
         """
-        return self.answer(assign.rename(self.actor, self.get_object(), self.validated()["rdns"]))
+        changed = assign.rename(self.actor, self.get_object(), self.validated()["rdns"])
+        return Response(self.get_serializer(changed).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, compute_id: int, id: str) -> Response:

@@ -44,7 +44,7 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
         until support opens these ports for the account.
         """
         given = self.body()
-        return self.answer(instances.create(self.actor, spec_of(given), given.problems))
+        return Response(self.get_serializer(instances.create(self.actor, spec_of(given), given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def update(self, request: Request, id: int) -> Response:
@@ -55,7 +55,7 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
         instance, given = self.get_object(), self.body(partial=True)
         tags = given.pop("tags", None)
         changes = instances.InstanceChanges(given, None if tags is None else tuple(tags))
-        return self.answer(instances.update(self.actor, instance, changes, given.problems))
+        return Response(self.get_serializer(instances.update(self.actor, instance, changes, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:

@@ -144,7 +144,8 @@ class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
         Its address belongs to an instance of the account in the same region.
         """
         config, given = self.get_parent(), self.body()
-        return self.answer(nodes.create(self.actor, config, node_wish(given), given.problems))
+        made = nodes.create(self.actor, config, node_wish(given), given.problems)
+        return Response(self.get_serializer(made).data)
 
     @operation(WRITE, READ_WRITE)
     def update(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:
@@ -153,7 +154,7 @@ class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
         What is not named stays.
         """
         node, given = self.get_object(), self.body(partial=True)
-        return self.answer(nodes.update(self.actor, node, node_wish(given), given.problems))
+        return Response(self.get_serializer(nodes.update(self.actor, node, node_wish(given), given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:

@@ -60,7 +60,8 @@ class RebuildViewSet(GenericViewSet[Actor, Instance]):
         and backups.
         """
         instance, given = self.get_object(), self.body()
-        return self.answer(rebuild(self.actor, instance, RebuildSpec(**spec_fields(given)), given.problems))
+        changed = rebuild(self.actor, instance, RebuildSpec(**spec_fields(given)), given.problems)
+        return Response(self.get_serializer(changed).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=PasswordRequest)

@@ -106,14 +106,14 @@ class StackScriptViewSet(ReadOnlyModelViewSet[Actor, StackScript]):
         given = self.body()
         made = stackscripts.create(self.actor, given, given.problems)
         # once more for what comes with a row of the list: the author's picture among it
-        return self.answer(StackScript.objects.for_api(self.actor).get(pk=made.pk))
+        return Response(self.get_serializer(StackScript.objects.for_api(self.actor).get(pk=made.pk)).data)
 
     @operation(WRITE, READ_WRITE)
     def update(self, request: Request, id: int) -> Response:
         """Change a script of the account. A public one cannot be made private again."""
         script, given = self.own(), self.body(partial=True)
         stackscripts.update(self.actor, script, given, given.problems)
-        return self.answer(script)
+        return Response(self.get_serializer(script).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:

@@ -188,7 +188,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         """
         given = self.body()
         fields = {**given, "label": given.get("label"), "tags": tuple(given.get("tags", ()))}
-        return self.answer(volumes.create(self.actor, VolumeSpec(**fields), given.problems))
+        return Response(self.get_serializer(volumes.create(self.actor, VolumeSpec(**fields), given.problems)).data)
 
     @operation(WRITE, READ_WRITE, request=VolumeUpdate)
     def update(self, request: Request, id: int) -> Response:
@@ -196,7 +196,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         volume, given = self.get_object(), self.body(partial=True)
         tags = given.pop("tags", None)
         tags = None if tags is None else tuple(tags)
-        return self.answer(volumes.update(self.actor, volume, given, tags, given.problems))
+        return Response(self.get_serializer(volumes.update(self.actor, volume, given, tags, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:
@@ -212,14 +212,16 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         Follow the event `volume_clone`; the copy is `creating` until then.
         """
         volume, given = self.get_object(), self.body()
-        return self.answer(volumes.clone(self.actor, volume, given.get("label"), given.problems))
+        made = volumes.clone(self.actor, volume, given.get("label"), given.problems)
+        return Response(self.get_serializer(made).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=VolumeResize, response=VolumeResource)
     def resize(self, request: Request, id: int) -> Response:
         """Let an active volume grow, attached or not. It shows its new size at once, with `resizing`."""
         volume, given = self.get_object(), self.body()
-        return self.answer(volumes.resize(self.actor, volume, given.get("size"), given.problems))
+        changed = volumes.resize(self.actor, volume, given.get("size"), given.problems)
+        return Response(self.get_serializer(changed).data)
 
     @action(detail=True, methods=["post"])
     @operation(BOTH, READ_WRITE, request=VolumeAttach, response=VolumeResource)
@@ -231,7 +233,8 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         false it is in no profile, and the next boot is without it.
         """
         volume, given = self.get_object(), self.body()
-        return self.answer(volumes.attach(self.actor, volume, Place(**given), given.problems))
+        changed = volumes.attach(self.actor, volume, Place(**given), given.problems)
+        return Response(self.get_serializer(changed).data)
 
     @action(detail=True, methods=["post"])
     @operation(BOTH, READ_WRITE)

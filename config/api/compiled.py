@@ -61,10 +61,8 @@ class CompiledViewSet(GenericViewSet[A, M]):
         if not self.takes_fast_way(action):
             return None
         symbolic = None if viewer is None else statements.SymbolicActor(viewer.restricted)
-        view = type(self)()
         path = statements.SymbolicPath()
-        request = statements.SymbolicRequest(symbolic)
-        vars(view).update(action=action, kwargs=path, request=request, caller=symbolic, viewer=symbolic)
+        view = self.outside_of_requests(action, symbolic, path)
         try:
             rows = view.get_queryset()
         except statements.DependsOnRequest:

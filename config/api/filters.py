@@ -79,7 +79,9 @@ class XFilterBackend(DjangoFilterBackend):
 
     def get_filterset_class(self, view: Any, queryset: QuerySet | None = None) -> Any:
         """The view's `filterset_class`. With a queryset, its model is checked as well."""
-        return view.filterset_class if queryset is None else super().get_filterset_class(view, queryset)
+        if queryset is not None:
+            return super().get_filterset_class(view, queryset)
+        return getattr(view, "filterset_class", None)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         """The ``X-Filter`` header for the OpenAPI document, with the names that it takes; nothing without any."""

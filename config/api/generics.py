@@ -1,11 +1,11 @@
 """`GenericViewSet`: DRF's hooks of a view, with the rows that exist for a caller and the bodies of the contract."""
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Self
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db.models import Model, QuerySet
-from rest_framework.response import Response
+from django.db.models import QuerySet
 from rest_framework.serializers import BaseSerializer
 
 from config.api.admission import A, Admission, M
@@ -13,6 +13,7 @@ from config.api.filters import XFilterBackend
 from config.api.operations import BY_ACTION
 from config.api.pagination import EnvelopePagination
 from config.api.serializers import Body, Resource
+from config.db.statements import SymbolicRequest
 from config.errors import Missing
 from config.filters import FilterSet
 
@@ -39,6 +40,14 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     def viewer(self) -> Any:
         """The caller as `get_queryset` may know it. To compile its SQL once, a `SymbolicActor` takes its place."""
         return self.caller
+
+    @classmethod
+    def outside_of_requests(cls, action: str, viewer: Any, path: Mapping[str, Any]) -> Self:
+        """Return a view that answers no request, to ask it for the rows of an action, a viewer and a path."""
+        view = cls()
+        request = SymbolicRequest(viewer)
+        vars(view).update(action=action, kwargs=path, request=request, caller=viewer, viewer=viewer)
+        return view
 
     def get_queryset(self) -> QuerySet[M]:
         """Return the rows that exist for the caller: those of `queryset` that are visible to it.
@@ -137,8 +146,3 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     def body(self, partial: bool = False) -> Body:
         """Return what is good in the body of the request, and the problems of the rest for the service to raise."""
         return self.get_request_serializer_class().read_body(self.request.data, partial)
-
-    def answer(self, instance: Model) -> Response:
-        """The resource of an object that was just written, without asking the database again."""
-        serializer: Any = self.get_serializer_class()
-        return Response(serializer.shape().of_instance(instance))

@@ -11,7 +11,7 @@ from django.urls import Resolver404, resolve
 
 from config.api.access import ALL, granted
 from config.api.filters import KEYS
-from config.api.reading import Reading, ReadingUnion
+from config.api.views import ListViewSet
 from config.reference.reading import JSON, Operation, Parameter, indented, reference
 
 PARAMETER = re.compile(r"/\{\w+\}")
@@ -126,11 +126,12 @@ class _OwnObjects:
             if parent is None:
                 return None
             address = address.replace(parameter[0], f"/{_key(parent)}", 1)
-        view, values = _list_at(address)
-        if view is None or not granted(self.reader, view.grants["list"]):
+        found, values = _list_at(address)
+        if found is None or not granted(self.reader, found.operations["list"].grant):
             return None
-        shape = view.resource.shape()
-        rows = shape.select(view.listed(self.reader, values)).order_by(*view.ordering)
+        view = found.outside_of_requests("list", self.reader, values)
+        shape = view.shape
+        rows = shape.select(view.get_queryset()).order_by(*view.ordering)
         row = rows.values_list(*shape.columns).first()
         if row is None:
             self.empty.append(path)
@@ -138,17 +139,15 @@ class _OwnObjects:
         return shape.one(row)
 
 
-def _list_at(address: str) -> tuple[type[Reading] | None, Mapping[str, Any]]:
+def _list_at(address: str) -> tuple[type[ListViewSet] | None, Mapping[str, Any]]:
     """Return the view that answers the list at an address, and the values of its path; None if there is no list."""
     try:
         match = resolve(address)
     except Resolver404:
         return None, {}
-    view = getattr(match.func, "cls", None)
+    view: Any = getattr(match.func, "cls", None)
     is_list = getattr(match.func, "actions", {}).get("get") == "list"
-    if view is None or not is_list or issubclass(view, ReadingUnion):
-        return None, {}
-    return view, match.kwargs
+    return (view, match.kwargs) if is_list and issubclass(view, ListViewSet) else (None, {})
 
 
 @cache

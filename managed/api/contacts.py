@@ -74,7 +74,7 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
 
         Contacts of a group are told of problems of the services that consult it.
         """
-        return self.answer(contacts.create(self.actor, self.validated()))
+        return Response(self.get_serializer(contacts.create(self.actor, self.validated())).data)
 
     @operation(WRITE, UNRESTRICTED)
     def update(self, request: Request, id: int) -> Response:
@@ -84,7 +84,7 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
         """
         contact = self.get_object()
         changes: dict[str, Any] = self.validated(partial=True)
-        return self.answer(contacts.update(self.actor, contact, changes))
+        return Response(self.get_serializer(contacts.update(self.actor, contact, changes)).data)
 
     @operation(WRITE, UNRESTRICTED)
     def destroy(self, request: Request, id: int) -> Response:

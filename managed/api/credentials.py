@@ -90,7 +90,8 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
         """Add a credential. It is kept encrypted, and read by staff alone."""
         given = self.body()
         secret = Secret(given.get("username", ""), given.get("password", ""))
-        return self.answer(credentials.create(self.actor, given.get("label"), secret, given.problems))
+        made = credentials.create(self.actor, given.get("label"), secret, given.problems)
+        return Response(self.get_serializer(made).data)
 
     @operation(WRITE, UNRESTRICTED)
     def update(self, request: Request, id: int) -> Response:
@@ -101,7 +102,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
         credential, given = self.get_object(), self.validated(partial=True)
         if "label" in given:
             credential = credentials.rename(self.actor, credential, given["label"])
-        return self.answer(credential)
+        return Response(self.get_serializer(credential).data)
 
     @action(detail=True, methods=["post"], url_path="update")
     @operation(WRITE, UNRESTRICTED, request=CredentialSecret, noun="secret")

@@ -97,7 +97,7 @@ class TagViewSet(ListViewSet[Actor, Tag]):
         given = self.body()
         label = given.pop("label", None)
         wanted = {field.removesuffix("s"): keys for field, keys in given.items()}
-        return self.answer(labels.create(self.actor, label, wanted, given.problems))
+        return Response(self.get_serializer(labels.create(self.actor, label, wanted, given.problems)).data)
 
 
 class TaggedViewSet(ListViewSet[Actor, Tagging]):

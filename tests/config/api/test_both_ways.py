@@ -16,7 +16,7 @@ from config.api.parsers import JSONRenderer
 from config.api.responses import to_json
 from config.api.serializers import Resource
 from config.api.views import UnionViewSet
-from config.db.statements import SymbolicActor, SymbolicPath, SymbolicRequest, page_of
+from config.db.statements import SymbolicActor, SymbolicPath, page_of
 from tests.config.api.more_rows import add_more
 from tests.config.api.routes import Route, routes
 
@@ -39,9 +39,7 @@ def querysets(route: Route, actor: Any, path: Any) -> list[QuerySet]:
     """The rows that exist for the actor, before a page or an object is chosen."""
     if issubclass(route.view, UnionViewSet):
         return list(route.view.tables(actor))
-    view, request = route.view(), SymbolicRequest(actor)
-    vars(view).update(action=route.action, kwargs=path, request=request, caller=actor, viewer=actor)
-    return [view.get_queryset()]
+    return [route.view.outside_of_requests(route.action, actor, path).get_queryset()]
 
 
 @pytest.fixture
