@@ -33,7 +33,7 @@ NEVER = re.compile(r"/(admin|management|migrations|pages|laptop|bootstrap|driver
 """Folders that no request to the API reaches."""
 ELSEWHERE = re.compile(
     r"/(oauth|jobs/(?!queue)|egress|monitoring|prober|services/catalogue)/"
-    r"|^config/(?!api/(?!answers)|server/|middleware|error_pages)|/(apps|tasks|admin|missing_processes|pools)\.py$"
+    r"|^config/(?!api/(?!answers|field_types)|server/|middleware|error_pages)|/(apps|tasks|admin|missing_processes|pools)\.py$"
 )
 """Modules whose own errors no request to the API is answered with."""
 FOR_STAFF = {
@@ -88,6 +88,10 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("config/api/parsers.py", "{path: [reasons.not_valid(reasons.spelled(path))]}"): ["<name> is not valid"],
     ("config/api/reasons.py", "reason"): PASSED_ON,
     ("config/api/serializers.py", "wrong"): PASSED_ON,
+    (
+        "config/api/serializers.py",
+        "{api_settings.NON_FIELD_ERRORS_KEY: reason} if self.parent is None else reason",
+    ): ["<name> is not valid"],
     ("config/api/serializers.py", "problem['reason']"): PASSED_ON,
     ("managed/services/services.py", "problem.reason"): PASSED_ON,
     ("tags/services/__init__.py", "reason"): ["Length must be 3-50 characters"],

@@ -22,12 +22,11 @@ def scene(world) -> Scene:
 
 def fields_of(route: Route) -> dict[str, serializers.Field]:
     """The fields of the route's body that are looked at, by their name on the wire."""
-    ignored = getattr(request_of(route), "UNCHANGED", ())
-    return {
-        name: field
-        for name, field in request_of(route)().fields.items()
-        if not field.read_only and name not in ignored
-    }
+    body = request_of(route)
+    if body is None:
+        return {}  # any JSON object
+    ignored = getattr(body, "UNCHANGED", ())
+    return {name: field for name, field in body().fields.items() if not field.read_only and name not in ignored}
 
 
 def misshapen(field: serializers.Field) -> Any:
