@@ -32,6 +32,8 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     pagination_class = EnvelopePagination
     ordering: ClassVar[tuple[str, ...]] = ("id",)
     """The columns by which lists are ordered."""
+    shows = False
+    """Whether `get_object` loads what the serializer shows of the object."""
     lookup_url_kwarg = "id"
     lookup_value_converter: ClassVar[str] = "id"
     """The path converter of the parameter ``id`` (`config.api.paths`)."""
@@ -75,7 +77,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         or on its parent.
         """
         rows = self.get_queryset()
-        if self.action == "retrieve":
+        if self.shows:
             rows = self.with_annotations(rows)
         found = self._first(rows.filter(**{self.lookup_field: self.kwargs[self.lookup_url_kwarg]}))
         if self.get_parent_queryset() is None:
@@ -87,7 +89,8 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     def get_parent(self) -> Any:
         """Return the object of `get_parent_queryset()`, with the same checks as `get_object`."""
         rows = self.get_parent_queryset()
-        assert rows is not None, f"{type(self).__name__} defines no get_parent_queryset()"  # noqa: S101
+        if rows is None:
+            raise ImproperlyConfigured(f"{type(self).__name__}: define get_parent_queryset()")
         found = self._first(rows)
         self.check_object_permissions(self.request, found)
         return found

@@ -48,12 +48,14 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         asked = asks(request)
         # a filter of 64 KB takes long to compile, and its SQL to run
         with self.measured() if asked else nullcontext():
-            if self.statement("list") is None:
+            kept = self.statement("list")
+            if kept is None:
                 return self.list_ordinarily(request)
             page = self.page_asked_for() if asked else pagination.FIRST
             wanted = XFilterBackend().read(request, self) if asked else None
-            rows = self.rows_of(wanted, page, kwargs)
-            total = rows[0][-1] if rows else self.total_of(wanted, page, kwargs)
+            statement = kept if wanted is None else self.filtered(wanted)
+            within = None if wanted is None else settings.FILTER_TIMEOUT
+            rows, total = self.read_page(statement, page, kwargs, within)
             return JSONResponse(page.envelope(self.shape.page(rows), total))
 
     def list_ordinarily(self, request: Request) -> Response:
@@ -70,22 +72,26 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         paginator: Any = self.paginator
         return paginator.read(self.request.query_params)
 
-    def total_of(self, wanted: Criteria | None, page: pagination.Page, path: dict[str, Any]) -> int:
-        """Return the length of a list whose wanted page has no rows. Raises `Missing` if the parent is missing."""
-        self.check_parent()
-        # each row carries the total; a page after the last has no rows, so read the first page
-        rows = self.rows_of(wanted, pagination.SHORTEST, path) if page.number > 1 else ()
-        return rows[0][-1] if rows else 0
+    def read_page(
+        self, statement: statements.Statement, page: pagination.Page, path: dict[str, Any], within: float | None
+    ) -> tuple[prepared.Rows, int]:
+        """Return the rows of a page, and the number of rows on all pages.
 
-    def rows_of(self, wanted: Criteria | None, page: pagination.Page, path: dict[str, Any]) -> prepared.Rows:
-        """Return the rows of a page. Raises `Invalid` where those of a filter take the database too long."""
-        values = {**self.bindings(path), "limit": page.size, "offset": page.offset}
-        if wanted is None:
-            kept = self.statement("list")
-            assert kept is not None, "the caller looked"  # noqa: S101
-            return kept.run(values)
+        Raises `Missing` if the list is empty and its parent does not exist, and `Invalid` if the database needs
+        longer than `within` seconds.
+        """
+        values = self.bindings(path)
+
+        def run(page: pagination.Page) -> prepared.Rows:
+            return statement.run({**values, "limit": page.size, "offset": page.offset}, within)
+
         with refusing_dear_filters():
-            return self.filtered(wanted).run(values, within=settings.FILTER_TIMEOUT)
+            if rows := run(page):
+                return rows, rows[0][-1]
+            self.check_parent()
+            # each row carries the total; a page after the last has no rows, so read the first page
+            first = run(pagination.SHORTEST) if page.number > 1 else ()
+            return rows, first[0][-1] if first else 0
 
     def filtered(self, wanted: Criteria) -> statements.Statement:
         """Return the SQL of a filtered page. Every filter is different, so it is not kept."""
@@ -101,7 +107,7 @@ class RetrieveViewSet(CompiledViewSet[A, M], mixins.RetrieveModelMixin):
         """One object."""
         statement = self.statement("retrieve")
         if statement is None:
-            self.kwargs = kwargs  # an action may ask for another object than its path names
+            self.kwargs, self.shows = kwargs, True  # an action may show another object than its path names
             return super().retrieve(request)
         rows = statement.run(self.bindings(kwargs))
         if not rows:

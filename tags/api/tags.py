@@ -1,8 +1,8 @@
 """Tags, and the mixed list of what carries one."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,10 +15,8 @@ from config.api.common_fields import IdField
 from config.api.filters import Criteria, XFilterBackend
 from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.pagination import Page
 from config.api.serializers import Resource
 from config.api.views import ListViewSet, expensive
-from config.db.prepared import Rows
 from config.db.statements import page_of
 from config.paths import tidied
 from tags import resources
@@ -120,9 +118,11 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
         """The objects that carry a tag. One query for the page, and one for each kind there is."""
         self.kwargs["id"] = self.named(id)
         page = self.page_asked_for()
-        wanted = XFilterBackend().read(request, self)  # an order at most: nothing of them can be filtered on
-        rows = self.rows_of(wanted, page, self.kwargs)
-        total = rows[0][-1] if rows else self.total_of(wanted, page, self.kwargs)
+        wanted = XFilterBackend().read(request, self) or Criteria()  # an order at most: nothing can be filtered on
+        order = wanted.order_of(self.ordering)
+        statement = page_of(self.get_queryset().filter(wanted.condition), MEMBER, order, kept=False)
+        within = settings.FILTER_TIMEOUT if wanted else None
+        rows, total = self.read_page(statement, page, self.kwargs, within)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}
         shown = [{"type": kind, "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
         return Response(page.envelope(shown, total))
@@ -144,12 +144,6 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
         if label != given and Tag.objects.visible_to(self.actor).filter(label=given).exists():
             return given
         return label
-
-    def rows_of(self, wanted: Criteria | None, page: Page, path: Mapping[str, Any]) -> Rows:
-        wanted = wanted or Criteria()
-        rows = self.get_queryset().filter(wanted.condition)
-        statement = page_of(rows, MEMBER, wanted.order_of(self.ordering), kept=False)
-        return statement.run({"limit": page.size, "offset": page.offset})
 
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:
         """Objects of one kind by their id, each as its own resource shows it."""
