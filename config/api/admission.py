@@ -39,6 +39,8 @@ HEADERS = {
     "X_Content_Type_Options": "nosniff",
     "X_Frame_Options": "DENY",
 }
+OF_ROUTERS = frozenset({"basename", "suffix", "detail", "name", "description"})
+"""The keywords of `as_view` that a router gives to describe a route."""
 NO_ACTION = Operation(access.Scope(), access.ANYONE)
 """Stands for the declaration of an action where the method of a request has none."""
 
@@ -93,8 +95,15 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     @classmethod
     def as_view(cls, actions: dict[str, Any] | None = None, **initkwargs: Any) -> Any:
-        """Refuses to route an action that declares no scope or grant: an open endpoint cannot be an oversight."""
-        unsupported.check_route(cls, initkwargs)
+        """Refuses to route an action that declares no scope or grant: an open endpoint cannot be an oversight.
+
+        Keywords become attributes of a subclass, where all that looks at the class finds them.
+        """
+        if own := {name: value for name, value in initkwargs.items() if name not in OF_ROUTERS}:
+            routed: Any = type(cls.__name__, (cls,), {**own, "__module__": cls.__module__, "__doc__": cls.__doc__})
+            if unknown := [name for name in own if not hasattr(cls, name)]:
+                raise TypeError(f"{cls.__name__}.as_view() received an invalid keyword: {', '.join(unknown)}")
+            return routed.as_view(actions, **{name: initkwargs[name] for name in initkwargs.keys() - own.keys()})
         for action in (actions or {}).values():
             if not hasattr(cls, action):
                 raise ImproperlyConfigured(f"{cls.__name__} has no action {action}")

@@ -19,8 +19,8 @@ from config.db import statements
 
 ANSWER = frozenset(
     {
-        "get_serializer", "get_serializer_context", "with_annotations", "renderer_classes", "get_renderers",
-        "get_renderer_context", "perform_content_negotiation", "get_content_negotiator",
+        "get_serializer", "get_serializer_class", "get_serializer_context", "with_annotations", "renderer_classes",
+        "get_renderers", "get_renderer_context", "perform_content_negotiation", "get_content_negotiator",
         "content_negotiation_class",
     }
 )  # fmt: skip
@@ -33,6 +33,8 @@ HOOKS = {
     "retrieve": ANSWER | {"get_object", "get_permissions", "check_object_permissions"},
 }  # fmt: skip
 """The names that the fast way of an action stands for."""
+COMPILED_IN = frozenset({"queryset", "serializer_class", "ordering", "lookup_field", "permission_classes"})
+"""The attributes of the class that a statement is made of, or that allow it."""
 OF_OBJECTS = (BasePermission.has_object_permission, HasGrant.has_object_permission)
 """The checks of an object that find nothing wrong with one that is only read."""
 
@@ -48,7 +50,8 @@ class CompiledViewSet(GenericViewSet[A, M]):
 
     def statement(self, action: str) -> statements.Statement | None:
         """Return the SQL of `list` or `retrieve` for this kind of caller, or None if there is none."""
-        if not HOOKS[action].isdisjoint(vars(self)):  # given to `as_view`, or set by an override
+        own = vars(self)
+        if not (HOOKS[action].isdisjoint(own) and COMPILED_IN.isdisjoint(own)):  # set since the request came
             return None
         viewer = self.viewer
         key = (action, None if viewer is None else viewer.restricted)

@@ -4,7 +4,7 @@ Such a name would have no effect and raise no error. So each is refused with a s
 instead. docs/adding-an-endpoint.md has all of them in a table.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -83,13 +83,6 @@ def check_view(cls: type) -> None:
         if isinstance(value, FunctionType):
             for word in vars(value).keys() & set(DECORATORS):
                 _refuse(f"{cls.__name__}.{name}", f"@{word}", _DECLARED)
-
-
-def check_route(cls: type, given: Iterable[str]) -> None:
-    """The same for the keywords of ``as_view``."""
-    for name in given:
-        if name in VIEW_NAMES:
-            _refuse(f"{cls.__name__}.as_view", name, VIEW_NAMES[name])
 
 
 def check_resource(cls: type[serializers.Serializer]) -> None:

@@ -13,13 +13,21 @@ from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Expression, QuerySet, Subquery
+from django.db.models.expressions import BaseExpression
 from django.db.models.sql.compiler import SQLCompiler
 
 from config.db import prepared
 
 
+class DependsOnRequest(Exception):
+    """A queryset depends on more of a request than its SQL could leave open."""
+
+
 class Param(Expression):
-    """Stands in a queryset for a value that is known only when the SQL runs."""
+    """Stands in a queryset for a value that is known only when the SQL runs.
+
+    To compare it with another value raises `DependsOnRequest`: the result is not known either.
+    """
 
     def __init__(self, name: str):
         super().__init__()
@@ -27,6 +35,15 @@ class Param(Expression):
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         return "%s", [self]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, BaseExpression):
+            return super().__eq__(other)
+        if other == "":
+            return False  # Django asks this of each value that it compares a column with
+        raise DependsOnRequest(self.name)
+
+    __hash__ = Expression.__hash__
 
     def __repr__(self) -> str:
         return f"Param({self.name!r})"
@@ -37,10 +54,6 @@ class CountOf(Subquery):
 
     template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
     output_field = BigIntegerField()
-
-
-class DependsOnRequest(Exception):
-    """A queryset depends on more of a request than its SQL could leave open."""
 
 
 class SymbolicActor:

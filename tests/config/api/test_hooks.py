@@ -117,6 +117,37 @@ def test_a_permission_of_objects_is_asked_for_a_read(ask: Ask):
     assert ask("retrieve").status_code == 200
     assert ask("retrieve", permission_classes=(HasScope, HasGrant, NotThis)).status_code == 403
 
+    given = {"permission_classes": (HasScope, HasGrant, NotThis)}
+    assert ask("retrieve", given=given).status_code == 403
+
+
+def test_keywords_of_as_view_take_effect(ask: Ask):
+    def labels(answer) -> list[str]:
+        return [each["label"] for each in orjson.loads(answer.content)["data"]]
+
+    assert labels(ask("list")) == ["guarded"]
+    assert labels(ask("list", given={"queryset": Instance.objects.exclude(label="guarded")})) == []
+    assert labels(ask("list")) == ["guarded"], "the class itself is as it was"
+    with pytest.raises(TypeError, match="invalid keyword: colour"):
+        ask("list", given={"colour": "red"})
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda view: view.kwargs["id"] == 7,
+        lambda view: view.viewer.account_id in (1, 2),
+        lambda view: view.viewer.may("add_computes"),
+        lambda view: view.request.query_params.get("all"),
+    ],
+)
+def test_a_queryset_may_branch_on_values_of_the_request(ask: Ask, condition):
+    def get_queryset(self):
+        rows = Instance.objects.visible_to(self.viewer)
+        return rows if condition(self) else rows.filter(label="guarded")
+
+    assert ask("retrieve", get_queryset=get_queryset).content == ask("retrieve").content
+
 
 def test_a_throttle_class_of_a_view_counts(ask: Ask):
     assert ask("list", throttle_classes=(Never,)).status_code == 429
