@@ -39,8 +39,8 @@ HEADERS = {
     "X_Content_Type_Options": "nosniff",
     "X_Frame_Options": "DENY",
 }
-OF_ROUTERS = frozenset({"basename", "suffix", "detail", "name", "description"})
-"""The keywords of `as_view` that a router gives to describe a route."""
+DESCRIBING = frozenset({"basename", "suffix", "detail", "name", "description", "schema"})
+"""The keywords of `as_view` that describe a route, by the router or by drf-spectacular."""
 NO_ACTION = Operation(access.Scope(), access.ANYONE)
 """Stands for the declaration of an action where the method of a request has none."""
 
@@ -99,7 +99,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
         Keywords become attributes of a subclass, where all that looks at the class finds them.
         """
-        if own := {name: value for name, value in initkwargs.items() if name not in OF_ROUTERS}:
+        if own := {name: value for name, value in initkwargs.items() if name not in DESCRIBING}:
             routed: Any = type(cls.__name__, (cls,), {**own, "__module__": cls.__module__, "__doc__": cls.__doc__})
             if unknown := [name for name in own if not hasattr(cls, name)]:
                 raise TypeError(f"{cls.__name__}.as_view() received an invalid keyword: {', '.join(unknown)}")

@@ -79,7 +79,7 @@ def refuse_nul(data: dict[str, Any]) -> None:
 
     Not by recursion: bodies that orjson reads may be nested deeper than Python's calls.
     """
-    within = [_items(data, "")]
+    within = [_items(data, None)]
     while within:
         path, item = next(within[-1], (None, None))
         if path is None:
@@ -90,8 +90,8 @@ def refuse_nul(data: dict[str, Any]) -> None:
             raise ValidationError({path: [reasons.not_valid(reasons.spelled(path))]})
 
 
-def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:
-    """The items of `data`, each with its path."""
+def _items(data: dict[str, Any] | list[Any], path: str | None) -> Iterator[tuple[str, Any]]:
+    """The items of `data`, each with its path. The path of the whole body is None: a key may be empty."""
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield f"{path}[{index}]", item
@@ -99,7 +99,7 @@ def _items(data: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, A
     for key, item in data.items():
         if NUL in key:
             raise ParseError(NO_JSON)
-        yield f"{path}.{key}" if path else key, item
+        yield key if path is None else f"{path}.{key}", item
 
 
 def object_as_sent(request: Request, longest: int) -> str:

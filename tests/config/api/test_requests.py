@@ -282,6 +282,15 @@ def test_a_nul_is_found_however_deep_it_is(client_of, owner, depth):
     assert error_of(answer)["field"] == "a" + "[0]" * depth
 
 
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [(rb'{"": {"a": ["\u0000"]}}', ".a[0]"), (rb'{"a": {"": "\u0000"}}', "a.")],
+)
+def test_an_empty_key_is_a_part_of_the_path_of_a_nul(client_of, owner, body, field):
+    answer = client_of(owner).generic("PUT", "/v4/profile", body, "application/json")
+    assert (answer.status_code, error_of(answer)["field"]) == (400, field)
+
+
 def test_a_failure_nobody_foresaw_is_logged_and_answers_500_in_the_error_body(db, monkeypatch, caplog):
     monkeypatch.setattr(ListViewSet, "list", lambda self, request: 1 / 0)
     response = Client(raise_request_exception=False).get("/v4/regions")
