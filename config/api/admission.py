@@ -91,6 +91,9 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         unsupported.check_view(cls)
+        for needed in (HasScope, HasGrant):
+            if not any(issubclass(each, needed) for each in cls.permission_classes):
+                raise ImproperlyConfigured(f"{cls.__name__}.permission_classes lacks {needed.__name__}")
         cls.operations = operations_of(cls)
 
     @classmethod

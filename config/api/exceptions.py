@@ -129,6 +129,8 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         yield 503, [problem(UNAVAILABLE)]
     elif isinstance(error, drf.UnsupportedMediaType):
         yield 415, [problem(f"The body must be {getattr(error, 'wanted', CONTENT_TYPE)}")]
+    elif isinstance(error, drf.PermissionDenied) and error.detail != drf.PermissionDenied.default_detail:
+        yield 403, [problem(str(error.detail))]  # the `message` of a permission
     for kinds, status, reason in FIXED:
         if isinstance(error, kinds):
             yield status, [problem(reason)]

@@ -38,6 +38,11 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     lookup_value_converter: ClassVar[str] = "id"
     """The path converter of the parameter ``id`` (`config.api.paths`)."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.filterset_class is not None and not issubclass(cls.filterset_class, FilterSet):
+            raise ImproperlyConfigured(f"{cls.__name__}.filterset_class is no FilterSet of config.filters")
+
     @cached_property
     def viewer(self) -> Any:
         """The caller as `get_queryset` may know it. To compile its SQL once, a `SymbolicActor` takes its place."""
@@ -80,10 +85,9 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         if self.shows:
             rows = self.with_annotations(rows)
         found = self._first(rows.filter(**{self.lookup_field: self.kwargs[self.lookup_url_kwarg]}))
-        if self.get_parent_queryset() is None:
-            self.check_object_permissions(self.request, found)
-        else:
+        if self.get_parent_queryset() is not None:
             self.get_parent()
+        self.check_object_permissions(self.request, found)
         return found
 
     def get_parent(self) -> Any:

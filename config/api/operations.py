@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from inspect import getmembers_static, isfunction
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.api.access import Scope, check_grant_name
@@ -87,7 +88,8 @@ def operation(
 def operations_of(view: type) -> dict[str, Operation]:
     """Return the declarations of a viewset's actions by their names.
 
-    Raises `ImproperlyConfigured` if only one of `required_scopes` and `required_grant` is there.
+    Raises `ImproperlyConfigured` if only one of `required_scopes` and `required_grant` is there, and for a limit
+    that the setting RATE_LIMITS does not have.
     """
     found = {}
     for name, method in getmembers_static(view, isfunction):
@@ -101,4 +103,9 @@ def operations_of(view: type) -> dict[str, Operation]:
             if hasattr(view, name) and name not in found:
                 expensive = getattr(getattr(view, name), "expensive", False)
                 found[name] = Operation(Scope.of(scope), check_grant_name(grant), expensive=expensive)
+    for limit in {getattr(view, "throttle_scope", None), *(each.throttle_scope for each in found.values())} - {
+        None
+    }:
+        if limit not in settings.RATE_LIMITS:
+            raise ImproperlyConfigured(f"{view.__name__}: RATE_LIMITS has no limit {limit}")
     return found

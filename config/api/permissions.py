@@ -31,8 +31,8 @@ class HasScope(BasePermission):
 class HasGrant(BasePermission):
     """Allows users that have the grant of the action.
 
-    For an object that the action changes, the user needs ``read_write`` on it. An object that the user may not see
-    does not get here: it is a 404 by `get_queryset`.
+    For an object that the action changes, the user needs ``read_write`` on it, or on its parent if it has one. An
+    object that the user may not see does not get here: it is a 404 by `get_queryset`.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:
@@ -41,4 +41,7 @@ class HasGrant(BasePermission):
     def has_object_permission(self, request: Request, view: Any, obj: Any) -> bool:
         if view.operation.grant != access.READ_WRITE or not view.actor.restricted:
             return True
+        parents = view.get_parent_queryset()
+        if parents is not None and not isinstance(obj, parents.model):
+            return True  # the parent was checked before it
         return type(obj)._default_manager.writable_by(view.actor).filter(pk=obj.pk).exists()

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import django_filters
 import orjson
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from rest_framework.decorators import action
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.pagination import LimitOffsetPagination
@@ -14,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory
 from rest_framework.throttling import BaseThrottle
 
+from compute.api.disks import DiskViewSet
 from compute.api.instances import InstanceViewSet
 from compute.models import Instance
 from config.api.access import ANY_TOKEN, ANYONE
@@ -26,7 +29,7 @@ from config.api.views import ReadOnlyModelViewSet
 from regions.models import Region
 from tests.config.api.more_rows import TAG, add_more
 from tests.config.api.routes import Route, routes
-from tests.factories import token_of
+from tests.factories import DiskFactory, token_of
 
 READS = [route for route in routes() if route.action in HOOKS and issubclass(route.view, CompiledViewSet)]
 """The routes whose answers have a fast way."""
@@ -111,6 +114,46 @@ def test_a_permission_that_a_view_adds_is_asked(ask: Ask):
     more = (HasScope, HasGrant, Nobody)
     assert ask("list", permission_classes=more).status_code == 403
     assert ask("list", given={"permission_classes": more}).status_code == 403
+
+
+def test_the_message_of_a_permission_is_the_reason(ask: Ask):
+    answer = ask("list", permission_classes=(HasScope, HasGrant, type("Closed", (Nobody,), {"message": "Closed."})))
+    assert orjson.loads(answer.content) == {"errors": [{"field": None, "reason": "Closed."}]}
+    answer = ask("list", permission_classes=(HasScope, HasGrant, Nobody))
+    assert orjson.loads(answer.content) == {"errors": [{"field": None, "reason": "Unauthorized"}]}
+
+
+@pytest.mark.parametrize("classes", [(), (HasScope, Nobody), (HasGrant,)])
+def test_a_view_without_the_permissions_of_all_is_refused(classes):
+    with pytest.raises(ImproperlyConfigured, match=r"permission_classes lacks Has(Scope|Grant)"):
+        type("Mine", (InstanceViewSet,), {"permission_classes": classes})
+
+
+def test_a_limit_that_does_not_exist_is_refused():
+    with pytest.raises(ImproperlyConfigured, match="RATE_LIMITS has no limit never"):
+        type("Mine", (InstanceViewSet,), {"throttle_scope": "never"})
+
+
+def test_a_filter_set_that_is_not_strict_is_refused():
+    with pytest.raises(ImproperlyConfigured, match=r"no FilterSet of config\.filters"):
+        type("Mine", (InstanceViewSet,), {"filterset_class": django_filters.FilterSet})
+
+
+def test_a_nested_object_and_its_parent_are_both_asked_for(filled, client_of):
+    _, values, user = filled
+    asked = []
+
+    class Noted(BasePermission):
+        def has_object_permission(self, request, view, obj):
+            asked.append(type(obj).__name__)
+            return True
+
+    view = type("Mine", (DiskViewSet,), {"permission_classes": (HasScope, HasGrant, Noted)})
+    disk = DiskFactory(instance_id=values["compute_id"])
+    made = APIRequestFactory().get("/", headers={"Authorization": f"Bearer {token_of(user)}"})
+    answer = view.as_view({"get": "retrieve"})(made, compute_id=values["compute_id"], id=disk.pk)
+    assert answer.status_code == 200
+    assert asked == ["Instance", "Disk"]
 
 
 def test_a_permission_of_objects_is_asked_for_a_read(ask: Ask):
