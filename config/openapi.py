@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from django.core.exceptions import ImproperlyConfigured
+
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text()
 CONTACT = {"name": "The operator of this installation"}
 LICENSE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
@@ -108,6 +110,10 @@ def noun(words: list[str]) -> tuple[str, str]:
     for known, nouns in NESTED_NOUNS.items():
         if words[-1] == known[-1] and all(word in words for word in known):
             return nouns
+    if words[-1] not in NOUNS:
+        raise ImproperlyConfigured(
+            f"/{'/'.join(words)}: name one and many of {words[-1]} in NOUNS of config/openapi.py"
+        )
     return NOUNS[words[-1]]
 
 

@@ -111,7 +111,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
             if not hasattr(cls, action):
                 raise ImproperlyConfigured(f"{cls.__name__} has no action {action}")
             if action not in cls.operations:
-                raise ImproperlyConfigured(f"{cls.__name__}.{action} declares no scope and grant")
+                raise ImproperlyConfigured(f"{cls.__name__}.{action} declares no scope and grant: see `operation`")
         return super().as_view(actions, **initkwargs)
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:

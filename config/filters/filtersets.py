@@ -4,6 +4,8 @@ from typing import ClassVar
 
 import django_filters
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import Field
+from django.db.models.constants import LOOKUP_SEP
 
 from config.filters.filters import Filter
 
@@ -34,7 +36,12 @@ class FilterSet(django_filters.FilterSet):
             raise ImproperlyConfigured(f"{cls.__name__}: declare each filter in place of `Meta.fields`.")
         found: dict[str, Filter] = {}
         for attribute, each in cls.declared_filters.items():
-            _check(f"{cls.__name__}.{attribute}", each)
+            where, (*within, last) = f"{cls.__name__}.{attribute}", attribute.split(LOOKUP_SEP)
+            _check(where, each)
+            if within and last in Field.get_class_lookups():
+                raise ImproperlyConfigured(
+                    f"{where}: a name has no lookup; X-Filter has operators for each filter."
+                )
             each.name = attribute.rstrip("_").replace("__", ".")
             found[each.name] = each
         return found

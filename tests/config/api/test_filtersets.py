@@ -39,7 +39,7 @@ OWN = {("/v4/account/events", "entity.id"): EntityIdFilter}
 def field_of(route: Route, name: str) -> tuple[str, serializers.Field]:
     """The ORM path and the field that a list shows under a name, of nested objects by their path."""
     *outer, last = name.removesuffix(".label" if name == "interfaces.label" else "").split(".")
-    holder: Any = route.view.resource()
+    holder: Any = route.serializer()
     prefix = ""
     for part in outer:
         holder = holder.fields[part]
@@ -75,7 +75,7 @@ def test_each_filter_set_has_the_model_of_its_list(route: Route):
     if issubclass(route.view, UnionViewSet):
         assert filterset._meta.model is None
         return
-    rows = route.view.objects(SymbolicActor(False), SymbolicPath())
+    rows = route.view.outside_of_requests("list", SymbolicActor(False), SymbolicPath()).get_queryset()
     assert rows.model is filterset._meta.model
     assert XFilterBackend().get_filterset_class(route.view, rows) is filterset
 

@@ -85,6 +85,7 @@ def test_a_number_with_a_fraction_is_compared_and_searched():
     [
         {"label": django_filters.CharFilter()},
         {"label": CharFilter(lookup_expr="icontains")},
+        {"label__icontains": CharFilter()},
         {"label": CharFilter(exclude=True)},
         {"label": CharFilter(distinct=True)},
         {"label": CharFilter(method="by_label")},
