@@ -296,7 +296,7 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
         return Response(self.get_serializer(made).data)
 
     @action(detail=False, methods=["post"], url_path="import")
-    @operation(WRITE, "add_domains", request=DomainImportRequest, response=DomainResource, lane="outside")
+    @operation(WRITE, "add_domains", request=DomainImportRequest, response=DomainResource, lane="imports")
     @expensive
     def import_zone(self, request: Request) -> Response:
         """Add a domain with the records that another name server transfers (AXFR).
