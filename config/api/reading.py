@@ -102,6 +102,7 @@ class RetrieveViewSet(CompiledViewSet[A, M], mixins.RetrieveModelMixin):
         statement = self.statement("retrieve")
         if statement is None:
             self.kwargs = kwargs  # an action may ask for another object than its path names
+            self.loads_answer = True
             return super().retrieve(request)
         rows = statement.run(self.bindings(kwargs))
         if not rows:
