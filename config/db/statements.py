@@ -18,8 +18,16 @@ from django.db.models.sql.compiler import SQLCompiler
 from config.db import prepared
 
 
+class DependsOnRequest(Exception):
+    """A queryset depends on more of a request than its SQL could leave open."""
+
+
 class Param(Expression):
-    """Stands in a queryset for a value that is known only when the SQL runs."""
+    """Stands in a queryset for a value that is known only when the SQL runs.
+
+    It has no value that code could compare, or write into a text: the SQL would be wrong for other requests. Such
+    code gets a `DependsOnRequest`.
+    """
 
     def __init__(self, name: str):
         super().__init__()
@@ -31,16 +39,25 @@ class Param(Expression):
     def __repr__(self) -> str:
         return f"Param({self.name!r})"
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str | int | float) and other != "":  # Django compares with an empty text
+            raise DependsOnRequest(self.name)
+        return super().__eq__(other)
+
+    __hash__ = Expression.__hash__
+
+    def _looked_at(self, *others: Any) -> Any:
+        raise DependsOnRequest(self.name)
+
+    __str__ = __format__ = __int__ = __index__ = _looked_at
+    __lt__ = __le__ = __gt__ = __ge__ = _looked_at
+
 
 class CountOf(Subquery):
     """The number of rows of a queryset, as one column: page and total come in one round trip."""
 
     template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
     output_field = BigIntegerField()
-
-
-class DependsOnRequest(Exception):
-    """A queryset depends on more of a request than its SQL could leave open."""
 
 
 class SymbolicActor:
