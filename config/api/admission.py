@@ -93,8 +93,15 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     @classmethod
     def as_view(cls, actions: dict[str, Any] | None = None, **initkwargs: Any) -> Any:
-        """Refuses to route an action that declares no scope or grant: an open endpoint cannot be an oversight."""
+        """Refuse to route an action that declares no scope or grant, or whose permission classes check none.
+
+        So an open endpoint cannot be an oversight.
+        """
         unsupported.check_route(cls, initkwargs)
+        classes = initkwargs.get("permission_classes", cls.permission_classes)
+        for needed in (HasScope, HasGrant):
+            if not any(isinstance(each, type) and issubclass(each, needed) for each in classes):
+                raise ImproperlyConfigured(f"{cls.__name__}: `permission_classes` lack {needed.__name__}")
         for action in (actions or {}).values():
             if not hasattr(cls, action):
                 raise ImproperlyConfigured(f"{cls.__name__} has no action {action}")

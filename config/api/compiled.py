@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from rest_framework.permissions import BasePermission
 
+from config.api.access import READ_WRITE
 from config.api.admission import A, M
 from config.api.generics import GenericViewSet
 from config.api.permissions import HasGrant
@@ -67,6 +68,8 @@ class CompiledViewSet(GenericViewSet[A, M]):
         """Compile the statement of a read for callers like `viewer`."""
         if not self.takes_fast_way(read):
             return None
+        if read == "retrieve" and self.operation.grant == READ_WRITE and viewer is not None and viewer.restricted:
+            return None  # `HasGrant` needs the object
         serializer = self.get_serializer_class()
         if not (issubclass(serializer, Resource) and serializer.is_compiled()):
             return None

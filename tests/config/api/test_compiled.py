@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models.functions import Upper
 from rest_framework.decorators import action
 from rest_framework.permissions import BasePermission
@@ -13,15 +14,16 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField, IntegerField, Serializer
 from rest_framework.test import APIRequestFactory
 
+from accounts.models import Grant, Level
 from compute.models import Instance
-from config.api.access import ANY_TOKEN, ANYONE, READ_ONLY
+from config.api.access import ANY_TOKEN, ANYONE, READ_ONLY, READ_WRITE
 from config.api.fields import Annotated
 from config.api.operations import operation
 from config.api.permissions import HasGrant, HasScope
 from config.api.serializers import Resource
 from config.api.views import GenericViewSet, ReadOnlyModelViewSet
 from config.db.statements import DependsOnRequest, Param
-from tests.factories import InstanceFactory, token_of
+from tests.factories import GlobalGrantsFactory, GrantFactory, InstanceFactory, token_of
 
 Ask = Callable[..., Any]
 
@@ -118,6 +120,33 @@ def test_a_retrieve_of_its_own_may_answer_other_fields_than_columns(filled):
     request = APIRequestFactory().get("/", headers={"Authorization": f"Bearer {token_of(user)}"})
     answer = Split.as_view({"get": "retrieve"})(request, id=values["compute_id"])
     assert orjson.loads(answer.content) == {"shouted": "GUARDED"}
+
+
+def test_a_read_that_needs_read_write_is_refused_to_those_who_may_only_read(filled):
+    world, values, _ = filled
+    user = GlobalGrantsFactory(user__account=world.account).user
+    grant = GrantFactory(user=user, entity_id=values["compute_id"], permissions=Level.READ_ONLY)
+    token = token_of(user)
+
+    class Guarded(Labels):
+        required_grant = READ_WRITE
+
+    def status() -> int:
+        request = APIRequestFactory().get("/", headers={"Authorization": f"Bearer {token}"})
+        return Guarded.as_view({"get": "retrieve"})(request, id=values["compute_id"]).status_code
+
+    assert status() == 403
+    Grant.objects.filter(pk=grant.pk).update(permissions=Level.READ_WRITE)
+    assert status() == 200
+
+
+@pytest.mark.parametrize("classes", [(NotThis,), (HasScope, NotThis), (HasGrant,), ()])
+def test_a_view_whose_permissions_check_no_scope_or_grant_is_not_routed(classes: tuple):
+    open_to_all = type("Open", (Labels,), {"permission_classes": classes})
+    with pytest.raises(ImproperlyConfigured, match="permission_classes"):
+        open_to_all.as_view({"get": "list"})
+    with pytest.raises(ImproperlyConfigured, match="permission_classes"):
+        Labels.as_view({"get": "list"}, permission_classes=classes)
 
 
 @pytest.mark.parametrize("query", ["", "?page=1", "?nothing=0"])
