@@ -198,7 +198,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     ) -> HttpResponse:
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         if isinstance(response, Response):
-            response.render()
+            response = self.rendered(response)
             response.headers["Content-Length"] = str(len(response.content))
         status = response.status_code
         add_headers(response, self.headers_of(self.action, status < 300))
@@ -208,6 +208,13 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         if self.verdict is not None:
             add_headers(response, self.verdict.headers())
         return response
+
+    def rendered(self, response: Response) -> Response:
+        """Write the body of an answer. Data that cannot be written is an error like one of the action."""
+        try:
+            return response.render()
+        except Exception as error:  # noqa: BLE001 - it is logged and answered 500
+            return self.handle_exception(error)
 
     @classmethod
     @cache

@@ -170,6 +170,22 @@ def test_keywords_of_an_action_take_effect(filled):
     assert send("{}", "application/json").status_code == UnsupportedMediaType.status_code
 
 
+def test_data_that_cannot_be_written_is_a_failure_in_the_error_body(filled):
+    class Broken(GenericViewSet):
+        serializer_class = InstanceViewSet.serializer_class
+
+        @operation(ANY_TOKEN, ANYONE)
+        def retrieve(self, request):
+            return Response({"half": "\ud800"})
+
+    request = APIRequestFactory().get("/", headers={"Authorization": f"Bearer {token_of(filled[2])}"})
+    answer = Broken.as_view({"get": "retrieve"})(request)
+    assert answer.status_code == 500
+    assert orjson.loads(answer.content)["errors"][0]["field"] is None
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    assert answer.headers["X-OAuth-Scopes"] == "*"
+
+
 def identity_of(route: Route, client, values: dict) -> Any:
     """The value of the path's own parameter: that of an object in the list beside the route."""
     if route.action == "list":
