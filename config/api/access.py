@@ -1,9 +1,7 @@
 """The demands of an action on its caller: the scope of the token, and the grant of the user.
 
-A view declares both for each of its actions; one that does not is refused when it is defined::
-
-    scopes = {"list": "computes:read_only", "create": "computes:read_write"}
-    grants = {"list": "read_only", "create": "add_computes"}
+A view declares both beside each of its actions, by `config.api.operations.operation`. A view that does not declare
+them cannot be routed.
 
 Scopes are checked first (401 "Your OAuth token is not authorized…"), then grants (403 "Unauthorized").
 """

@@ -41,6 +41,12 @@ HEADERS = {
 }
 DESCRIBING = frozenset({"basename", "suffix", "detail", "name", "description", "schema"})
 """The keywords of `as_view` that describe a route, by the router or by drf-spectacular."""
+NEEDED: tuple[tuple[str, type], ...] = (
+    ("permission_classes", HasScope),
+    ("permission_classes", HasGrant),
+    ("throttle_classes", RateLimits),
+)
+"""The classes that every view has: without one of them, it would be open or unlimited by oversight."""
 NO_ACTION = Operation(access.Scope(), access.ANYONE)
 """Stands for the declaration of an action where the method of a request has none."""
 
@@ -91,9 +97,9 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         unsupported.check_view(cls)
-        for needed in (HasScope, HasGrant):
-            if not any(issubclass(each, needed) for each in cls.permission_classes):
-                raise ImproperlyConfigured(f"{cls.__name__}.permission_classes lacks {needed.__name__}")
+        for attribute, needed in NEEDED:
+            if not any(issubclass(each, needed) for each in getattr(cls, attribute)):
+                raise ImproperlyConfigured(f"{cls.__name__}.{attribute} lacks {needed.__name__}")
         cls.operations = operations_of(cls)
 
     @classmethod
@@ -203,7 +209,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     ) -> HttpResponse:
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         if isinstance(response, Response):
-            response.render()
+            response = self.rendered(response)
             response.headers["Content-Length"] = str(len(response.content))
         status = response.status_code
         add_headers(response, self.headers_of(self.action, status < 300))
@@ -213,6 +219,13 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         if self.verdict is not None:
             add_headers(response, self.verdict.headers())
         return response
+
+    def rendered(self, response: Response) -> Response:
+        """Write the body of an answer. Data that cannot be written is an error like one of the action."""
+        try:
+            return response.render()
+        except Exception as error:  # noqa: BLE001 - it is logged and answered 500
+            return self.handle_exception(error)
 
     @classmethod
     @cache

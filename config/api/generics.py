@@ -32,8 +32,8 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     pagination_class = EnvelopePagination
     ordering: ClassVar[tuple[str, ...]] = ("id",)
     """The columns by which lists are ordered."""
-    shows = False
-    """Whether `get_object` loads what the serializer shows of the object."""
+    loads_answer: bool = False
+    """Whether `get_object` reads all columns that the serializer shows. `RetrieveViewSet.retrieve` turns it on."""
     lookup_url_kwarg = "id"
     lookup_value_converter: ClassVar[str] = "id"
     """The path converter of the parameter ``id`` (`config.api.paths`)."""
@@ -82,7 +82,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         or on its parent.
         """
         rows = self.get_queryset()
-        if self.shows:
+        if self.loads_answer:
             rows = self.with_annotations(rows)
         found = self._first(rows.filter(**{self.lookup_field: self.kwargs[self.lookup_url_kwarg]}))
         if self.get_parent_queryset() is not None:

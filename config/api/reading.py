@@ -107,7 +107,8 @@ class RetrieveViewSet(CompiledViewSet[A, M], mixins.RetrieveModelMixin):
         """One object."""
         statement = self.statement("retrieve")
         if statement is None:
-            self.kwargs, self.shows = kwargs, True  # an action may show another object than its path names
+            self.kwargs = kwargs  # an action may ask for another object than its path names
+            self.loads_answer = True
             return super().retrieve(request)
         rows = statement.run(self.bindings(kwargs))
         if not rows:

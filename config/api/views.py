@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import QuerySet
 from django.urls import reverse
 from rest_framework.request import Request
@@ -16,6 +17,7 @@ from rest_framework.response import Response
 
 from config.api import access, pagination
 from config.api.admission import NO_STORE, QUARTER_HOUR, A, M, expensive
+from config.api.compiled import HOOKS
 from config.api.filters import Criteria, XFilterBackend
 from config.api.generics import GenericViewSet
 from config.api.operations import operation
@@ -44,6 +46,11 @@ class ReadOnlyModelViewSet(ListViewSet[A, M], RetrieveViewSet[A, M]):
 
 class UnionViewSet(GenericViewSet[A, Any]):
     """Base of views whose list has objects of several tables: one query for the page and one for the total."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in (HOOKS["list"] | {"queryset", "get_queryset"}) & vars(cls).keys():
+            raise ImproperlyConfigured(f"{cls.__name__}.{name} has no effect on a list of several tables")
 
     tables: ClassVar[Callable[[Any], Sequence[QuerySet[Any]]]]
     """The querysets that an actor may see. All have the columns of the serializer, by the same names."""

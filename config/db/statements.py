@@ -13,10 +13,12 @@ from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Expression, QuerySet, Subquery
-from django.db.models.expressions import BaseExpression
 from django.db.models.sql.compiler import SQLCompiler
 
 from config.db import prepared
+
+VALUE_METHODS = frozenset(name for name in (*dir(str), *dir(int)) if not name.startswith("_"))
+"""The methods of the values that a `Param` stands for."""
 
 
 class DependsOnRequest(Exception):
@@ -26,7 +28,8 @@ class DependsOnRequest(Exception):
 class Param(Expression):
     """Stands in a queryset for a value that is known only when the SQL runs.
 
-    To compare it with another value raises `DependsOnRequest`: the result is not known either.
+    It has no value that code could compare, or write into a text: the SQL would be wrong for other requests. Such
+    code gets a `DependsOnRequest`.
     """
 
     def __init__(self, name: str):
@@ -36,17 +39,26 @@ class Param(Expression):
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         return "%s", [self]
 
+    def __repr__(self) -> str:
+        return f"Param({self.name!r})"
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, BaseExpression):
-            return super().__eq__(other)
-        if other == "":
-            return False  # Django asks this of each value that it compares a column with
-        raise DependsOnRequest(self.name)
+        if isinstance(other, str | int | float) and other != "":  # Django compares with an empty text
+            raise DependsOnRequest(self.name)
+        return super().__eq__(other)
 
     __hash__ = Expression.__hash__
 
-    def __repr__(self) -> str:
-        return f"Param({self.name!r})"
+    def __getattr__(self, name: str) -> Any:
+        if name in VALUE_METHODS:
+            raise DependsOnRequest(self.name)
+        raise AttributeError(name)
+
+    def _looked_at(self, *others: Any) -> Any:
+        raise DependsOnRequest(self.name)
+
+    __str__ = __format__ = __int__ = __index__ = _looked_at
+    __lt__ = __le__ = __gt__ = __ge__ = _looked_at
 
 
 class CountOf(Subquery):
@@ -89,6 +101,9 @@ class SymbolicPath(Mapping[str, Param]):
 
     def __getitem__(self, name: str) -> Param:
         return Param(f"path.{name}")
+
+    def __contains__(self, name: object) -> bool:
+        raise DependsOnRequest(f"path.{name}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(())

@@ -9,6 +9,9 @@ from django.db.models.constants import LOOKUP_SEP
 
 from config.filters.filters import Filter
 
+NOT_CALLED = frozenset({"filter_queryset", "qs", "form", "get_form_class"})
+"""The methods of a filter set that only a page would call."""
+
 
 class FilterSet(django_filters.FilterSet):
     """Base of all filter sets. The API compiles `base_filters` to `Q`; a page shows an instance's `form` and `qs`.
@@ -34,6 +37,10 @@ class FilterSet(django_filters.FilterSet):
         """The declared filters, by their names on the wire."""
         if cls._meta.fields is not None or cls._meta.exclude is not None:
             raise ImproperlyConfigured(f"{cls.__name__}: declare each filter in place of `Meta.fields`.")
+        for name in NOT_CALLED & vars(cls).keys():
+            raise ImproperlyConfigured(
+                f"{cls.__name__}: the API does not call `{name}`; write a subclass of a filter."
+            )
         found: dict[str, Filter] = {}
         for attribute, each in cls.declared_filters.items():
             where, (*within, last) = f"{cls.__name__}.{attribute}", attribute.split(LOOKUP_SEP)

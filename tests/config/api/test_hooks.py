@@ -25,6 +25,7 @@ from config.api.generics import GenericViewSet
 from config.api.operations import operation
 from config.api.permissions import HasGrant, HasScope
 from config.api.serializers import Resource
+from config.api.throttling import RateLimits
 from config.api.views import ReadOnlyModelViewSet
 from regions.models import Region
 from tests.config.api.more_rows import TAG, add_more
@@ -123,12 +124,6 @@ def test_the_message_of_a_permission_is_the_reason(ask: Ask):
     assert orjson.loads(answer.content) == {"errors": [{"field": None, "reason": "Unauthorized"}]}
 
 
-@pytest.mark.parametrize("classes", [(), (HasScope, Nobody), (HasGrant,)])
-def test_a_view_without_the_permissions_of_all_is_refused(classes):
-    with pytest.raises(ImproperlyConfigured, match=r"permission_classes lacks Has(Scope|Grant)"):
-        type("Mine", (InstanceViewSet,), {"permission_classes": classes})
-
-
 def test_a_limit_that_does_not_exist_is_refused():
     with pytest.raises(ImproperlyConfigured, match="RATE_LIMITS has no limit never"):
         type("Mine", (InstanceViewSet,), {"throttle_scope": "never"})
@@ -193,7 +188,9 @@ def test_a_queryset_may_branch_on_values_of_the_request(ask: Ask, condition):
 
 
 def test_a_throttle_class_of_a_view_counts(ask: Ask):
-    assert ask("list", throttle_classes=(Never,)).status_code == 429
+    assert ask("list", throttle_classes=(RateLimits, Never)).status_code == 429
+    with pytest.raises(ImproperlyConfigured, match="throttle_classes lacks RateLimits"):
+        ask("list", throttle_classes=(Never,))
 
 
 def test_a_pagination_class_of_a_view_makes_its_pages(ask: Ask):
@@ -242,6 +239,22 @@ def test_keywords_of_an_action_take_effect(filled):
     answer = send("word=hello", "application/x-www-form-urlencoded")
     assert orjson.loads(answer.content) == {"sent": "hello", "limit": "stats"}
     assert send("{}", "application/json").status_code == UnsupportedMediaType.status_code
+
+
+def test_data_that_cannot_be_written_is_a_failure_in_the_error_body(filled):
+    class Broken(GenericViewSet):
+        serializer_class = InstanceViewSet.serializer_class
+
+        @operation(ANY_TOKEN, ANYONE)
+        def retrieve(self, request):
+            return Response({"half": "\ud800"})
+
+    request = APIRequestFactory().get("/", headers={"Authorization": f"Bearer {token_of(filled[2])}"})
+    answer = Broken.as_view({"get": "retrieve"})(request)
+    assert answer.status_code == 500
+    assert orjson.loads(answer.content)["errors"][0]["field"] is None
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    assert answer.headers["X-OAuth-Scopes"] == "*"
 
 
 def identity_of(route: Route, client, values: dict) -> Any:
