@@ -1,7 +1,6 @@
 """Images that disks are deployed from: the public ones, and those of the account."""
 
 from dataclasses import replace
-from functools import cached_property
 
 from django.conf import settings
 from django.urls import reverse
@@ -151,8 +150,8 @@ class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
     required_grant = ANYONE
     ordering = ("is_public", "number", "position", "id")
 
-    @cached_property
-    def viewer(self) -> Actor | None:
+    def get_viewer(self) -> Actor | None:
+        """Return the caller if its token lets it see images, else None, who sees the public ones."""
         return self.caller if self.caller is not None and holds(self.caller, "images:read_only") else None
 
     def own(self) -> Image:

@@ -7,7 +7,7 @@ answers have in common are set here too, refusals included.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property, wraps
+from functools import cache, wraps
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
@@ -88,6 +88,10 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     operations: ClassVar[dict[str, Operation]] = {}
     """The declaration of each action."""
 
+    operation: Operation = NO_ACTION
+    """The declaration of the action that the request is for."""
+    throttles: Sequence[BaseThrottle] = ()
+    """The objects of `throttle_classes` for this request. They begin to count before the caller is known."""
     caller: A | None = None
     """The user of the request. None where there is no token, or none that is good."""
     failure: AuthenticationFailed | None = None
@@ -121,14 +125,15 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         return super().as_view(actions, **initkwargs)
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        found = super().initialize_request(request, *args, **kwargs)
         self.action = self.action_map.get((request.method or "").lower(), "")
-        return found
-
-    @cached_property
-    def operation(self) -> Operation:
-        """The declaration of the action that the request is for."""
-        return self.operations.get(self.action, NO_ACTION)
+        self.operation = self.operations.get(self.action, NO_ACTION)
+        return Request(
+            request,
+            self.get_parsers(),
+            self.get_authenticators(),
+            self.get_content_negotiator(),
+            self.get_parser_context(request),
+        )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Admit the request, or raise why not. Counts it before a bad token or an unknown method is refused."""
@@ -144,6 +149,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     def perform_authentication(self, request: Request) -> None:
         """Find the caller, while Redis counts. A token that is no good is kept in `failure`, not raised."""
+        self.throttles = [throttle() for throttle in self.throttle_classes]
         counting = [throttle for throttle in self.throttles if isinstance(throttle, RateLimits)]
         for throttle in counting:
             throttle.begin(request, self)
@@ -158,13 +164,8 @@ class Admission(GenericViewSet[M], Generic[A, M]):
             request._request.caller = self.caller  # type: ignore[attr-defined] # for the access log
             current_subject.set({"user_id": self.caller.user_id, "account_id": self.caller.account_id})
 
-    @cached_property
-    def throttles(self) -> list[BaseThrottle]:
-        return [throttle() for throttle in self.throttle_classes]
-
     def get_throttles(self) -> list[BaseThrottle]:
-        """The same objects all through the request, since they begin to count before the caller is known."""
-        return self.throttles
+        return [*self.throttles]
 
     @property
     def limit(self) -> str | None:

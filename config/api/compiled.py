@@ -6,6 +6,7 @@ answers in DRF's ordinary way.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rest_framework.permissions import BasePermission
@@ -37,35 +38,43 @@ GIVEN = frozenset(
     {"queryset", "serializer_class", "permission_classes", "ordering", "lookup_field", "lookup_url_kwarg"}
 )
 """The attributes that a statement is made from. Given to `as_view` or `@action`, they are those of one route."""
+WATCHED = {read: hooks | GIVEN for read, hooks in HOOKS.items()}
 OF_OBJECTS = (BasePermission.has_object_permission, HasGrant.has_object_permission)
 """The checks of an object that find nothing wrong with one that is only read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The SQL of a read, and the shape of its rows."""
+
+    statement: statements.Statement
+    shape: Any
 
 
 class CompiledViewSet(GenericViewSet[A, M]):
     """A viewset that keeps a statement for each of its reads, each action and each kind of caller."""
 
-    _statements: ClassVar[dict[tuple[str, str, bool | None], statements.Statement | None]] = {}
+    _reads: ClassVar[dict[tuple[str, str, bool | None], Read | None]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._statements = {}
+        cls._reads = {}
 
-    def statement(self, read: str) -> statements.Statement | None:
-        """Return the SQL of `list` or `retrieve` for this kind of caller, or None if there is none.
+    def kept(self, read: str) -> Read | None:
+        """Return the compiled `list` or `retrieve` for this kind of caller, or None if there is none.
 
         Another action may call them. Then `get_queryset` and the serializer are those of that action.
         """
-        given = vars(self)
-        if not (HOOKS[read].isdisjoint(given) and GIVEN.isdisjoint(given)):
+        if not WATCHED[read].isdisjoint(vars(self)):
             return None
         viewer = self.viewer
         key = (read, self.action, None if viewer is None else viewer.restricted)
-        if key not in self._statements:
-            self._statements[key] = self.compiled(read, viewer)
-        return self._statements[key]
+        if key not in self._reads:
+            self._reads[key] = self.compiled(read, viewer)
+        return self._reads[key]
 
-    def compiled(self, read: str, viewer: A | None) -> statements.Statement | None:
-        """Compile the statement of a read for callers like `viewer`."""
+    def compiled(self, read: str, viewer: A | None) -> Read | None:
+        """Compile a read for callers like `viewer`."""
         if not self.takes_fast_way(read):
             return None
         if read == "retrieve" and self.operation.grant == READ_WRITE and viewer is not None and viewer.restricted:
@@ -74,7 +83,8 @@ class CompiledViewSet(GenericViewSet[A, M]):
         if not (issubclass(serializer, Resource) and serializer.is_compiled()):
             return None
         try:
-            return self.compiled_for(read, serializer.shape(), viewer)
+            shape = serializer.shape()
+            return Read(self.compiled_for(read, shape, viewer), shape)
         except statements.DependsOnRequest:
             return None
 

@@ -1,11 +1,11 @@
 """`GenericViewSet`: DRF's hooks of a view, with the rows that exist for a caller and the bodies of the contract."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, ClassVar, Generic, Self
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import QuerySet
+from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 
 from config.api.admission import A, Admission, M
@@ -43,9 +43,15 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         if cls.filterset_class is not None and not issubclass(cls.filterset_class, FilterSet):
             raise ImproperlyConfigured(f"{cls.__name__}.filterset_class is no FilterSet of config.filters")
 
-    @cached_property
-    def viewer(self) -> Any:
-        """The caller as `get_queryset` may know it. To compile its SQL once, a `SymbolicActor` takes its place."""
+    viewer: Any = None
+    """The caller as `get_queryset` may know it. To compile its SQL once, a `SymbolicActor` takes its place."""
+
+    def perform_authentication(self, request: Request) -> None:
+        super().perform_authentication(request)
+        self.viewer = self.get_viewer()
+
+    def get_viewer(self) -> A | None:
+        """Return the caller as far as `get_queryset` may know it."""
         return self.caller
 
     @classmethod
@@ -53,7 +59,10 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         """Return a view that answers no request, to ask it for the rows of an action, a viewer and a path."""
         view = cls()
         request = SymbolicRequest(viewer)
-        vars(view).update(action=action, kwargs=path, request=request, caller=viewer, viewer=viewer)
+        declared = cls.operations[action]
+        vars(view).update(
+            action=action, operation=declared, kwargs=path, request=request, caller=viewer, viewer=viewer
+        )
         return view
 
     def get_queryset(self) -> QuerySet[M]:

@@ -48,15 +48,15 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         asked = asks(request)
         # a filter of 64 KB takes long to compile, and its SQL to run
         with self.measured() if asked else nullcontext():
-            kept = self.statement("list")
+            kept = self.kept("list")
             if kept is None:
                 return self.list_ordinarily(request)
             page = self.page_asked_for() if asked else pagination.FIRST
             wanted = XFilterBackend().read(request, self) if asked else None
-            statement = kept if wanted is None else self.filtered(wanted)
+            statement = kept.statement if wanted is None else self.filtered(wanted, kept.shape)
             within = None if wanted is None else settings.FILTER_TIMEOUT
             rows, total = self.read_page(statement, page, kwargs, within)
-            return JSONResponse(page.envelope(self.shape.page(rows), total))
+            return JSONResponse(page.envelope(kept.shape.page(rows), total))
 
     def list_ordinarily(self, request: Request) -> Response:
         """Answer `list` as DRF does: model instances, rendered by the serializer."""
@@ -93,9 +93,8 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
             first = run(pagination.SHORTEST) if page.number > 1 else ()
             return rows, first[0][-1] if first else 0
 
-    def filtered(self, wanted: Criteria) -> statements.Statement:
+    def filtered(self, wanted: Criteria, shape: Any) -> statements.Statement:
         """Return the SQL of a filtered page. Every filter is different, so it is not kept."""
-        shape = self.shape
         rows = shape.select(self.get_queryset()).filter(wanted.condition)
         return statements.page_of(rows, shape.columns, wanted.order_of(self.ordering), kept=False)
 
@@ -105,12 +104,12 @@ class RetrieveViewSet(CompiledViewSet[A, M], mixins.RetrieveModelMixin):
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One object."""
-        statement = self.statement("retrieve")
-        if statement is None:
+        kept = self.kept("retrieve")
+        if kept is None:
             self.kwargs = kwargs  # an action may ask for another object than its path names
             self.loads_answer = True
             return super().retrieve(request)
-        rows = statement.run(self.bindings(kwargs))
+        rows = kept.statement.run(self.bindings(kwargs))
         if not rows:
             raise Missing
-        return JSONResponse(self.shape.one(rows[0]))
+        return JSONResponse(kept.shape.one(rows[0]))

@@ -29,7 +29,7 @@ class RateLimits(BaseThrottle):
 
     def begin(self, request: Request, view: Any) -> None:
         """Begin to count for the user whose token this process has seen before, if it has."""
-        self.known = known_users.get(request.META.get("HTTP_AUTHORIZATION"))
+        self.known = known_users.get(request._request.META.get("HTTP_AUTHORIZATION"))
         if self.known is not None:
             self.counting = self._count(request, view, self.known)
 

@@ -153,11 +153,11 @@ def test_a_header_that_is_not_json_is_refused(anonymous, db, header):
 @pytest.mark.parametrize("header", ["", " "])
 def test_an_empty_header_is_no_filter(kernels, anonymous, header):
     # with the statement that is compiled once, as if there were no header
-    KernelViewSet._statements.clear()
+    KernelViewSet._reads.clear()
     answers = [anonymous.get("/v4/compute/kernels", headers=given) for given in ({"X-Filter": header}, {})]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].content == answers[1].content
-    assert len(KernelViewSet._statements) == 1
+    assert len(KernelViewSet._reads) == 1
 
 
 def nested(levels: int, innermost: Any, operator: str = "+and") -> dict:

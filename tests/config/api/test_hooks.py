@@ -102,7 +102,7 @@ def test_both_ways_give_the_same_bytes(route: Route, filled, client_of, monkeypa
     answers = []
     for fast in (True, False):
         monkeypatch.setattr(route.view, "takes_fast_way", staticmethod(lambda name, fast=fast: fast))
-        monkeypatch.setattr(route.view, "_statements", {})
+        monkeypatch.setattr(route.view, "_reads", {})
         # else even `data` of an instance comes from the compiled function
         monkeypatch.setattr(Resource, "is_compiled", staticmethod(lambda fast=fast: fast))
         answers.append(client.get(path))
