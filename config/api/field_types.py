@@ -2,7 +2,6 @@
 
 The compiled function (`config.api.rendering`) writes a value of these types as it is, or in the one form that the
 contract wants. An argument that asks for another form would have no effect, and raise no error.
-docs/adding-an-endpoint.md has all that is refused in a table.
 """
 
 from collections.abc import Mapping

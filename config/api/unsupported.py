@@ -1,7 +1,7 @@
 """Names that have a meaning in Django and DRF and none in this kit: refused when the class is made.
 
 Such a name would have no effect and raise no error. So each is refused with a sentence that says what to write
-instead. docs/adding-an-endpoint.md has all of them in a table.
+instead.
 """
 
 from collections.abc import Container, Iterator, Mapping

@@ -1,19 +1,15 @@
 """What Django and DRF people write works, or is refused with a sentence when the class is made."""
 
-import re
-from pathlib import Path
-
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework import decorators, mixins, serializers
 
-from config.api import field_types, unsupported
+from config.api import unsupported
 from config.api.access import PUBLIC
 from config.api.fields import Computed
 from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
 
-PAGE = Path(__file__).parents[3] / "docs" / "adding-an-endpoint.md"
 OPEN = {"required_scopes": PUBLIC, "required_grant": "anyone"}
 
 NO_WORD = {"list", "retrieve", "create", "update", "partial_update", "destroy"}
@@ -100,18 +96,3 @@ def test_what_serializers_are_told_about_input_works():
 def test_fields_of_the_kit_may_be_called_as_methods_of_serializers_are():
     mine = resource(update=serializers.BooleanField(), save=Computed(serializers.CharField(), str, "id"))
     assert mine.names() == {"update", "save"}
-
-
-def test_the_page_on_endpoints_has_a_table_of_what_is_refused():
-    table = PAGE.read_text().partition("| refused | instead |\n|---|---|\n")[2].partition("\n\n")[0]
-    named = [word for row in table.splitlines() for word in re.findall(r"`@?([\w.]+)`", row.split(" | ")[0])]
-    assert sorted(named) == sorted(
-        {
-            *unsupported.VIEW_NAMES,
-            *unsupported.DECORATORS,
-            *unsupported.RESOURCE_NAMES,
-            *(f"Meta.{name}" for name in unsupported.META_NAMES),
-            *(kind.__name__ for kind in field_types.TYPES),
-            *field_types.FORMS,
-        }
-    )
