@@ -11,7 +11,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.api.resources import FILESYSTEMS_MEAN
 from compute.models import Backup, Disk, Instance
 from compute.services.backups import backups
@@ -140,13 +140,10 @@ class RestoreRequest(Resource):
     )
 
 
-class BackupListViewSet(GenericViewSet[Actor, Instance]):
+class BackupListViewSet(OfInstance, GenericViewSet[Actor, Instance]):
     """All backups of an instance."""
 
     serializer_class = BackupListing
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Instance]:
         return self.get_parent_queryset()
@@ -189,13 +186,10 @@ class BackupListViewSet(GenericViewSet[Actor, Instance]):
         return Response({})
 
 
-class BackupViewSet(GenericViewSet[Actor, Backup]):
+class BackupViewSet(OfInstance, GenericViewSet[Actor, Backup]):
     """One backup of an instance."""
 
     serializer_class = BackupResource
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Backup]:
         return Backup.objects.filter(instance__in=self.get_parent_queryset().values("pk")).select_related(

@@ -14,7 +14,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dat
 
 from accounts.actors import Actor
 from compute.api.instances import READ, WRITE
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.api.resources import LARGEST, InterfacesField, shown_interfaces
 from compute.filters.configs import ConfigFilterSet
 from compute.models import Config, ConfigDevice, Instance, VolumeDevice
@@ -206,16 +206,13 @@ def changes_of(given: dict[str, Any]) -> ConfigChanges:
     return ConfigChanges(given, **apart)
 
 
-class ConfigViewSet(ReadOnlyModelViewSet[Actor, Config]):
+class ConfigViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Config]):
     """Configuration profiles of an instance: how it boots."""
 
     serializer_class = ConfigResource
     filterset_class = ConfigFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Config]:
         return Config.objects.filter(instance__in=self.get_parent_queryset().values("pk"))

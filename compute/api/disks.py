@@ -8,10 +8,10 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
 from compute.api.instances import READ, WRITE, spec_fields
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.api.resources import FILESYSTEMS_MEAN, LARGEST, DeployRequest, DiskResource
 from compute.filters.disks import DiskFilterSet
-from compute.models import Disk, Instance
+from compute.models import Disk
 from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.meanings import Meanings
@@ -58,16 +58,13 @@ class DiskPassword(Resource):
     )
 
 
-class DiskViewSet(ReadOnlyModelViewSet[Actor, Disk]):
+class DiskViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Disk]):
     """Disks of an instance."""
 
     serializer_class = DiskResource
     filterset_class = DiskFilterSet
     required_scopes = READ
     required_grant = READ_ONLY
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Disk]:
         return Disk.objects.filter(instance__in=self.get_parent_queryset().values("pk")).select_related("instance")

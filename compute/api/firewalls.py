@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Field, IntegerField, ListField
 
 from accounts.actors import Actor
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.filters.firewalls import FirewallDeviceFilterSet, FirewallFilterSet
 from compute.models import Firewall, FirewallDevice, Instance
 from compute.services.firewalls import firewalls
@@ -348,16 +348,13 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
         return Response({})
 
 
-class InstanceFirewallViewSet(ListViewSet[Actor, Firewall]):
+class InstanceFirewallViewSet(OfInstance, ListViewSet[Actor, Firewall]):
     """The firewalls that are on an instance, of those that the caller may see."""
 
     serializer_class = FirewallResource
     filterset_class = FirewallFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Firewall]:
         devices = FirewallDevice.objects.filter(instance__in=self.get_parent_queryset().values("pk"))

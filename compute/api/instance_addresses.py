@@ -15,7 +15,7 @@ from compute.api.addresses import (
     NetworkingResource,
     RdnsRequest,
 )
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.models import Address, Instance
 from compute.services.networking import assign
 from compute.services.networking.overview import find, networking
@@ -33,13 +33,10 @@ def shown(rows: Iterable[Address]) -> list[dict[str, Any]]:
     return AddressResource(rows, many=True).data
 
 
-class NetworkingViewSet(GenericViewSet[Actor, Instance]):
+class NetworkingViewSet(OfInstance, GenericViewSet[Actor, Instance]):
     """All that an instance has of addresses."""
 
     serializer_class = NetworkingResource
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Instance]:
         return self.get_parent_queryset()
@@ -78,14 +75,11 @@ class NetworkingViewSet(GenericViewSet[Actor, Instance]):
         return Response(shown([made])[0])
 
 
-class InstanceAddressViewSet(GenericViewSet[Actor, Address]):
+class InstanceAddressViewSet(OfInstance, GenericViewSet[Actor, Address]):
     """One address of an instance, in any spelling."""
 
     serializer_class = AddressResource
     lookup_value_converter = "address"
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Address]:
         return Address.objects.of(self.get_parent_queryset())

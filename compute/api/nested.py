@@ -1,12 +1,17 @@
-"""What the resources within an instance have in common."""
+"""What the views below an instance have in common."""
+
+from typing import Any
 
 from django.db.models import QuerySet
 
-from accounts.actors import Actor
 from compute.models import Instance
-from config.api.paths import PathParameters
 
 
-def its_instance(actor: Actor, path: PathParameters) -> QuerySet[Instance]:
-    """The instance that the path names, if it exists for the actor: the `parent` of what is listed under it."""
-    return Instance.objects.visible_to(actor).filter(pk=path["compute_id"])
+class OfInstance:
+    """Mixin of views below ``compute/instances/{compute_id}``: the instance is the parent of their objects."""
+
+    viewer: Any
+    kwargs: dict[str, Any]
+
+    def get_parent_queryset(self) -> QuerySet[Instance]:
+        return Instance.objects.visible_to(self.viewer).filter(pk=self.kwargs["compute_id"])

@@ -21,10 +21,10 @@ from rest_framework.serializers import (
 )
 
 from accounts.actors import Actor
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.api.nodebalancer_configs import READ, WRITE, NewNodeBalancerConfig, wish_of
 from compute.filters.nodebalancers import NodeBalancerFilterSet
-from compute.models import Instance, NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
+from compute.models import NodeBalancer, NodeBalancerNode, NodeBalancerTransfer
 from compute.services.nodebalancers import nodebalancers, stats
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from config.api.access import READ_ONLY, READ_WRITE
@@ -209,16 +209,13 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
         return Response(stats.of_last_day(self.get_object()))
 
 
-class InstanceNodeBalancerViewSet(ListViewSet[Actor, NodeBalancer]):
+class InstanceNodeBalancerViewSet(OfInstance, ListViewSet[Actor, NodeBalancer]):
     """The load balancers with a node on an instance, of those that the caller may see."""
 
     serializer_class = NodeBalancerResource
     filterset_class = NodeBalancerFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[NodeBalancer]:
         nodes = NodeBalancerNode.objects.filter(instance__in=self.get_parent_queryset().values("pk"))

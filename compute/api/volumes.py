@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from accounts.actors import Actor
-from compute.api.nested import its_instance
+from compute.api.nested import OfInstance
 from compute.filters.volumes import VolumeFilterSet
-from compute.models import Instance, Volume
+from compute.models import Volume
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
 from compute.services.volumes.volumes import LARGEST, SMALLEST, WRONG_SIZE, VolumeSpec
@@ -247,16 +247,13 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         return Response({})
 
 
-class InstanceVolumeViewSet(ListViewSet[Actor, Volume]):
+class InstanceVolumeViewSet(OfInstance, ListViewSet[Actor, Volume]):
     """The volumes attached to an instance, of those that the caller may see."""
 
     serializer_class = VolumeResource
     filterset_class = VolumeFilterSet
     required_scopes = "computes:read_only"
     required_grant = READ_ONLY
-
-    def get_parent_queryset(self) -> QuerySet[Instance]:
-        return its_instance(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[Volume]:
         return Volume.objects.visible_to(self.viewer).filter(instance__in=self.get_parent_queryset().values("pk"))
