@@ -10,6 +10,7 @@ import pytest
 
 from compute.drivers.qemu.agent import console, machines, records, supervisor, verbs
 from compute.drivers.qemu.agent.errors import Failed, details_of
+from compute.drivers.qemu.bundle import bundle
 from tests.compute.drivers.qemu.hosts import (
     MACHINE,
     QEMU,
@@ -212,15 +213,9 @@ def test_a_second_supervisor_leaves_the_first_one_its_machine(store, running):
 def test_a_supervisor_is_started_from_a_zip_file_as_well(store, machine, tmp_path):
     """As on a host, where all that runs is one file."""
     import subprocess
-    import zipfile
 
-    root = Path(supervisor.ROOT)
     file = tmp_path / "agent.pyz"
-    with zipfile.ZipFile(file, "w") as packed:
-        for directory in ("compute", "compute/drivers", "compute/drivers/qemu"):
-            packed.writestr(f"{directory}/__init__.py", "")
-        for each in sorted((root / "compute/drivers/qemu/agent").glob("*.py")):
-            packed.write(each, each.relative_to(root))
+    file.write_bytes(bundle().content)
     script = (
         "import sys, json, pathlib; sys.path.insert(0, sys.argv[1])\n"
         "from compute.drivers.qemu.agent import machines, store\n"
