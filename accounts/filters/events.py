@@ -79,7 +79,7 @@ class EntityIdFilter(Filter):
 
 
 def _that_fit(keys: list[int]) -> list[int]:
-    """Those that the column can hold: the others are nobody's."""
+    """The keys that the column can hold: nothing has any other."""
     return [key for key in keys if abs(key) <= BigIntegerField.MAX_BIGINT]
 
 

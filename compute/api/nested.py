@@ -1,4 +1,4 @@
-"""What the views below an instance have in common."""
+"""The base of all views below an instance."""
 
 from typing import Any
 

@@ -75,7 +75,7 @@ class BootSpec:
     resolvers: tuple[str, ...] = ()
     """The addresses of the region's name servers."""
     network_out: int | None = None
-    """What the machine may send, on all its interfaces together, in Mbit/s; None and 0 limit nothing."""
+    """The most that the machine may send, on all its interfaces together, in Mbit/s; None and 0 limit nothing."""
     rescue: bool = False
     """Boot a rescue system of the hypervisor's own, with the disks in `devices`; it needs none."""
     firewall: FirewallSpec | None = None

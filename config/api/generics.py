@@ -11,7 +11,7 @@ from rest_framework.serializers import BaseSerializer
 from config.api.admission import A, Admission, M
 from config.api.filters import XFilterBackend
 from config.api.operations import BY_ACTION
-from config.api.pagination import EnvelopePagination
+from config.api.pagination import EnvelopePagination, Page
 from config.api.serializers import Body, Resource
 from config.db.statements import SymbolicRequest
 from config.errors import Missing
@@ -119,6 +119,11 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         if found is None:
             raise Missing
         return found
+
+    def page_asked_for(self) -> Page:
+        """Return which page the request asks for. Raises `Invalid` (400) for parameters out of bounds."""
+        paginator: Any = self.paginator
+        return paginator.read(self.request.query_params)
 
     def filter_queryset(self, queryset: QuerySet) -> QuerySet:
         """Return the rows of a list that the request asks for, with the columns that its serializer shows."""

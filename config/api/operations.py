@@ -103,9 +103,7 @@ def operations_of(view: type) -> dict[str, Operation]:
             if hasattr(view, name) and name not in found:
                 expensive = getattr(getattr(view, name), "expensive", False)
                 found[name] = Operation(Scope.of(scope), check_grant_name(grant), expensive=expensive)
-    for limit in {getattr(view, "throttle_scope", None), *(each.throttle_scope for each in found.values())} - {
-        None
-    }:
-        if limit not in settings.RATE_LIMITS:
-            raise ImproperlyConfigured(f"{view.__name__}: RATE_LIMITS has no limit {limit}")
+    named = {getattr(view, "throttle_scope", None), *(each.throttle_scope for each in found.values())}
+    if unknown := named - {None, *settings.RATE_LIMITS}:
+        raise ImproperlyConfigured(f"{view.__name__}: RATE_LIMITS has no limit {', '.join(sorted(unknown))}")
     return found

@@ -67,11 +67,6 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         with refusing_dear_filters(), limited:
             return super().list(request)
 
-    def page_asked_for(self) -> pagination.Page:
-        """Return which page the request asks for. Raises `Invalid` (400) for parameters out of bounds."""
-        paginator: Any = self.paginator
-        return paginator.read(self.request.query_params)
-
     def read_page(
         self, statement: statements.Statement, page: pagination.Page, path: dict[str, Any], within: float | None
     ) -> tuple[prepared.Rows, int]:

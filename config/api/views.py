@@ -60,8 +60,7 @@ class UnionViewSet(GenericViewSet[A, Any]):
         if not asks(request):
             return self.united(Criteria(), pagination.FIRST)
         with self.measured():
-            paginator: Any = self.paginator
-            page = paginator.read(request.query_params)
+            page = self.page_asked_for()
             wanted = XFilterBackend().read(request, self)
             if wanted is None:
                 return self.united(Criteria(), page)

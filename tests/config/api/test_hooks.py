@@ -1,4 +1,4 @@
-"""What a view sets or overrides of DRF's takes effect. Where nothing else is asked for, the answer is the same."""
+"""DRF's attributes and hooks take effect in a view. If they ask for nothing else, the answer is the same."""
 
 from collections.abc import Callable
 from typing import Any

@@ -146,7 +146,7 @@ def test_a_verb_gets_its_dataclass_with_the_defaults_of_what_a_call_leaves_out()
 
 
 def test_an_agent_of_the_release_before_knows_all_fields_of_a_new_disk():
-    """It refuses a call with an argument that it does not know: a new field has to wait for a new `PROTOCOL`."""
+    """An agent refuses an argument that it does not know: a new field has to wait for a new `PROTOCOL`."""
     assert [each.name for each in fields(NewDisk)] == [
         "machine", "disk", "size", "filesystem", "image", "copy_of", "hostname", "root_hash", "authorized_keys",
         "script",
