@@ -17,7 +17,7 @@ from config.api.responses import REFUSED, error_response
 from config.db.postgresql.base import CommitUnknown, told
 from config.db.rows import awaited_table
 from config.db.silence import silence
-from config.pages import POLICY
+from config.pages.policies import POLICY
 from config.paths import is_api
 
 log = logging.getLogger(__name__)

@@ -288,16 +288,16 @@ MIDDLEWARE = [
     "config.error_pages.explain_methods",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.pages.Policies",
+    "config.pages.middleware.Policies",
     "config.error_pages.refuse_early",  # above whatever asks the database, below what all answers have
-    "config.pages.Session",
-    "config.pages.Common",
-    "config.pages.Csrf",
-    "config.pages.Authentication",
+    "config.pages.middleware.Session",
+    "config.pages.middleware.Common",
+    "config.pages.middleware.Csrf",
+    "config.pages.middleware.Authentication",
     "accounts.pages.sessions.Devices",
-    "config.pages.Messages",
+    "config.pages.middleware.Messages",
     "accounts.pages.staff.SecondFactorOfStaff",
-    "config.pages.Clickjacking",
+    "config.pages.middleware.Clickjacking",
 ]
 
 # --- The API --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from django.views.generic import View
 
 from accounts.actors import Actor
 from accounts.models import User
-from config.pages import POLICY, POLICY_WITH_SCRIPTS
+from config.pages.policies import POLICY, POLICY_WITH_SCRIPTS
 
 __all__ = ["POLICY", "CopyPage", "Page", "actor_of", "signed_in"]
 

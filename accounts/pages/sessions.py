@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from accounts.models import TrustedDevice, User
 from accounts.pages.remember import SESSION_KEY
-from config.pages import PagesOnly
+from config.pages.middleware import PagesOnly
 
 
 class Backend(ModelBackend):

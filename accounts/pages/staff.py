@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
 from accounts.services import second_factor
-from config.pages import PagesOnly
+from config.pages.middleware import PagesOnly
 
 MARK, BY_PROVIDER, BY_KEY = "second_factor_passed", "by_provider", "by_key"
 """Session keys: the mark of the secret whose code was given, if any; whether the provider opened the session, and

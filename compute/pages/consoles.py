@@ -21,7 +21,7 @@ from compute.services import consoles
 from config.client_address import address_of
 from config.errors import DomainError, TooMany
 from config.headers import too_many
-from config.pages import POLICY
+from config.pages.policies import POLICY
 
 INSTANCES_SHOWN = 50
 SOCKETS = {"http": "ws", "https": "wss"}

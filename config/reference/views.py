@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from config.api.examples import installed_ids
-from config.pages import POLICY_WITH_SCRIPTS
+from config.pages.policies import POLICY_WITH_SCRIPTS
 from config.reference.own_objects import Reader, form_of
 from config.reference.reading import Reference, reference
 from config.reference.search import search

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.pages import Csrf
+from config.pages.middleware import Csrf
 from tests.handling import call
 
 FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"

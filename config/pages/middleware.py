@@ -16,22 +16,11 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.deprecation import MiddlewareMixin
 
+from config.pages.policies import PERMISSIONS, POLICY, POLICY_OF_ADMIN
 from config.paths import is_api
 
-# No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
-POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
-POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
-POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
-"""Django's admin has its scripts in files, asks for the choices of fields as one types, and redirects to no other
-site."""
 ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
 """What is answered whatever host the request names."""
-UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
-    "midi", "payment", "usb")  # fmt: skip
-PERMISSIONS = ", ".join(f"{feature}=()" for feature in UNUSED)
-"""What no page here ever asks a browser for. Copying and security keys are not among it."""
-
-
 class PagesOnly(MiddlewareMixin):
     """A mixin that has the API's requests bypass a middleware."""
 

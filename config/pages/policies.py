@@ -1,0 +1,12 @@
+"""What browsers may do on our pages: `Content-Security-Policy` and `Permissions-Policy`."""
+
+# No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
+POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
+POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
+"""Django's admin has its scripts in files, asks for the choices of fields as one types, and redirects to no other
+site."""
+UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
+    "midi", "payment", "usb")  # fmt: skip
+PERMISSIONS = ", ".join(f"{feature}=()" for feature in UNUSED)
+"""What no page here ever asks a browser for. Copying and security keys are not among it."""
