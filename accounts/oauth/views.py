@@ -54,7 +54,7 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
     just the scopes that the page showed. Users are asked each time, whatever they granted before.
     """
 
-    template_name = "consent.html"
+    template_name = "accounts/consent.html"
     PARAMETERS = (
         "client_id", "response_type", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method",
     )  # fmt: skip
@@ -141,7 +141,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return _refuse_origin(request)
     view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
     again = request.get_full_path() if view is None or hasattr(view, "get") else reverse("home")
-    response = render(request, "expired.html", {"again": again}, status=403)
+    response = render(request, "accounts/expired.html", {"again": again}, status=403)
     response["Content-Security-Policy"] = POLICY
     return response
 
@@ -158,7 +158,7 @@ def _refuse_origin(request: HttpRequest) -> HttpResponse:
         "and NUM_PROXIES to the number of proxies that set X-Forwarded-Proto (CSRF_TRUSTED_ORIGINS: further ones)",
         seen[:200], " or ".join(sorted(expected)),
     )  # fmt: skip
-    response = render(request, "other_origin.html", status=403)
+    response = render(request, "accounts/other_origin.html", status=403)
     response["Content-Security-Policy"] = POLICY
     return response
 

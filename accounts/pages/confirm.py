@@ -83,7 +83,7 @@ class OwnPasswordMixin:
 class ConfirmView(Page, LoginRequiredMixin, RedirectURLMixin, OwnPasswordMixin, FormView):
     """``/home/confirm``: the password once more, then on to ``next``."""
 
-    template_name = "confirm.html"
+    template_name = "accounts/confirm.html"
     lanes = {"post": "passwords"}
     form_class = OwnPasswordForm
     next_page = "home"

@@ -92,7 +92,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
     """``/home/external``: use the provider instead of a password, which the form asks for once more: an unattended
     browser must not be enough to get in for ever."""
 
-    template_name = "external.html"
+    template_name = "accounts/external.html"
     lanes = {"post": "outside"}
     form_class = OwnPasswordForm
 
@@ -250,7 +250,7 @@ def _limited(error: TooMany) -> Refusal:
 def refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The page for a refusal. The reason goes to the log and not to people: it may be an attacker's words."""
     log.warning("external sign-in refused, %s: %s", refusal.status, refusal.reason)
-    page = render(request, "external_refused.html", {"refusal": refusal}, status=refusal.status)
+    page = render(request, "accounts/external_refused.html", {"refusal": refusal}, status=refusal.status)
     return page if refusal.limit is None else too_many(page, refusal.limit.seconds)
 
 

@@ -58,7 +58,7 @@ REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], 
 class HomeView(Page, LoginRequiredMixin, TemplateView):
     """``/home``."""
 
-    template_name = "home.html"
+    template_name = "accounts/home.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = signed_in(self.request)

@@ -37,7 +37,7 @@ BACKEND = "accounts.pages.sessions.Backend"
 class LoginView(Page, auth.LoginView):
     """``/login``: goes on to ``next``, or else home."""
 
-    template_name = "login.html"
+    template_name = "accounts/login.html"
     lanes = {"post": "passwords"}
     authentication_form = LoginForm
 
@@ -81,7 +81,7 @@ class CodeView(Page, FormView):
     """``/login/code``: the second factor, for ten minutes after the right password: a code, or the answer of a
     security key, where the user has one."""
 
-    template_name = "login_code.html"
+    template_name = "accounts/login_code.html"
     lanes = {"post": "passwords"}
     form_class = ProofForm
 
@@ -145,7 +145,7 @@ class LogoutView(Page, auth.LogoutView):
 class SignedOutView(Page, TemplateView):
     """``/signed-out``: the page after signing out."""
 
-    template_name = "signed_out.html"
+    template_name = "accounts/signed_out.html"
 
 
 def let_in(

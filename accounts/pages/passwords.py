@@ -36,7 +36,7 @@ MAX_MAILS = 5
 class SetPasswordView(Page, auth.PasswordResetConfirmView):
     """``/password/…``: chooses a password, by the address in a mail. The address works once."""
 
-    template_name = "set_password.html"
+    template_name = "accounts/set_password.html"
     lanes = {"post": "passwords"}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -68,7 +68,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
 class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
     """``/home/password``: a new password, by the current one. Ends all sessions but this one."""
 
-    template_name = "change_password.html"
+    template_name = "accounts/change_password.html"
     lanes = {"post": "passwords"}
     form_class = ChangePasswordForm
 
@@ -101,7 +101,7 @@ def wanting(name: str) -> list[User]:
 class ForgottenView(Page, FormView):
     """``/password/forgotten``: mails an address for a new password. Never tells whether a user has the name."""
 
-    template_name = "forgotten.html"
+    template_name = "accounts/forgotten.html"
     form_class = ForgottenForm
 
     def form_valid(self, form: ForgottenForm) -> HttpResponse:

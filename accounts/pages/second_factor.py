@@ -30,7 +30,7 @@ BEGIN_AGAIN = "That took too long, or was begun anew elsewhere. Begin again."
 class SecondFactorView(CopyPage, Confirmed, FormView):
     """``/home/second-factor``: whether it is on, the secret that is being set up, and the form for its code."""
 
-    template_name = "second_factor.html"
+    template_name = "accounts/second_factor.html"
     form_class = CodeForm
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
@@ -50,7 +50,7 @@ class SecondFactorView(CopyPage, Confirmed, FormView):
             self.request.session.set_expiry(0)
         if secret is not None:
             note_confirmed_secret(self.request, second_factor.mark_of(secret))
-        return render(self.request, "scratch_code.html", {"scratch": scratch})
+        return render(self.request, "accounts/scratch_code.html", {"scratch": scratch})
 
     def _refused(self, form: CodeForm, error: Invalid) -> HttpResponse:
         [problem] = error.problems

@@ -65,7 +65,7 @@ class SecurityKeyForm(forms.Form):
 class NewSecurityKeyView(CopyPage, Confirmed, FormView):
     """``/home/security-keys/new``, while the second factor is on."""
 
-    template_name = "security_key_new.html"
+    template_name = "accounts/security_key_new.html"
     form_class = SecurityKeyForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -49,7 +49,7 @@ FIELDS = {
 class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
     """``/home/security-questions``: then on to ``next``, or else home."""
 
-    template_name = "security_questions.html"
+    template_name = "accounts/security_questions.html"
     lanes = {"post": "passwords"}
     form_class = QuestionsForm
     next_page = "home"

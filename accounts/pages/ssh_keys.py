@@ -38,7 +38,7 @@ class SSHKeyForm(forms.Form):
 class NewSSHKeyView(Page, Confirmed, FormView):
     """``/home/ssh-keys/new``."""
 
-    template_name = "ssh_key_new.html"
+    template_name = "accounts/ssh_key_new.html"
     form_class = SSHKeyForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

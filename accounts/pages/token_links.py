@@ -28,7 +28,7 @@ class TokenLinkView(CopyPage):
         except Invalid as error:
             return self._page(token_links.link_of(key), problem=" ".join(each.reason for each in error.problems))
         made = {"token": token, "readable": readable, "site": settings.SITE_URL, "handed_over": True}
-        return render(self.request, "token_made.html", made)
+        return render(self.request, "accounts/token_made.html", made)
 
     def _page(self, link: TokenLink | None, problem: str = "") -> HttpResponse:
         """The page before the token is shown; 404 where there is no such link any more."""
@@ -36,5 +36,5 @@ class TokenLinkView(CopyPage):
         if link is not None:
             shown["scopes"] = describe_all(split_scopes(link.scopes))
         return render(
-            self.request, "token_link.html", shown, status=404 if link is None else 400 if problem else 200
+            self.request, "accounts/token_link.html", shown, status=404 if link is None else 400 if problem else 200
         )

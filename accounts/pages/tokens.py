@@ -100,7 +100,7 @@ class TokenForm(forms.Form):
 class NewTokenView(CopyPage, Confirmed, FormView):
     """``/home/tokens/new``."""
 
-    template_name = "token_new.html"
+    template_name = "accounts/token_new.html"
     form_class = TokenForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -119,4 +119,4 @@ class NewTokenView(CopyPage, Confirmed, FormView):
             add_problems(form, error, {"expiry": "until"})
             return self.form_invalid(form)
         made = {"token": token, "readable": readable, "site": settings.SITE_URL, "handed_over": False}
-        return render(self.request, "token_made.html", made)
+        return render(self.request, "accounts/token_made.html", made)

@@ -30,7 +30,7 @@ SOCKETS = {"http": "ws", "https": "wss"}
 class InstancesView(Page, LoginRequiredMixin, TemplateView):
     """``/home/instances``: the instances that the user may change, with the ways in."""
 
-    template_name = "instances.html"
+    template_name = "compute/instances.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         rows = Instance.objects.writable_by(actor_of(signed_in(self.request)))
@@ -49,7 +49,7 @@ class _Console(Page, LoginRequiredMixin, TemplateView):
     no ticket, whether somebody else is at the console, and whether asking again may help.
     """
 
-    template_name = "console.html"
+    template_name = "compute/console.html"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         response = super().dispatch(request, *args, **kwargs)
