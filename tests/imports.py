@@ -104,7 +104,7 @@ CONFIG: dict[str, set[str]] = {
     "encryption": set(),
     "egress": set(),
     "notify": set(),
-    "pages": {"paths"},
+    "pages": {"api", "errors", "paths"},
     "paths": set(),
     "plurals": set(),
     "queues": set(),

@@ -1,17 +1,20 @@
 """The base classes of all pages of users, and their actor."""
 
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
-from django.http import HttpRequest
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.generic import View
 
 from accounts.actors import Actor
-from accounts.models import User
-from config.pages.policies import POLICY, POLICY_WITH_SCRIPTS
+from accounts.models import GlobalGrants, User
+from config.pages.policies import POLICY, POLICY_OF_CONSOLE, POLICY_WITH_SCRIPTS
 
-__all__ = ["POLICY", "CopyPage", "Page", "actor_of", "signed_in"]
+__all__ = ["POLICY", "AccountPage", "CopyPage", "Page", "actor_of", "signed_in"]
 
 
 class Page(View):
@@ -32,6 +35,32 @@ class CopyPage(Page):
     policy = POLICY_WITH_SCRIPTS
 
 
+class AccountPage(LoginRequiredMixin, Page):
+    """A page of the console: a signed-in user sees and changes objects of the account.
+
+    `operations` names the operations of the API that the page's forms take, by their ids. `grant` is
+    the account-level grant that they need, such as ``add_computes``. A test compares both with the document.
+    Users without the grant are answered 403, and staff, who are on no account, 404.
+    """
+
+    policy = POLICY_OF_CONSOLE
+    operations: ClassVar[frozenset[str]] = frozenset()
+    grant: ClassVar[str] = ""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.user.is_authenticated:
+            if signed_in(request).account_id is None:
+                raise Http404
+            if self.grant and not self.actor.may(self.grant):
+                raise PermissionDenied
+        return super().dispatch(request, *args, **kwargs)
+
+    @cached_property
+    def actor(self) -> Actor:
+        """The user as an actor for services, with the account-level grants of a restricted user."""
+        return with_grants(signed_in(self.request))
+
+
 def signed_in(request: HttpRequest) -> User:
     """The user of a page that requires being signed in."""
     user = request.user
@@ -44,3 +73,18 @@ def actor_of(user: User) -> Actor:
     """The user as an actor for services, with all scopes. Staff are on no account: their actor has account 0, for
     which services write no events."""
     return Actor(user.account_id or 0, user.pk, user.username, user.restricted)
+
+
+def with_grants(user: User) -> Actor:
+    """The user as an actor for services, with all scopes and the account-level grants. One query if restricted."""
+    if not user.restricted:
+        return actor_of(user)
+    grants = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
+    return Actor(
+        user.account_id or 0,
+        user.pk,
+        user.username,
+        restricted=True,
+        account_access=grants.account_access,
+        grants=frozenset(name for name in GlobalGrants.names() if getattr(grants, name)),
+    )

@@ -1,6 +1,5 @@
 """The forms of the pages."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -9,7 +8,7 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import User
 from accounts.services import attempts
-from config.errors import DomainError, TooMany
+from config.errors import TooMany
 
 LONGEST_ANSWER = 16384
 """Characters of what a security key answers, in JSON."""
@@ -91,11 +90,3 @@ def check_own_password(user: User, given: str) -> str:
     if user.authentication_type != User.PASSWORD or not user.check_password(given):
         raise ValidationError("The password is not right.")
     return given
-
-
-def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
-    """Show a service's problems at the form's fields; `fields` maps the service's field names where they differ."""
-    renamed = fields or {}
-    for problem in error.problems:
-        name = renamed.get(problem.field or "", problem.field)
-        form.add_error(name if name in form.fields else None, problem.reason)

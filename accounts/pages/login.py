@@ -16,7 +16,7 @@ from django.views.generic import FormView, TemplateView
 from accounts.models import TrustedDevice, User
 from accounts.pages.base import POLICY_WITH_SCRIPTS, Page
 from accounts.pages.confirm import note_confirmed
-from accounts.pages.forms import LoginForm, ProofForm, add_problems
+from accounts.pages.forms import LoginForm, ProofForm
 from accounts.pages.known import known_as, note_known
 from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
 from accounts.pages.security_keys import note_asked, site_of, take_asked
@@ -26,6 +26,7 @@ from accounts.services import attempts, logins, second_factor, security_keys
 from config.client_address import address_of, network_of
 from config.errors import TooMany
 from config.headers import too_many
+from config.pages.forms import add_problems
 
 HALF = "second_factor"
 """Session key: the user that passed the password or the provider, and still owes a code."""

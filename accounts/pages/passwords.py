@@ -19,7 +19,7 @@ from accounts.models import User
 from accounts.pages.base import Page, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
-from accounts.pages.forms import ChangePasswordForm, ForgottenForm, add_problems
+from accounts.pages.forms import ChangePasswordForm, ForgottenForm
 from accounts.pages.login import let_in, name_digest
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.sessions import Backend
@@ -28,6 +28,7 @@ from accounts.services.users import password_path
 from config.client_address import network_of
 from config.errors import Invalid, TooMany
 from config.headers import too_many
+from config.pages.forms import add_problems
 
 MAX_MAILS = 5
 """The most users of one email address that are mailed at once."""

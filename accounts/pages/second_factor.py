@@ -14,12 +14,13 @@ from django.views.generic import FormView, View
 
 from accounts.pages.base import CopyPage, Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import CodeForm, add_problems
+from accounts.pages.forms import CodeForm
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.staff import lacking_second_factor, note_confirmed_secret
 from accounts.services import second_factor, security_questions
 from config.errors import Invalid, TooMany
 from config.headers import too_many
+from config.pages.forms import add_problems
 
 ISSUER = "Skerry"
 """The name under which apps file the secret."""

@@ -16,10 +16,11 @@ from django.views.generic import FormView
 from accounts.models import SecurityKey
 from accounts.pages.base import CopyPage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import LONGEST_ANSWER, add_problems
+from accounts.pages.forms import LONGEST_ANSWER
 from accounts.services import security_keys
 from accounts.services.security_keys import Question, Site
 from config.errors import Invalid
+from config.pages.forms import add_problems
 
 ASKED = "security_key"
 """Session key: the challenge that a key was asked to answer, and when."""

@@ -10,9 +10,9 @@ from django.views.generic import FormView
 
 from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import add_problems
 from accounts.services import security_questions as questions
 from config.errors import Invalid
+from config.pages.forms import add_problems
 
 MIN_ANSWER_LENGTH, MAX_ANSWER_LENGTH = 3, 17
 """Characters of an answer."""

@@ -11,9 +11,9 @@ from django.views.generic import FormView
 from accounts.models import SSHKey
 from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import add_problems
 from accounts.services import ssh_keys
 from config.errors import Invalid
+from config.pages.forms import add_problems
 
 MAX_LABEL_LENGTH = SSHKey._meta.get_field("label").max_length
 

@@ -14,10 +14,10 @@ from django.views.generic import FormView
 
 from accounts.pages.base import CopyPage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import add_problems
 from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, describe, includes
 from accounts.services import tokens
 from config.errors import Denied, Invalid
+from config.pages.forms import add_problems
 
 NEVER, ON_A_DAY = "never", "day"
 LIFETIMES = {

@@ -198,6 +198,19 @@ def note_refusal(kind_name: str, instance: Instance, problems: Problems) -> None
         problems.add(None, _cannot(kind, instance.status))
 
 
+def refusal(kind_name: str, status: str, *, busy: bool) -> str:
+    """Return the reason for which `enqueue` would refuse a job of this kind now, or an empty text if it would not.
+
+    `status` is the instance's, and `busy` says whether another job of the instance is live. For pages that show a
+    verb as unavailable: by the time somebody takes it, the answer may be another one.
+    """
+    kind = KINDS[kind_name]
+    settled = status in Instance.SETTLED
+    if not kind.supersedes and (busy or not settled):
+        return str(Busy())
+    return "" if status in kind.starts_from else _cannot(kind, status)
+
+
 def _cannot(kind: Kind, status: str) -> str:
     return f"Cannot {kind.verb} a compute that is {status.replace('_', ' ')}."
 

@@ -21,6 +21,8 @@ from config.paths import is_api
 
 ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
 """What is answered whatever host the request names."""
+
+
 class PagesOnly(MiddlewareMixin):
     """A mixin that has the API's requests bypass a middleware."""
 

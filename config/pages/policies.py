@@ -3,8 +3,8 @@
 # No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
-POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
-"""Django's admin has its scripts in files, asks for the choices of fields as one types, and redirects to no other
+POLICY_OF_CONSOLE = POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
+"""The admin and the customer's pages have their scripts in files, fetch parts of pages, and redirect to no other
 site."""
 UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
     "midi", "payment", "usb")  # fmt: skip

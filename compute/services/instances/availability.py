@@ -1,0 +1,20 @@
+"""The verbs that an instance allows now, for pages that show the others as unavailable, with the reason."""
+
+from collections.abc import Mapping
+
+from compute.jobs.definition import KINDS
+from compute.jobs.queue import refusal
+from compute.models import Instance, Job
+
+
+def is_busy(instance: Instance) -> bool:
+    """Whether a job of the instance is live. One query."""
+    return Job.objects.filter(instance=instance, state__in=Job.LIVE).exists()
+
+
+def refusals(instance: Instance, *, busy: bool) -> Mapping[str, str]:
+    """The reasons why jobs cannot start on the instance now, by the name of their kind; empty texts if they can.
+
+    The reasons are those of the API. `busy` is `is_busy`, which lists read for many instances at once.
+    """
+    return {name: refusal(name, instance.status, busy=busy) for name in KINDS}

@@ -1,0 +1,171 @@
+"""`BodyForm`: a form whose values the serializer of an API request checks.
+
+A form and the API give the same reasons for the same mistake, because both ask the same serializer. The form itself
+only turns the texts of a browser into JSON values, and draws the inputs.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from django import forms
+
+from config.api.serializers import Body, Resource
+from config.errors import DomainError
+
+INTEGER = re.compile(r"-?[0-9]{1,20}").fullmatch
+ITEM = re.compile(r"\[\d+\].*$")
+"""The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""
+
+
+class TextField(forms.CharField):
+    """A text. An empty input is no value, unless the form lists the field in `Meta.blank`."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(required=False, **kwargs)
+
+
+class NumberField(TextField):
+    """A whole number. Other texts are passed on, so that the serializer gives its reason."""
+
+    widget = forms.NumberInput
+
+    def to_python(self, value: Any) -> int | str:
+        text = super().to_python(value)
+        return int(text) if INTEGER(text) else text
+
+
+class ChoiceField(TextField):
+    """One of `choices`, which are pairs of value and label. The serializer or the service refuses other values.
+
+    With ``number=True`` the values are ids.
+    """
+
+    widget = forms.Select
+
+    def __init__(self, *, choices: Iterable[Any] = (), number: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.number = number
+        self.choices = choices
+
+    @property
+    def choices(self) -> Any:
+        return self.widget.choices
+
+    @choices.setter
+    def choices(self, choices: Iterable[Any]) -> None:
+        self.widget.choices = choices
+
+    def to_python(self, value: Any) -> int | str:
+        text = super().to_python(value)
+        return int(text) if self.number and INTEGER(text) else text
+
+
+class FlagField(forms.BooleanField):
+    """Yes or no, as a checkbox. An unticked checkbox is false."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(required=False, **kwargs)
+
+
+class ListField(forms.Field):
+    """Several texts: ticked checkboxes or chosen options."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    def __init__(self, *, choices: Iterable[Any] = (), number: bool = False, **kwargs: Any):
+        super().__init__(required=False, **kwargs)
+        self.number = number
+        self.choices = choices
+
+    @property
+    def choices(self) -> Any:
+        return self.widget.choices
+
+    @choices.setter
+    def choices(self, choices: Iterable[Any]) -> None:
+        self.widget.choices = choices
+
+    def to_python(self, value: Any) -> list[int | str]:
+        texts = [str(each) for each in value or ()]
+        return [int(each) if self.number and INTEGER(each) else each for each in texts]
+
+
+class WordsField(TextField):
+    """Several words, separated by commas or line breaks, as a list: tags, addresses, keys."""
+
+    def __init__(self, *, separators: str = r"[,\n]", **kwargs: Any):
+        super().__init__(**kwargs)
+        self.separators = separators
+
+    def to_python(self, value: Any) -> list[str]:
+        found = re.split(self.separators, super().to_python(value))
+        return [word.strip() for word in found if word.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+
+class BodyForm(forms.Form):
+    """Base of the forms whose values are the body of an API request.
+
+    ::
+
+        class ResizeForm(BodyForm):
+            body = ResizeRequest
+            type = ChoiceField(label="Type")
+
+    A field has the name that it has in the body, and a field of a nested object has a path, such as ``alerts.cpu``.
+    After `is_valid` the attribute `given` is the checked body, as a view of the API has it: values by their source,
+    and the problems of the others for the service to raise. `show` puts the reasons of an error at their fields.
+    """
+
+    body: ClassVar[type[Resource]]
+    partial: ClassVar[bool] = False
+    """Whether fields that are left out keep their value, as in a PUT."""
+    blank: ClassVar[frozenset[str]] = frozenset()
+    """The fields whose empty input is a value: an empty text or list, not "not given"."""
+    given: Body
+
+    def as_body(self) -> dict[str, Any]:
+        """Return the JSON body of the same request to the API. Empty inputs are left out."""
+        made: dict[str, Any] = {}
+        for name, value in self.cleaned_data.items():
+            if self.is_sent(name, value):
+                *path, last = name.split(".")
+                place = made
+                for each in path:
+                    place = place.setdefault(each, {})
+                place[last] = value
+        return made
+
+    def is_sent(self, name: str, value: Any) -> bool:
+        """Whether a field belongs to the body. Fields that only the page uses are overridden out."""
+        return name in self.blank or value not in (None, "", [])
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc] # Django's hook, which model forms use as well
+        self.given = self.body.read_body(self.as_body(), self.partial)
+
+    def checked(self) -> Body:
+        """Return `given`. Raises `Invalid` with all its problems, for services that do not take problems."""
+        self.given.problems.raise_any()
+        return self.given
+
+    def show(self, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
+        """Show the reasons of a service at the form's fields, others above the form.
+
+        `fields` maps names of the service to names of the form where they differ.
+        """
+        add_problems(self, error, fields)
+
+
+def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
+    """Show a service's problems at the form's fields; `fields` maps the service's field names where they differ."""
+    renamed = fields or {}
+    for problem in error.problems:
+        sent = problem.field or ""
+        name = renamed.get(sent, sent)
+        while name not in form.fields and ITEM.search(name):
+            name = ITEM.sub("", name)
+        form.add_error(name if name in form.fields else None, problem.reason)

@@ -1,0 +1,68 @@
+"""Views of the customer's pages: a form whose values go to a service, and a part of a page that updates itself."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.generic import FormView
+
+from config.errors import DomainError, Missing, TooMany
+from config.headers import too_many
+from config.pages.forms import add_problems
+
+UNCHANGED = 204
+"""htmx swaps nothing for an answer with this status."""
+
+
+class ServiceFormView(FormView):
+    """A form whose values go to a service. The reasons of a service that refuses stand at the form's fields.
+
+    Subclasses define `perform` and `get_success_url`.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Names of the service's fields that differ from the form's."""
+
+    def perform(self, form: Any) -> str:
+        """Call the service. Return the message for the next page; empty for none."""
+        raise NotImplementedError
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        try:
+            message = self.perform(form)
+        except Missing as error:
+            if error.field is None:  # another request was first
+                raise Http404 from error
+            return self.refused(form, error)
+        except DomainError as error:
+            return self.refused(form, error)
+        if message:
+            messages.success(self.request, message)
+        return redirect(self.get_success_url())
+
+    def refused(self, form: Form, error: DomainError) -> HttpResponse:
+        """Show the form again, as it was filled in, with the reasons."""
+        add_problems(form, error, self.renamed)
+        page = self.form_invalid(form)
+        return too_many(page, error.seconds) if isinstance(error, TooMany) else page
+
+
+def fragment(request: HttpRequest, template: str, context: Mapping[str, Any], *versioned: Any) -> HttpResponse:
+    """Answer a request for a part of a page that updates itself: the part, or 204 if it has not changed.
+
+    `versioned` are the values that the part shows. The part sends their hash, its context's `seen`, back as
+    ``?seen=`` with the next request.
+    """
+    seen = version_of(*versioned)
+    if request.GET.get("seen") == seen:
+        return HttpResponse(status=UNCHANGED)
+    return render(request, template, {**context, "seen": seen})
+
+
+def version_of(*values: Any) -> str:
+    """A short hash of values; equal values have equal hashes."""
+    return blake2b(repr(values).encode(), digest_size=8).hexdigest()
