@@ -17,7 +17,7 @@ from config.api.responses import REFUSED, error_response
 from config.db.postgresql.base import CommitUnknown, told
 from config.db.rows import awaited_table
 from config.db.silence import silence
-from config.pages.policies import POLICY
+from config.pages.policies import POLICY_OF_PAGES
 from config.paths import is_api
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse
     else:
         # without the request: its session and user may be what failed
         page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
-        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+        headers = {"Content-Security-Policy": POLICY_OF_PAGES, "Cache-Control": "no-store"}
         response = HttpResponse(page, status=status, headers=headers)
     if status in (429, 503) and not reason:
         response["Retry-After"] = str(RETRY_SECONDS)

@@ -101,6 +101,7 @@ INSTALLED_APPS = [
     "corsheaders",
     "rest_framework",
     "django_filters",
+    "django_htmx",
     "oauth2_provider",
     "drf_spectacular",
 ]
@@ -125,6 +126,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.pages.navigation.frame",
             ],
         },
     },
@@ -298,6 +300,7 @@ MIDDLEWARE = [
     "config.pages.middleware.Messages",
     "accounts.pages.staff.SecondFactorOfStaff",
     "config.pages.middleware.Clickjacking",
+    "config.pages.middleware.Htmx",
 ]
 
 # --- The API --------------------------------------------------------------------------------------------------

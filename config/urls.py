@@ -13,6 +13,7 @@ from compute.api.urls import urlpatterns as compute
 from compute.pages.urls import urlpatterns as machines
 from config.api.urls import about, documents, unknown
 from config.monitoring.urls import urlpatterns as monitoring
+from config.reference.urls import nouns
 from config.reference.urls import urlpatterns as reference
 from managed.api.urls import urlpatterns as managed
 from regions.api.urls import urlpatterns as regions
@@ -31,6 +32,7 @@ urlpatterns = [
     path("uploads/images/<str:signed>", receive_image, name="image-upload"),
     *people,
     *machines,
+    *nouns,
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # staff log in by the same page as everybody, with the same limits and the same second factor,

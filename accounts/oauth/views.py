@@ -37,7 +37,7 @@ from oauthlib.oauth2.rfc6749.errors import (
 
 from accounts.models import OAuthClient
 from accounts.oauth.validator import TOKEN, may_authorize
-from accounts.pages.base import POLICY, Page
+from accounts.pages.base import Page
 from accounts.redirects import with_answer
 from accounts.scopes import describe_all
 from accounts.services import attempts
@@ -142,7 +142,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
     again = request.get_full_path() if view is None or hasattr(view, "get") else reverse("home")
     response = render(request, "accounts/expired.html", {"again": again}, status=403)
-    response["Content-Security-Policy"] = POLICY
+    response["Content-Security-Policy"] = Page.policy
     return response
 
 
@@ -159,7 +159,7 @@ def _refuse_origin(request: HttpRequest) -> HttpResponse:
         seen[:200], " or ".join(sorted(expected)),
     )  # fmt: skip
     response = render(request, "accounts/other_origin.html", status=403)
-    response["Content-Security-Policy"] = POLICY
+    response["Content-Security-Policy"] = Page.policy
     return response
 
 

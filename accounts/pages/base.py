@@ -12,27 +12,19 @@ from django.views.generic import View
 
 from accounts.actors import Actor
 from accounts.models import GlobalGrants, User
-from config.pages.policies import POLICY, POLICY_OF_CONSOLE, POLICY_WITH_SCRIPTS
-
-__all__ = ["POLICY", "AccountPage", "CopyPage", "Page", "actor_of", "signed_in"]
+from config.pages.policies import POLICY_OF_PAGES
 
 
 class Page(View):
-    """A page with one user's data: kept by no cache, shown in no frame, without scripts."""
+    """A page with one user's data: kept by no cache, shown in no frame of another site."""
 
-    policy = POLICY
+    policy = POLICY_OF_PAGES
 
     @method_decorator(never_cache)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         response = super().dispatch(request, *args, **kwargs)
         response["Content-Security-Policy"] = self.policy
         return response
-
-
-class CopyPage(Page):
-    """A page with a copy button, for which a script of ours may run. Without scripts there is no button."""
-
-    policy = POLICY_WITH_SCRIPTS
 
 
 class AccountPage(LoginRequiredMixin, Page):
@@ -43,7 +35,6 @@ class AccountPage(LoginRequiredMixin, Page):
     Users without the grant are answered 403, and staff, who are on no account, 404.
     """
 
-    policy = POLICY_OF_CONSOLE
     operations: ClassVar[frozenset[str]] = frozenset()
     grant: ClassVar[str] = ""
 

@@ -86,7 +86,7 @@ class ConfirmView(Page, LoginRequiredMixin, RedirectURLMixin, OwnPasswordMixin, 
     template_name = "accounts/confirm.html"
     lanes = {"post": "passwords"}
     form_class = OwnPasswordForm
-    next_page = "home"
+    next_page = "profile"
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
         note_confirmed(self.request)

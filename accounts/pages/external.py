@@ -71,7 +71,7 @@ class StartView(ExternalPage, RedirectURLMixin, View):
         return redirect("login")
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        target = self.get_redirect_url() or reverse("home")
+        target = self.get_redirect_url() or reverse("profile")
         return begin(request, {"why": SIGN_IN, "remember": "remember" in request.POST, "next": target})
 
 
@@ -104,7 +104,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
         )
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
-        return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("home")})
+        return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("profile")})
 
 
 class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):

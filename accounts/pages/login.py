@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 from django.views.generic import FormView, TemplateView
 
 from accounts.models import TrustedDevice, User
-from accounts.pages.base import POLICY_WITH_SCRIPTS, Page
+from accounts.pages.base import Page
 from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import LoginForm, ProofForm
 from accounts.pages.known import known_as, note_known
@@ -126,7 +126,6 @@ class CodeView(Page, FormView):
         site, options = site_of(self.request), None
         if site is not None and security_keys.keys_of(self.user):
             options = note_asked(self.request, security_keys.ask_to_sign_in(self.user, site))
-            self.policy = POLICY_WITH_SCRIPTS
         return super().get_context_data(options=options, **kwargs)
 
 

@@ -46,7 +46,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
             return super().post(request, *args, **kwargs)
         assert self.user is not None  # noqa: S101 - or dispatch had not let it through
         token = request.session[auth.INTERNAL_RESET_SESSION_TOKEN]
-        return begin(request, {"why": INVITED, "user": self.user.pk, "token": token, "next": reverse("home")})
+        return begin(request, {"why": INVITED, "user": self.user.pk, "token": token, "next": reverse("profile")})
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(provider=settings.OPENID, **kwargs)
@@ -63,7 +63,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
         if Backend().get_user(user.pk) is None:
             messages.error(self.request, "Your password was set. This account is suspended.")
             return redirect("login")
-        return let_in(self.request, user, reverse("home"), False)
+        return let_in(self.request, user, reverse("profile"), False)
 
 
 class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
@@ -83,7 +83,7 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
         update_session_auth_hash(self.request, user)
         note_confirmed(self.request)
         messages.success(self.request, "Your password was changed. All your other sessions have ended.")
-        return redirect("home")
+        return redirect("profile")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         by_password = signed_in(self.request).authentication_type == User.PASSWORD

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.views.generic import FormView, View
 
-from accounts.pages.base import CopyPage, Page, actor_of, signed_in
+from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import CodeForm
 from accounts.pages.remember import SESSION_KEY
@@ -28,7 +28,7 @@ WRONG = "The code is not right. Wait for the next one, and see that the clock of
 BEGIN_AGAIN = "That took too long, or was begun anew elsewhere. Begin again."
 
 
-class SecondFactorView(CopyPage, Confirmed, FormView):
+class SecondFactorView(Page, Confirmed, FormView):
     """``/home/second-factor``: whether it is on, the secret that is being set up, and the form for its code."""
 
     template_name = "accounts/second_factor.html"
@@ -104,7 +104,7 @@ class OffView(Page, Confirmed, View):
         user = signed_in(request)
         second_factor.disable(actor_of(user) if user.account_id is not None else None, user)
         messages.success(request, "The second factor is off.")
-        return redirect("home")
+        return redirect("profile")
 
 
 def setup_uri(username: str, secret: str) -> str:

@@ -14,7 +14,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.views.generic import FormView
 
 from accounts.models import SecurityKey
-from accounts.pages.base import CopyPage, actor_of, signed_in
+from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import LONGEST_ANSWER
 from accounts.services import security_keys
@@ -63,7 +63,7 @@ class SecurityKeyForm(forms.Form):
     answer = forms.CharField(max_length=LONGEST_ANSWER)
 
 
-class NewSecurityKeyView(CopyPage, Confirmed, FormView):
+class NewSecurityKeyView(Page, Confirmed, FormView):
     """``/home/security-keys/new``, while the second factor is on."""
 
     template_name = "accounts/security_key_new.html"
@@ -90,7 +90,7 @@ class NewSecurityKeyView(CopyPage, Confirmed, FormView):
             add_problems(form, error)
             return self.form_invalid(form)
         messages.success(self.request, f"The security key {key} was added.")
-        return redirect("home")
+        return redirect("profile")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         question = security_keys.ask_to_register(signed_in(self.request), self.site)

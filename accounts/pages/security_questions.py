@@ -52,7 +52,7 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
     template_name = "accounts/security_questions.html"
     lanes = {"post": "passwords"}
     form_class = QuestionsForm
-    next_page = "home"
+    next_page = "profile"
 
     def get_initial(self) -> dict[str, Any]:
         """The questions that the user has answered, or else the first ones. Answers are never shown."""

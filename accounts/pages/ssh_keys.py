@@ -55,4 +55,4 @@ class NewSSHKeyView(Page, Confirmed, FormView):
             add_problems(form, error)
             return self.form_invalid(form)
         messages.success(self.request, f"The key {key} was added.")
-        return redirect("home")
+        return redirect("profile")

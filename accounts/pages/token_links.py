@@ -7,13 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounts.models import TokenLink
-from accounts.pages.base import CopyPage
+from accounts.pages.base import Page
 from accounts.scopes import describe_all, split_scopes
 from accounts.services import token_links
 from config.errors import Invalid, Missing
 
 
-class TokenLinkView(CopyPage):
+class TokenLinkView(Page):
     """``/token/<key>``, which whoever has the address may open. Only the button uses the link up: programs that
     look at addresses in messages press none."""
 

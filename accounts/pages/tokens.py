@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils.timezone import now
 from django.views.generic import FormView
 
-from accounts.pages.base import CopyPage, actor_of, signed_in
+from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, describe, includes
 from accounts.services import tokens
@@ -97,7 +97,7 @@ class TokenForm(forms.Form):
         return ScopeBox(scope, describe(scope), scope in (self["scopes"].value() or ()))
 
 
-class NewTokenView(CopyPage, Confirmed, FormView):
+class NewTokenView(Page, Confirmed, FormView):
     """``/home/tokens/new``."""
 
     template_name = "accounts/token_new.html"

@@ -6,9 +6,9 @@ from django.views.generic import RedirectView
 from accounts.pages import (
     confirm,
     external,
-    home,
     login,
     passwords,
+    profile,
     reference,
     second_factor,
     security_keys,
@@ -29,7 +29,7 @@ urlpatterns = [
     path("password/forgotten", passwords.ForgottenView.as_view(), name="forgotten"),
     path("password/<uidb64>/<token>", passwords.SetPasswordView.as_view(), name="set-password"),
     path("token/<slug:key>", token_links.TokenLinkView.as_view(), name="token-link"),
-    path("home", home.HomeView.as_view(), name="home"),
+    path("home/profile", profile.ProfileView.as_view(), name="profile"),
     path("home/confirm", confirm.ConfirmView.as_view(), name="confirm"),
     path("home/tokens/new", tokens.NewTokenView.as_view(), name="new-token"),
     path("home/ssh-keys/new", ssh_keys.NewSSHKeyView.as_view(), name="new-ssh-key"),
@@ -42,5 +42,5 @@ urlpatterns = [
     path("home/external", external.TieView.as_view(), name="external-tie"),
     path("home/external/password", external.PasswordInsteadView.as_view(), name="external-untie"),
     path("docs/token", reference.TokenView.as_view(), name="docs-token"),
-    path("home/<str:kind>/<int:pk>/revoke", home.RevokeView.as_view(), name="revoke"),
+    path("home/<str:kind>/<int:pk>/revoke", profile.RevokeView.as_view(), name="revoke"),
 ]

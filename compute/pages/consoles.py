@@ -21,7 +21,7 @@ from compute.services import consoles
 from config.client_address import address_of
 from config.errors import DomainError, TooMany
 from config.headers import too_many
-from config.pages.policies import POLICY
+from config.pages.policies import POLICY_OF_PAGES
 
 INSTANCES_SHOWN = 50
 SOCKETS = {"http": "ws", "https": "wss"}
@@ -54,9 +54,8 @@ class _Console(Page, LoginRequiredMixin, TemplateView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         response = super().dispatch(request, *args, **kwargs)
         # the terminal writes styles of its own into the page
-        styles = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
-        policy = f"{styles}; script-src 'self'; connect-src 'self' {sockets_of(request)}"
-        response["Content-Security-Policy"] = policy
+        styles = POLICY_OF_PAGES.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+        response["Content-Security-Policy"] = f"{styles} {sockets_of(request)}"  # connect-src comes last
         return response
 
     def post(self, request: HttpRequest, pk: int) -> HttpResponse:

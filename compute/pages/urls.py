@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from compute.pages import consoles
+from compute.pages import consoles, home, search
 
 urlpatterns = [
+    path("home", home.HomeView.as_view(), name="home"),
+    path("home/search", search.SearchView.as_view(), name="search"),
     path("home/instances", consoles.InstancesView.as_view(), name="instances"),
     path("home/instances/<int:pk>/console", consoles.ConsoleView.as_view(), name="console"),
     # below the admin's path, which staff reach with a second factor alone

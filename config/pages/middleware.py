@@ -15,8 +15,9 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.deprecation import MiddlewareMixin
+from django_htmx.middleware import HtmxDetails
 
-from config.pages.policies import PERMISSIONS, POLICY, POLICY_OF_ADMIN
+from config.pages.policies import PERMISSIONS, POLICY, POLICY_WITHOUT_REDIRECTS
 from config.paths import is_api
 
 ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
@@ -37,7 +38,7 @@ class Policies(PagesOnly):
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         in_admin = request.path_info.startswith("/admin/")
-        response.headers.setdefault("Content-Security-Policy", POLICY_OF_ADMIN if in_admin else POLICY)
+        response.headers.setdefault("Content-Security-Policy", POLICY_WITHOUT_REDIRECTS if in_admin else POLICY)
         response.headers["Permissions-Policy"] = PERMISSIONS
         return response
 
@@ -71,3 +72,10 @@ class Messages(PagesOnly, MessageMiddleware):
 
 class Clickjacking(PagesOnly, XFrameOptionsMiddleware):
     """``X-Frame-Options``, which the API sets for itself."""
+
+
+class Htmx(PagesOnly, MiddlewareMixin):
+    """`request.htmx`: whether htmx asks for a part of a page, and for which."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        request.htmx = HtmxDetails(request)  # type: ignore[attr-defined] # as django-htmx's own middleware does

@@ -3,9 +3,10 @@
 # No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 POLICY_WITH_SCRIPTS = f"{POLICY}; script-src 'self'"
-POLICY_OF_CONSOLE = POLICY_OF_ADMIN = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'; form-action 'self'"
-"""The admin and the customer's pages have their scripts in files, fetch parts of pages, and redirect to no other
-site."""
+POLICY_OF_PAGES = f"{POLICY_WITH_SCRIPTS}; connect-src 'self'"
+"""The customer's pages have their scripts in files, and fetch parts of pages."""
+POLICY_WITHOUT_REDIRECTS = f"{POLICY_OF_PAGES}; form-action 'self'"
+"""The admin and the API reference do the same, and redirect to no other site."""
 UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
     "midi", "payment", "usb")  # fmt: skip
 PERMISSIONS = ", ".join(f"{feature}=()" for feature in UNUSED)

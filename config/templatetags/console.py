@@ -5,6 +5,8 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django import template
+from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Select
+from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -70,3 +72,32 @@ def price(dollars: float) -> str:
 def item(mapping: Any, key: Any) -> Any:
     """The value of a key that is computed: ``{{ reasons|item:verb.name }}``."""
     return mapping.get(key)
+
+
+@register.simple_tag
+def icon(name: str, extra: str = "") -> SafeString:
+    """An icon of ``frame/icons.svg``, which says nothing that its text does not say: ``{% icon "plus" %}``."""
+    return format_html(
+        '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"></use></svg>',
+        extra,
+        static("frame/icons.svg"),
+        name,
+    )
+
+
+@register.filter
+def styled(field: BoundField) -> SafeString:
+    """A form field's input with the classes of Bootstrap. Django ties help text and errors to it."""
+    widget = field.field.widget
+    if isinstance(widget, CheckboxInput | CheckboxSelectMultiple | RadioSelect):
+        name = "form-check-input"
+    else:
+        name = "form-select" if isinstance(widget, Select) else "form-control"
+    given = widget.attrs.get("class", "")
+    return field.as_widget(attrs={"class": f"{name} {given}{' is-invalid' if field.errors else ''}".strip()})
+
+
+@register.filter
+def is_check(field: BoundField) -> bool:
+    """Whether a field is one checkbox, whose label stands behind it."""
+    return isinstance(field.field.widget, CheckboxInput)

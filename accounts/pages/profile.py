@@ -1,4 +1,4 @@
-"""Home: the user's profile, its apps, browsers, keys and tokens, and how to revoke these."""
+"""The user's profile: apps, browsers, keys and tokens with access, and how to revoke these."""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,10 +55,10 @@ REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], 
 """What can be revoked here, by kind: the query for the user's rows, and the service that revokes one."""
 
 
-class HomeView(Page, LoginRequiredMixin, TemplateView):
-    """``/home``."""
+class ProfileView(Page, LoginRequiredMixin, TemplateView):
+    """``/home/profile``."""
 
-    template_name = "accounts/home.html"
+    template_name = "accounts/profile.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = signed_in(self.request)
@@ -94,4 +94,4 @@ class RevokeView(Page, LoginRequiredMixin, View):
             revoke(actor_of(user), found)
         except Missing as error:  # another request was first
             raise Http404 from error
-        return redirect("home")
+        return redirect("profile")
