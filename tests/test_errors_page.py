@@ -20,7 +20,7 @@ ROW = re.compile(
 HEAD = "| status | field | reason | what to do |\n|---|---|---|---|\n"
 AREAS = {
     "accounts": ("accounts/",),
-    "backups": ("compute/services/backups/", "compute/api/backups"),
+    "backups": ("compute/services/backups/", "compute/serializers/backups"),
     "networking": (
         "compute/services/networking/",
         "compute/api/networking",
