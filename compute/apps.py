@@ -43,4 +43,4 @@ class ComputeConfig(AppConfig):
         show_with("compute", "compute.serializers.instances.InstanceResource")
         show_with("domain", "compute.api.domains.DomainResource")
         show_with("nodebalancer", "compute.api.nodebalancers.NodeBalancerResource")
-        show_with("volume", "compute.api.volumes.VolumeResource")
+        show_with("volume", "compute.serializers.volumes.VolumeResource")
