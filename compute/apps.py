@@ -40,7 +40,7 @@ class ComputeConfig(AppConfig):
 
         guard.add_source(reached_at)
         installed_ids.source = ids_of_catalogue
-        show_with("compute", "compute.api.resources.InstanceResource")
-        show_with("domain", "compute.api.domains.DomainResource")
-        show_with("nodebalancer", "compute.api.nodebalancers.NodeBalancerResource")
-        show_with("volume", "compute.api.volumes.VolumeResource")
+        show_with("compute", "compute.serializers.instances.InstanceResource")
+        show_with("domain", "compute.serializers.domains.DomainResource")
+        show_with("nodebalancer", "compute.serializers.nodebalancers.NodeBalancerResource")
+        show_with("volume", "compute.serializers.volumes.VolumeResource")

@@ -55,12 +55,13 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "hashers": (set(), set()),
     "sms": (set(), set()),
     "filters": (BELOW | {"models"}, {"filters"}),
+    "serializers": (BELOW | REFERENCES | {"models", "services"}, {"api"}),
     "api": (
-        BELOW | REFERENCES | {"filters", "models", "services"},
+        BELOW | REFERENCES | {"filters", "serializers", "models", "services"},
         {"api", "client_address", "db", "errors", "paths"},
     ),
     "pages": (
-        BELOW | {"filters", "models", "services", "openid"},
+        BELOW | {"filters", "serializers", "models", "services", "openid"},
         {"client_address", "db", "encryption", "errors", "headers", "openid", "pages"},
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),

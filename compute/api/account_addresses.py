@@ -8,7 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.actors import Actor
-from compute.api.addresses import (
+from compute.filters.addresses import AddressFilterSet, IPv6RangeFilterSet
+from compute.models import Address, IPv6Range
+from compute.serializers.addresses import (
     AddressAllocation,
     AddressResource,
     AssignRequest,
@@ -19,10 +21,10 @@ from compute.api.addresses import (
     IPv6RangeResource,
     RdnsRequest,
     ShareRequest,
+    assignments_of,
+    range_spec,
     route_target,
 )
-from compute.filters.addresses import AddressFilterSet, IPv6RangeFilterSet
-from compute.models import Address, IPv6Range
 from compute.services.common.locks import named_instance
 from compute.services.networking import assign, ranges, reassign
 from config.api.access import READ_ONLY, READ_WRITE, Scope
@@ -87,9 +89,7 @@ class MoveViewSet(GenericViewSet[Actor, Address]):
         Instances may swap theirs. Each keeps at least one public IPv4 address, and has at most one private one.
         """
         given = self.body()
-        wanted = given.get("assignments", ())
-        moves = [reassign.Assignment(each.get("address"), each.get("compute_id")) for each in wanted]
-        reassign.assign(self.actor, given.get("region"), moves, given.problems)
+        reassign.assign(self.actor, given.get("region"), assignments_of(given), given.problems)
         return Response({})
 
     @action(detail=False, methods=["post"])
@@ -140,8 +140,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
         The instance is named by `compute_id`, or by its SLAAC address as `route_target`.
         """
         given = self.body()
-        spec = ranges.RangeSpec(given.get("prefix_length"), given.get("compute_id"), given.get("route_target"))
-        made = ranges.create(self.actor, spec, given.problems)
+        made = ranges.create(self.actor, range_spec(given), given.problems)
         target = route_target(made.route_target, made.instance.ipv6 if made.instance else None)
         return Response({"range": str(made), "route_target": target})
 

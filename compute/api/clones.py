@@ -3,40 +3,15 @@
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ListField
 
 from accounts.actors import Actor
 from compute.api.instances import WRITE
-from compute.api.resources import InstanceResource, LabelField
 from compute.models import Instance
+from compute.serializers.clones import CloneRequest
+from compute.serializers.instances import InstanceResource
 from compute.services.instances.clones import CloneSpec, clone
-from config.api.common_fields import IdField
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet
-
-
-class CloneRequest(Resource):
-    """The body of a clone. Without `compute_id` it makes a new instance, by default like the source."""
-
-    region = CharField(required=False, help_text="The region of the new instance; by default the source's.")
-    type = CharField(required=False, help_text="The type of the new instance; by default the source's.")
-    compute_id = IdField(required=False, help_text="An instance to clone into, in place of a new one.")
-    label = LabelField(required=False, help_text="The new instance's label; by default one that is free.")
-    group = CharField(max_length=50, allow_blank=True, required=False, help_text="The new instance's group.")
-    backups_enabled = BooleanField(
-        required=False,
-        help_text="Whether the new instance has backups. By default false, unless the account's "
-        "setting says otherwise.",
-    )
-    disks = ListField(
-        child=IdField(), required=False, help_text="Disks to copy beside those that the profiles name."
-    )
-    configs = ListField(
-        child=IdField(),
-        required=False,
-        help_text="Profiles to copy, with the disks they name; by default all but a rescue's.",
-    )
 
 
 class CloneViewSet(GenericViewSet[Actor, Instance]):

@@ -4,58 +4,17 @@ from django.db.models import QuerySet
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
-from compute.api.instances import READ, WRITE, spec_fields
+from compute.api.instances import READ, WRITE
 from compute.api.nested import OfInstance
-from compute.api.resources import FILESYSTEMS_MEAN, LARGEST, DeployRequest, DiskResource
 from compute.filters.disks import DiskFilterSet
 from compute.models import Disk
+from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.services.instances import disks, root_passwords
 from config.api.access import READ_ONLY, READ_WRITE
-from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
-
-
-class DiskCreate(DeployRequest):
-    """The body of a new disk: empty, or with `image` deployed from that."""
-
-    size = IntegerField(
-        min_value=1,
-        max_value=LARGEST,
-        help_text="MB; all disks of an instance together have at most their type's `disk`.",
-    )
-    label = CharField(
-        min_length=1,
-        max_length=48,
-        required=False,
-        help_text="A name for it; by default after its image or filesystem.",
-    )  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
-    filesystem = ChoiceField(
-        Disk.Filesystem.choices,
-        required=False,
-        help_text=Meanings("What it is to hold. By default `ext4`.", FILESYSTEMS_MEAN),
-    )
-
-    class Meta:
-        as_in = (DiskResource,)
-
-
-class DiskResize(Resource):
-    """The body of a resize."""
-
-    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB: the new size.")
-
-
-class DiskPassword(Resource):
-    """The body of a new password."""
-
-    password = CharField(
-        trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
-    )
 
 
 class DiskViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Disk]):

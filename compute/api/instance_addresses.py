@@ -1,6 +1,5 @@
 """The addresses of one instance."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -8,15 +7,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.actors import Actor
-from compute.api.addresses import (
+from compute.api.nested import OfInstance
+from compute.models import Address, Instance
+from compute.serializers.addresses import (
     AddressRequest,
     AddressResource,
     IPv6PoolResource,
     NetworkingResource,
     RdnsRequest,
+    shown,
 )
-from compute.api.nested import OfInstance
-from compute.models import Address, Instance
 from compute.services.networking import assign
 from compute.services.networking.overview import find, networking
 from config.api.access import READ_ONLY, READ_WRITE
@@ -26,11 +26,6 @@ from config.errors import Missing
 
 READ = "computes:read_only"
 WRITE = "computes:read_write"
-
-
-def shown(rows: Iterable[Address]) -> list[dict[str, Any]]:
-    """Addresses as the API shows them."""
-    return AddressResource(rows, many=True).data
 
 
 class NetworkingViewSet(OfInstance, GenericViewSet[Actor, Instance]):

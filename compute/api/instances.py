@@ -1,20 +1,13 @@
 """Instances: create, read, change, delete, and their power."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.actors import Actor
-from compute.api.resources import (
-    BootRequest,
-    InstanceCreate,
-    InstanceResource,
-)
 from compute.filters.instances import InstanceFilterSet
 from compute.models import Instance
+from compute.serializers.instances import BootRequest, InstanceCreate, InstanceResource, changes_of, spec_of
 from compute.services.instances import instances, power
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.operations import operation
@@ -53,9 +46,8 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
         What is not named stays. Leaves the event `compute_update`.
         """
         instance, given = self.get_object(), self.body(partial=True)
-        tags = given.pop("tags", None)
-        changes = instances.InstanceChanges(given, None if tags is None else tuple(tags))
-        return Response(self.get_serializer(instances.update(self.actor, instance, changes, given.problems)).data)
+        changed = instances.update(self.actor, instance, changes_of(given), given.problems)
+        return Response(self.get_serializer(changed).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:
@@ -101,13 +93,3 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
         """
         power.shutdown(self.actor, self.get_object())
         return Response({})
-
-
-def spec_of(given: Mapping[str, Any]) -> instances.InstanceSpec:
-    """What the service takes, from what is good in a body."""
-    return instances.InstanceSpec(**spec_fields(given))
-
-
-def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given of a body, as a spec takes it: lists are tuples."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

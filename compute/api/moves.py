@@ -3,30 +3,16 @@
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
 from compute.api.instances import WRITE
-from compute.api.resources import InstanceResource
 from compute.models import Instance
+from compute.serializers.instances import InstanceResource
+from compute.serializers.moves import MigrateRequest
 from compute.services.hosts.moves import migrate
 from config.api.access import READ_WRITE
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet
-
-
-class MigrateRequest(Resource):
-    """The body of a migration: with a `region` to there, without to another host."""
-
-    region = CharField(
-        required=False,
-        help_text="The region to move to; without it, the host migration that is scheduled starts now.",
-    )
-    upgrade = BooleanField(
-        default=False,
-        help_text="Whether it also gets the newer type that replaces a deprecated one. By default false.",
-    )
 
 
 class MigrateViewSet(GenericViewSet[Actor, Instance]):

@@ -1,262 +1,26 @@
 """The configs of a load balancer, one for each port."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from django.core.validators import RegexValidator
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce, JSONObject
+from django.db.models import QuerySet
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from accounts.actors import Actor
-from compute.api.nodebalancer_nodes import (
-    READ,
-    WRITE,
-    NodeBalancerNodeResource,
-    RebuiltNode,
-    its_balancer,
-    node_wish,
-)
+from compute.api.nodebalancer_nodes import READ, WRITE, its_balancer
 from compute.filters.nodebalancer_configs import NodeBalancerConfigFilterSet
-from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
+from compute.models import NodeBalancer, NodeBalancerConfig
+from compute.serializers.nodebalancer_configs import (
+    NodeBalancerConfigCreate,
+    NodeBalancerConfigRebuild,
+    NodeBalancerConfigRequest,
+    NodeBalancerConfigResource,
+    wish_of,
+)
 from compute.services.nodebalancers import configs
-from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
-from compute.services.nodebalancers.configs import REDACTED, ConfigWish
 from config.api.access import READ_ONLY, READ_WRITE
-from config.api.common_fields import printable
-from config.api.fields import Annotated, Computed
-from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.reasons import not_valid
-from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
 from config.errors import Denied
-
-Config = NodeBalancerConfig
-PATH = RegexValidator(
-    r"\A[a-zA-Z0-9/\-%?&=.]*\Z", not_valid("check_path", "letters, digits and / - %% ? & = . only")
-)
-LONGEST_INTERVAL = 3600
-
-
-def _count(status: str) -> Coalesce:
-    nodes = NodeBalancerNode.objects.filter(config=OuterRef("pk"), status=status).order_by().values("config")
-    return Coalesce(Subquery(nodes.annotate(number=Count("pk")).values("number")), 0)
-
-
-def redacted(fingerprint: str) -> str | None:
-    """What stands for a certificate or a key, if there is one."""
-    return REDACTED if fingerprint else None
-
-
-def pem(what: str) -> CharField:
-    return CharField(
-        max_length=MAX_PEM_LENGTH, allow_null=True, allow_blank=True, required=False,
-        help_text=f"{what}, as PEM. Needed with `https`; in answers `{REDACTED}`, which sent back changes nothing.",
-    )  # fmt: skip
-
-
-class NodesStatus(Resource):
-    """How many nodes are up and down. The others' status is not known."""
-
-    up = IntegerField(read_only=True, help_text="Nodes that are `UP`.")
-    down = IntegerField(read_only=True, help_text="Nodes that are `DOWN`.")
-
-
-class NodeBalancerConfigRequest(Resource):
-    """What is written of a config."""
-
-    port = IntegerField(
-        min_value=1, max_value=65535, required=False, help_text="The port it listens on; by default 80."
-    )
-    protocol = ChoiceField(
-        Config.Protocol.choices,
-        required=False,
-        help_text=Meanings(
-            "What it speaks.",
-            {
-                "http": "HTTP; the default.",
-                "https": "HTTPS, with `ssl_cert` and `ssl_key`.",
-                "tcp": "TCP, passed on as it is.",
-            },
-        ),
-    )
-    algorithm = ChoiceField(
-        Config.Algorithm.choices,
-        required=False,
-        help_text=Meanings(
-            "Which node gets the next connection.",
-            {
-                "roundrobin": "Each in turn, by weight; the default.",
-                "leastconn": "The one with the fewest connections.",
-                "source": "Always the same one for a client's address.",
-            },
-        ),
-    )
-    stickiness = ChoiceField(
-        Config.Stickiness.choices,
-        required=False,
-        help_text=Meanings(
-            "How a client stays with its node.",
-            {
-                "none": "It does not; the default.",
-                "table": "By its address, for 30 minutes.",
-                "http_cookie": "By a cookie; not with `tcp`.",
-            },
-        ),
-    )
-    check = ChoiceField(
-        Config.Check.choices,
-        source="check_type",
-        required=False,
-        help_text=Meanings(
-            "How nodes are checked.",
-            {
-                "none": "Not at all; the default.",
-                "connection": "By a connection.",
-                "http": "By a request for `check_path`, answered with 2xx or 3xx.",
-                "http_body": "By a request whose answer has `check_body` in it.",
-            },
-        ),
-    )
-    check_interval = IntegerField(
-        min_value=1,
-        max_value=LONGEST_INTERVAL,
-        required=False,
-        help_text="Seconds between two checks of a node; by default 31.",
-    )
-    check_timeout = IntegerField(
-        min_value=1,
-        max_value=30,
-        required=False,
-        help_text="Seconds a check may take; by default 30, and at most the interval.",
-    )
-    check_attempts = IntegerField(
-        min_value=1,
-        max_value=30,
-        required=False,
-        help_text="Failures in a row until a node is `DOWN`; by default 3.",
-    )
-    check_path = CharField(
-        max_length=255,
-        allow_blank=True,
-        required=False,
-        validators=[PATH],
-        help_text="The path that checks ask for; by default empty, which is `/`.",
-    )
-    check_body = CharField(
-        max_length=255, allow_blank=True, trim_whitespace=False, required=False,
-        validators=[printable("check_body")],
-        help_text="Text that the answer to a check has to contain. Needed with `http_body`.",
-    )  # fmt: skip
-    check_passive = BooleanField(
-        required=False,
-        help_text="Whether as many bad answers to clients as `check_attempts` make a node `DOWN`, "
-"also without checks: then it is `UP` again once it takes a connection, which is "
-"tried every `check_interval`. By default true.",
-    )  # fmt: skip
-    proxy_protocol = ChoiceField(
-        Config.ProxyProtocol.choices,
-        required=False,
-        help_text=Meanings(
-            "Whether nodes are told the client's address by the PROXY protocol.",
-            {
-                "none": "They are not; the default.",
-                "v1": "By version 1.",
-                "v2": "By version 2.",
-            },
-        ),
-    )
-    cipher_suite = ChoiceField(
-        Config.CipherSuite.choices,
-        required=False,
-        help_text=Meanings(
-            "Which ciphers HTTPS takes.",
-            {
-                "recommended": "Those that are thought safe; the default.",
-                "legacy": "Older ones too.",
-            },
-        ),
-    )
-    ssl_cert = pem("The certificate with its chain")
-    ssl_key = pem("The private key, not encrypted")
-
-
-class NewNodeBalancerConfig(NodeBalancerConfigRequest):
-    """A port of a new load balancer."""
-
-    nodes = NodeBalancerNodeResource(many=True, help_text="The nodes behind it.")
-
-    class Meta:
-        in_part = True
-
-
-class NodeBalancerConfigCreate(NodeBalancerConfigRequest):
-    """The body of a new config."""
-
-    nodes = NodeBalancerNodeResource(many=True, required=False, help_text="The nodes behind it.")
-
-
-class NodeBalancerConfigRebuild(NodeBalancerConfigRequest):
-    """The body of a rebuild of a config."""
-
-    nodes = RebuiltNode(many=True, help_text="All nodes it is to have. Those named by `id` stay, others go.")
-
-
-class NodeBalancerConfigResource(Resource):
-    """What a load balancer does on one port."""
-
-    id = IntegerField(read_only=True)
-    port = IntegerField(min_value=1, max_value=65535)
-    protocol = ChoiceField(Config.Protocol.choices)
-    algorithm = ChoiceField(Config.Algorithm.choices)
-    stickiness = ChoiceField(Config.Stickiness.choices)
-    check = ChoiceField(Config.Check.choices, source="check_type")
-    check_interval = IntegerField()
-    check_timeout = IntegerField()
-    check_attempts = IntegerField()
-    check_path = CharField()
-    check_body = CharField()
-    check_passive = BooleanField()
-    proxy_protocol = ChoiceField(Config.ProxyProtocol.choices)
-    cipher_suite = ChoiceField(Config.CipherSuite.choices)
-    nodebalancer_id = IntegerField(read_only=True, help_text="The load balancer that it is of.")
-    ssl_commonname = CharField(read_only=True, help_text="The name in its certificate; empty without one.")
-    ssl_fingerprint = CharField(read_only=True, help_text="The SHA-256 of its certificate; empty without one.")
-    ssl_cert = Computed(
-        CharField(allow_null=True),
-        redacted,
-        "ssl_fingerprint",
-        help_text="`<REDACTED>` where it has a certificate, else null.",
-    )
-    ssl_key = Computed(
-        CharField(allow_null=True),
-        redacted,
-        "ssl_fingerprint",
-        help_text="`<REDACTED>` where it has a key, else null.",
-    )
-    nodes_status = Annotated(
-        NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")), help_text="How many nodes are up and down."
-    )
-
-    class Meta:
-        as_in = (NodeBalancerConfigRequest,)
-
-
-def wish_of(given: Mapping[str, Any]) -> ConfigWish:
-    """What the service takes, from a validated body."""
-    fields = dict(given)
-    cert, key = (_new_text(fields.pop(name, None)) for name in ("ssl_cert", "ssl_key"))
-    nodes = tuple(map(node_wish, fields.pop("nodes", ())))
-    return ConfigWish(fields, cert, key, nodes)
-
-
-def _new_text(text: str | None) -> str | None:
-    """None for what says nothing new."""
-    return None if text in (None, "", REDACTED) else text
 
 
 class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig]):
@@ -271,9 +35,8 @@ class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig])
         return its_balancer(self.viewer, self.kwargs)
 
     def get_queryset(self) -> QuerySet[NodeBalancerConfig]:
-        return Config.objects.filter(nodebalancer__in=self.get_parent_queryset().values("pk")).select_related(
-            "nodebalancer"
-        )
+        mine = self.get_parent_queryset().values("pk")
+        return NodeBalancerConfig.objects.filter(nodebalancer__in=mine).select_related("nodebalancer")
 
     @operation(WRITE, READ_WRITE, request=NodeBalancerConfigCreate)
     def create(self, request: Request, nodebalancer_id: int) -> Response:

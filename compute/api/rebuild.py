@@ -3,46 +3,18 @@
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
-from compute.api.instances import WRITE, spec_fields
-from compute.api.resources import DeployRequest, InstanceResource, MetadataRequest
+from compute.api.instances import WRITE
 from compute.models import Instance
+from compute.serializers.disks import spec_fields
+from compute.serializers.instances import InstanceResource
+from compute.serializers.rebuild import PasswordRequest, RebuildRequest
 from compute.services.instances import root_passwords
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from config.api.access import READ_WRITE
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet
-
-
-class RebuildRequest(DeployRequest):
-    """The body of a rebuild."""
-
-    image = CharField(
-        error_messages=dict.fromkeys(("required", "blank"), "You must specify an image"),
-        help_text="The image to deploy.",
-    )
-    root_pass = CharField(
-        min_length=7,
-        max_length=128,
-        trim_whitespace=False,
-        write_only=True,
-        help_text="The password of root, 7 to 128 characters, strong enough by an estimate.",
-    )
-    booted = BooleanField(
-        default=True, write_only=True, help_text="Whether it is booted afterwards. By default true."
-    )
-    metadata = MetadataRequest(required=False, write_only=True, help_text="Refused with `user_data`.")
-
-
-class PasswordRequest(Resource):
-    """The body of a new root password."""
-
-    root_pass = CharField(
-        trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
-    )
 
 
 class RebuildViewSet(GenericViewSet[Actor, Instance]):

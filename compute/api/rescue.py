@@ -5,30 +5,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.actors import Actor
-from compute.api.configs import Devices
 from compute.api.instances import WRITE
-from compute.api.resources import InstanceResource
 from compute.models import Instance
+from compute.serializers.instances import InstanceResource
+from compute.serializers.rescue import RescueRequest
 from compute.services.instances.rescue import rescue
 from config.api.access import READ_WRITE
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet
-
-
-class RescueDevices(Devices):
-    """What is in which slot of a rescue. The last one is its own system's."""
-
-    sdh = None
-
-
-class RescueRequest(Resource):
-    """The body of a rescue. Without `devices` it has the disks of the instance, in their order."""
-
-    devices = RescueDevices(
-        required=False,
-        help_text="The disks and volumes at hand; by default all disks of the instance, in their order.",
-    )
 
 
 class RescueViewSet(GenericViewSet[Actor, Instance]):

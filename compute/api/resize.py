@@ -3,37 +3,18 @@
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField
 
 from accounts.actors import Actor
 from compute.api.instances import WRITE
-from compute.api.resources import InstanceResource
 from compute.models import Instance
+from compute.serializers.instances import InstanceResource
+from compute.serializers.resize import MutateRequest, ResizeRequest
 from compute.services.instances.resize import mutate, resize
 from config.api.access import READ_WRITE
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet
 
 AUTO = "allow_auto_disk_resize"
-
-
-class MutateRequest(Resource):
-    """The body of an upgrade."""
-
-    allow_auto_disk_resize = BooleanField(
-        default=True, help_text="Whether the one disk there is, beside swap, grows with the type. By default true."
-    )
-
-
-class ResizeRequest(Resource):
-    """The body of a resize."""
-
-    type = CharField(help_text="The type it is to have (`GET /compute/types`).")
-    allow_auto_disk_resize = BooleanField(
-        default=True,
-        help_text="Whether the one disk there is, beside swap, is resized to fill the type. By default true.",
-    )
 
 
 class ResizeViewSet(GenericViewSet[Actor, Instance]):

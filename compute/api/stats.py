@@ -1,107 +1,25 @@
 """What an instance did, and how much of its transfer it has used; and the account's transfer."""
 
 from datetime import date
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.timezone import now
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, FloatField, IntegerField, ListField
 
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Instance
+from compute.serializers.stats import AccountTransfer, ComputeStats, InstanceTransfer, MonthlyTransfer, shown
 from compute.services.stats import stats, transfer
 from config.api.access import ACCOUNT_READ, READ_ONLY
-from config.api.fields import Absent
 from config.api.operations import operation
 from config.api.paths import FIRST_YEAR, LAST_YEAR
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet, expensive
 from config.errors import Problems
 
 READ = "computes:read_only"
-
-
-def points(help_text: str) -> ListField:
-    """A chart: times in milliseconds since 1970, each with its value."""
-    pair = ListField(child=FloatField(), help_text="Milliseconds since 1970, and what was measured.")
-    return ListField(child=pair, help_text=help_text)
-
-
-class Network(Resource):
-    """Bits a second."""
-
-    in_ = points("Public traffic to the instance.")
-    out = points("Public traffic from the instance.")
-    private_in = points("Private traffic to the instance.")
-    private_out = points("Private traffic from the instance.")
-
-
-class DiskStats(Resource):
-    """Blocks a second."""
-
-    io = points("Blocks read and written.")
-    swap = points("Blocks swapped in and out.")
-
-
-class ComputeStatsData(Resource):
-    """Charts of an instance."""
-
-    cpu = points("Percent, 100 for each core.")
-    io = DiskStats(help_text="What disks did, in blocks a second.")
-    netv4 = Network(help_text="IPv4 traffic, in bits a second.")
-    netv6 = Network(help_text="IPv6 traffic, in bits a second.")
-
-
-class ComputeStats(Resource):
-    """The contract's schema has the charts beside the title; what the published service answers has them in `data`,
-    where clients look for them."""
-
-    title = CharField()
-    data = ComputeStatsData(help_text="The charts.")
-    cpu = Absent(points(""), help_text="See `data`.")
-    io = Absent(DiskStats(), help_text="See `data`.")
-    netv4 = Absent(Network(), help_text="See `data`.")
-    netv6 = Absent(Network(), help_text="See `data`.")
-
-    class Meta:
-        read_only = True
-
-
-class InstanceTransfer(Resource):
-    """What an instance has used of its transfer this month."""
-
-    used = IntegerField(help_text="Bytes that were sent this month.")
-    quota = IntegerField(help_text="GB that the compute adds to the account's pool this month.")
-    billable = IntegerField(help_text="GB beyond that.")
-
-    class Meta:
-        read_only = True
-
-
-class MonthlyTransfer(Resource):
-    """What an instance has received and sent in a month."""
-
-    bytes_in = IntegerField(help_text="Bytes that were received.")
-    bytes_out = IntegerField(help_text="Bytes that were sent.")
-    bytes_total = IntegerField(help_text="Both together.")
-
-    class Meta:
-        read_only = True
-
-
-class AccountTransfer(Resource):
-    """What the account has used of its transfer this month."""
-
-    used = IntegerField(help_text="GB that all computes together have sent this month.")
-    quota = IntegerField(help_text="GB that they may send together.")
-    billable = IntegerField(help_text="GB beyond that.")
-
-    class Meta:
-        read_only = True
 
 
 def named(year: int, number: int) -> date:
@@ -186,7 +104,3 @@ class AccountTransferViewSet(GenericViewSet[Actor, Account]):
         """
         account = Account.objects.get(pk=self.actor.account_id)
         return Response(shown(transfer.of_account(account, now())))
-
-
-def shown(allotment: transfer.Allotment) -> dict[str, Any]:
-    return {"used": allotment.used, "quota": allotment.quota, "billable": allotment.billable}

@@ -4,9 +4,9 @@ import pytest
 from django.db.models.functions import Now
 
 from accounts.models import Event, GlobalGrants, Grant, SSHKey
-from compute.api.resources import NO_METADATA
 from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Disk, FirewallDevice, Image, Instance, Job
+from compute.serializers.instances import NO_METADATA
 from compute.services.backups import backups
 from compute.services.firewalls import delivery
 from compute.services.instances import instances

@@ -9,9 +9,10 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compute.api.catalogue import KernelResource, KernelViewSet
+from compute.api.catalogue import KernelViewSet
 from compute.filters.catalogue import KernelFilterSet, TypeFilterSet
 from compute.models import Kernel
+from compute.serializers.catalogue import KernelResource
 from config.api.filters import DEEPEST, TOO_DEEP, read_header
 from config.api.ordering import orders_of
 from config.errors import Invalid

@@ -1,12 +1,11 @@
-"""What instances and their parts look like on the wire."""
+"""Instances on the wire: bodies of creates and changes, and answers."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.core.validators import RegexValidator
-from drf_spectacular.utils import extend_schema_field
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import SkipField, empty
 from rest_framework.serializers import (
@@ -14,23 +13,21 @@ from rest_framework.serializers import (
     CharField,
     ChoiceField,
     DateTimeField,
-    DictField,
     IntegerField,
-    JSONField,
     ListField,
-    ListSerializer,
     UUIDField,
 )
 
-from compute.models import Disk, Instance
+from compute.models import Instance
+from compute.serializers.configs import InterfacesField
+from compute.serializers.disks import LARGEST, DeployRequest, spec_fields
+from compute.services.instances.instances import InstanceChanges, InstanceSpec
 from config.api import reasons
 from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
-LARGEST = 2**31 - 1
-MOST_INTERFACES = 3
 LABEL = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?![-_.]))*[A-Za-z0-9]$"
 WRONG_LABEL = reasons.not_valid(
     "label", "letters, digits, - _ and . only, first and last a letter or a digit, and no two of - _ . in a row"
@@ -53,15 +50,6 @@ class LabelField(CharField):
 def threshold(column: str, help_text: str) -> IntegerField:
     """An alert's limit, averaged over two hours; 0 turns it off."""
     return IntegerField(source=column, min_value=0, max_value=LARGEST, required=False, help_text=help_text)
-
-
-FILESYSTEMS_MEAN = {
-    "raw": "Anything: the platform does not look at it.",
-    "swap": "Swap space.",
-    "ext3": "An older file system of Linux.",
-    "ext4": "The file system that images are deployed with.",
-    "initrd": "A first root file system, for kernels.",
-}
 
 
 class Alerts(Resource):
@@ -233,100 +221,6 @@ class InstanceResource(Resource):
     host_uuid = UUIDField(source="host.uuid", read_only=True, help_text="The host that it is on.")
 
 
-PURPOSES = Meanings(
-    "What it leads to.", {"public": "The internet; at most one.", "vlan": "A VLAN of the account, in the region."}
-)
-
-
-class InterfaceResource(Resource):
-    purpose = ChoiceField(["public", "vlan"])
-    label = CharField(min_length=1, max_length=64, allow_blank=True, required=False)
-    ipam_address = CharField(allow_blank=True, required=False)
-
-
-@extend_schema_field(
-    {
-        "type": "array",
-        "maxItems": MOST_INTERFACES,
-        "required": ["purpose"],
-        "items": {
-            "type": "object",
-            "description": "One network interface.",
-            "required": ["purpose"],
-            "properties": {
-                "purpose": {
-                    "type": "string",
-                    "enum": ["public", "vlan"],
-                    "description": PURPOSES.table,
-                    "x-enum-descriptions": dict(PURPOSES.values),
-                },
-                "label": {
-                    "type": ["string", "null"],
-                    "minLength": 1,
-                    "maxLength": 64,
-                    "description": "The VLAN's name: letters, digits and dashes. Of a public one empty.",
-                },
-                "ipam_address": {
-                    "type": ["string", "null"],
-                    "format": "ip/netmask",
-                    "description": "The instance's address in the VLAN, such as `10.0.0.1/24`; may be empty. "
-                    "Null for a public interface.",
-                },
-            },
-        },
-    }
-)
-class InterfacesField(JSONField):
-    """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
-
-    items: ListSerializer = ListSerializer(child=InterfaceResource())
-    reasons.describe("interfaces", items)
-    item = items.child
-    """What each item is checked by."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, list):
-            self.fail("invalid")
-        return self.items.run_validation(data)
-
-
-def shown_interfaces(stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the interfaces of a profile as the API shows them. `ipam_address` of a public interface is null."""
-    interfaces = orjson.loads(stored) if isinstance(stored, str) else stored
-    return [{**each, "ipam_address": None} if each["purpose"] == "public" else each for each in interfaces]
-
-
-class DeployRequest(Resource):
-    """What is to be put on a disk, in each body that deploys an image."""
-
-    image = CharField(
-        required=False, help_text="The image to deploy (`GET /images`). Without one the disk is empty."
-    )
-    root_pass = CharField(
-        min_length=7,
-        max_length=128,
-        trim_whitespace=False,
-        required=False,
-        write_only=True,
-        help_text="The password of root, 7 to 128 characters, strong enough by an estimate. Needed with `image`.",
-    )
-    authorized_keys = ListField(
-        child=CharField(), required=False, write_only=True, help_text="Public SSH keys that root is reached with."
-    )
-    authorized_users = ListField(
-        child=CharField(),
-        required=False,
-        write_only=True,
-        help_text="Users of the account whose SSH keys root is reached with.",
-    )
-    stackscript_id = IdField(
-        required=False, help_text="A StackScript that runs at the first boot; its images include `image`."
-    )
-    stackscript_data = DictField(
-        required=False, write_only=True, help_text="The values that the StackScript asks for, by name."
-    )
-
-
 NO_METADATA = "user_data is not supported: this platform has no metadata service."
 
 
@@ -402,26 +296,12 @@ class BootRequest(Resource):
     )
 
 
-class DiskResource(Resource):
-    """A disk of an instance."""
+def spec_of(given: Mapping[str, Any]) -> InstanceSpec:
+    """What the service takes, from what is good in a body."""
+    return InstanceSpec(**spec_fields(given))
 
-    id = IntegerField(read_only=True)
-    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
-    status = ChoiceField(
-        Disk.Status.choices,
-        read_only=True,
-        help_text=Meanings(
-            "What is done with it.",
-            {
-                "ready": "Nothing: it can be used.",
-                "not ready": "A job works on it.",
-                "deleting": "It is being deleted.",
-            },
-        ),
-    )
-    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
-    filesystem = ChoiceField(
-        Disk.Filesystem.choices, help_text=Meanings("What it is said to hold.", FILESYSTEMS_MEAN)
-    )
-    created = DateTimeField(read_only=True)
-    updated = DateTimeField(read_only=True)
+
+def changes_of(given: dict[str, Any]) -> InstanceChanges:
+    """Return the changes that the service takes, from the good fields of a body."""
+    tags = given.pop("tags", None)
+    return InstanceChanges(given, None if tags is None else tuple(tags))

@@ -1,15 +1,18 @@
 """What addresses and ranges look like on the wire, and the requests that are about them."""
 
 import ipaddress
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, IPAddressField, ListField
 
+from compute.models import Address
 from compute.services.common.dns_names import MAX_NAME_LENGTH
 from compute.services.networking.addresses import default_rdns
-from compute.services.networking.ranges import SIZES
+from compute.services.networking.ranges import SIZES, RangeSpec
+from compute.services.networking.reassign import Assignment
 from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
@@ -255,3 +258,18 @@ class IPv6RangeMade(Resource):
 
     range = CharField(read_only=True, help_text="The new range, with its prefix length.")
     route_target = CharField(read_only=True, help_text="The address that it is routed to.")
+
+
+def assignments_of(given: Mapping[str, Any]) -> list[Assignment]:
+    """Return the assignments that the service takes, from the good fields of a body."""
+    return [Assignment(each.get("address"), each.get("compute_id")) for each in given.get("assignments", ())]
+
+
+def range_spec(given: Mapping[str, Any]) -> RangeSpec:
+    """Return the spec of a range that the service takes, from the good fields of a body."""
+    return RangeSpec(given.get("prefix_length"), given.get("compute_id"), given.get("route_target"))
+
+
+def shown(rows: Iterable[Address]) -> list[dict[str, Any]]:
+    """Addresses as the API shows them."""
+    return AddressResource(rows, many=True).data

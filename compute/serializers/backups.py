@@ -1,0 +1,128 @@
+"""Backups on the wire, and the bodies of snapshots and restores."""
+
+from datetime import datetime
+from typing import Any
+
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
+
+from compute.models import Backup, Disk
+from compute.serializers.disks import FILESYSTEMS_MEAN
+from config.api.common_fields import IdField
+from config.api.fields import Computed
+from config.api.meanings import Meanings
+from config.api.rendering import parsed
+from config.api.serializers import Resource
+
+
+def is_available(status: str, maintenance: datetime | None) -> bool:
+    """Whether the backup is complete, and the host of its instance is not under maintenance."""
+    return bool(status == Backup.Status.SUCCESSFUL) and maintenance is None
+
+
+def disks_shown(disks: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What clients see of a backup's disks: not where their content is kept."""
+    return [{name: disk[name] for name in ("label", "size", "filesystem")} for disk in parsed(disks)]
+
+
+class BackupDisk(Resource):
+    """A disk as it was when the backup was taken; `size` in MB."""
+
+    label = CharField(help_text="The disk's label.")
+    size = IntegerField(help_text="MB.")
+    filesystem = ChoiceField(Disk.Filesystem.choices, help_text=Meanings("What it holds.", FILESYSTEMS_MEAN))
+
+
+class BackupResource(Resource):
+    """What the disks and profiles of an instance were at one time."""
+
+    id = IntegerField(read_only=True)
+    type = ChoiceField(
+        Backup.Type.choices,
+        read_only=True,
+        help_text=Meanings(
+            "How it came about.",
+            {
+                "automatic": "By the schedule.",
+                "snapshot": "By `POST …/backups`.",
+            },
+        ),
+    )
+    status = ChoiceField(
+        Backup.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "How far it is.",
+            {
+                "paused": "Not shown by this platform.",
+                "pending": "It waits for its turn.",
+                "running": "It is being taken.",
+                "needsPostProcessing": "Its content is there and is being put away.",
+                "successful": "It is complete.",
+                "failed": "It could not be taken.",
+                "userAborted": "It was given up before it was complete.",
+            },
+        ),
+    )
+    available = Computed(
+        BooleanField(),
+        is_available,
+        "status",
+        "instance__host__maintenance",
+        help_text="Whether the backup can be restored; false while the host of its instance is under maintenance.",
+    )
+    label = CharField(read_only=True, allow_null=True, help_text="A snapshot's name; null of automatic ones.")
+    region = CharField(source="region_id", read_only=True)
+    configs = ListField(
+        child=CharField(), read_only=True, help_text="The labels of the configuration profiles in it."
+    )
+    disks = Computed(BackupDisk(many=True), disks_shown, "disks", help_text="The disks in it.")
+    created = DateTimeField(read_only=True, help_text="When it was begun, in UTC.")
+    updated = DateTimeField(read_only=True)
+    finished = DateTimeField(
+        read_only=True, allow_null=True, help_text="When it was complete, in UTC; null before."
+    )
+
+
+class Snapshots(Resource):
+    """The snapshots of an instance."""
+
+    current = BackupResource(
+        read_only=True, allow_null=True, help_text="The snapshot that is complete; null without."
+    )
+    in_progress = BackupResource(
+        read_only=True,
+        allow_null=True,
+        help_text="The one that is being taken, which will replace it; null without.",
+    )
+
+
+class BackupListing(Resource):
+    """The automatic backups, and the snapshot that is there and that is being made."""
+
+    automatic = BackupResource(
+        many=True,
+        read_only=True,
+        help_text="Those by the schedule, oldest first: the last daily, weekly and biweekly ones.",
+    )
+    snapshot = Snapshots(read_only=True, help_text="Those that users asked for.")
+
+
+def shown(backup: Backup | None) -> dict[str, Any] | None:
+    return None if backup is None else BackupResource(backup).data
+
+
+class SnapshotRequest(Resource):
+    """The body of a snapshot."""
+
+    label = CharField(min_length=1, max_length=255, help_text="A name for it; up to 255 characters.")
+
+
+class RestoreRequest(Resource):
+    """The body of a restore. `compute_id` is where to; with `overwrite`, all that is there is deleted first."""
+
+    compute_id = IdField(help_text="The instance to restore to, in the same region; the backup's own or another.")
+    overwrite = BooleanField(
+        default=False,
+        help_text="Whether all disks and profiles there are deleted first. By default false: then it "
+        "needs room beside them.",
+    )

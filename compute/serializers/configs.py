@@ -1,0 +1,269 @@
+"""Configuration profiles on the wire, with their devices and network interfaces."""
+
+import re
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.db import models
+from django.db.models import F, Func, Model, OuterRef, Subquery, Value
+from django.db.models.aggregates import Aggregate
+from django.db.models.functions import Coalesce, JSONObject
+from drf_spectacular.utils import extend_schema_field
+from rest_framework.serializers import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    IntegerField,
+    JSONField,
+    ListSerializer,
+)
+
+from compute.models import Config, ConfigDevice, VolumeDevice
+from compute.serializers.disks import LARGEST
+from compute.services.instances.configs import ConfigChanges
+from config.api import reasons
+from config.api.common_fields import IdField
+from config.api.fields import Annotated, Computed, Constant
+from config.api.meanings import Meanings
+from config.api.serializers import Positions, Resource
+
+MOST_INTERFACES = 3
+MOST_NAMED = 100
+"""Slots that there are not, of those that a body fills."""
+ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
+MOST_COMMENTS = 65535
+
+PURPOSES = Meanings(
+    "What it leads to.", {"public": "The internet; at most one.", "vlan": "A VLAN of the account, in the region."}
+)
+
+
+class InterfaceResource(Resource):
+    purpose = ChoiceField(["public", "vlan"])
+    label = CharField(min_length=1, max_length=64, allow_blank=True, required=False)
+    ipam_address = CharField(allow_blank=True, required=False)
+
+
+@extend_schema_field(
+    {
+        "type": "array",
+        "maxItems": MOST_INTERFACES,
+        "required": ["purpose"],
+        "items": {
+            "type": "object",
+            "description": "One network interface.",
+            "required": ["purpose"],
+            "properties": {
+                "purpose": {
+                    "type": "string",
+                    "enum": ["public", "vlan"],
+                    "description": PURPOSES.table,
+                    "x-enum-descriptions": dict(PURPOSES.values),
+                },
+                "label": {
+                    "type": ["string", "null"],
+                    "minLength": 1,
+                    "maxLength": 64,
+                    "description": "The VLAN's name: letters, digits and dashes. Of a public one empty.",
+                },
+                "ipam_address": {
+                    "type": ["string", "null"],
+                    "format": "ip/netmask",
+                    "description": "The instance's address in the VLAN, such as `10.0.0.1/24`; may be empty. "
+                    "Null for a public interface.",
+                },
+            },
+        },
+    }
+)
+class InterfacesField(JSONField):
+    """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
+
+    items: ListSerializer = ListSerializer(child=InterfaceResource())
+    reasons.describe("interfaces", items)
+    item = items.child
+    """What each item is checked by."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, list):
+            self.fail("invalid")
+        return self.items.run_validation(data)
+
+
+def shown_interfaces(stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the interfaces of a profile as the API shows them. `ipam_address` of a public interface is null."""
+    interfaces = orjson.loads(stored) if isinstance(stored, str) else stored
+    return [{**each, "ipam_address": None} if each["purpose"] == "public" else each for each in interfaces]
+
+
+class Helpers(Resource):
+    """What the platform does to the system on the root device before it boots."""
+
+    updatedb_disabled = BooleanField(required=False, help_text="Keeps `updatedb` from running each night.")
+    distro = BooleanField(required=False, help_text="Adjusts the system to the platform: console, file systems.")
+    modules_dep = BooleanField(required=False, help_text="Writes the list of modules for the kernel anew.")
+    network = BooleanField(
+        required=False, help_text="Writes the configuration of the network for the instance's addresses."
+    )
+    devtmpfs_automount = BooleanField(required=False, help_text="Mounts `/dev` when the kernel starts.")
+
+
+class Device(Resource):
+    """A disk or a volume: exactly one of the two."""
+
+    disk_id = IdField(allow_null=True, required=False, help_text="A disk of the instance, or null.")
+    volume_id = IdField(
+        allow_null=True, required=False, help_text="A volume of the account in the same region, or null."
+    )
+
+
+class Devices(Resource):
+    """What is in which slot; null where nothing is. There are no other slots that something could be in."""
+
+    sda = Device(allow_null=True, required=False, help_text="What is on `/dev/sda`; null for nothing.")
+    sdb = Device(allow_null=True, required=False, help_text="What is on `/dev/sdb`; null for nothing.")
+    sdc = Device(allow_null=True, required=False, help_text="What is on `/dev/sdc`; null for nothing.")
+    sdd = Device(allow_null=True, required=False, help_text="What is on `/dev/sdd`; null for nothing.")
+    sde = Device(allow_null=True, required=False, help_text="What is on `/dev/sde`; null for nothing.")
+    sdf = Device(allow_null=True, required=False, help_text="What is on `/dev/sdf`; null for nothing.")
+    sdg = Device(allow_null=True, required=False, help_text="What is on `/dev/sdg`; null for nothing.")
+    sdh: Device | None = Device(
+        allow_null=True, required=False, help_text="What is on `/dev/sdh`; null for nothing."
+    )
+
+    def examine(
+        self, data: dict[str, Any], positions: Positions | None = None, path: str = ""
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        values, wrong = super().examine(data, positions, path)
+        others = (name for name, device in data.items() if device is not None and name not in self.fields)
+        wrong.update((name, [reasons.not_valid(f"{self.within}{name}")]) for name in islice(others, MOST_NAMED))
+        return values, wrong
+
+
+class RootDeviceField(CharField):
+    """The path of a device, such as ``/dev/sda``."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if not re.fullmatch(ROOT_DEVICE, value, re.ASCII):
+            self.fail("invalid")
+        return value
+
+
+class _ObjectAgg(Aggregate):
+    function = "jsonb_object_agg"
+    output_field = models.JSONField()
+
+
+class _Merge(Func):
+    template = "(%(expressions)s)"
+    arg_joiner = " || "
+    output_field = models.JSONField()
+
+
+def _filled(model: type[Model], **device: Any) -> Coalesce:
+    """The slots of a profile that rows of `model` are in, as one JSON object."""
+    rows = model._default_manager.filter(config=OuterRef("pk")).order_by().values("config")
+    by_slot = rows.annotate(by_slot=_ObjectAgg("slot", JSONObject(**device))).values("by_slot")
+    return Coalesce(Subquery(by_slot), Value({}, models.JSONField()))
+
+
+def _all_slots() -> _Merge:
+    """All eight slots of a profile as one JSON object, ``null`` where nothing sits."""
+    none = Value(None, models.JSONField())
+    return _Merge(
+        Value(dict.fromkeys(ConfigDevice.SLOTS), models.JSONField()),
+        _filled(ConfigDevice, disk_id="disk_id", volume_id=none),
+        _filled(VolumeDevice, disk_id=none, volume_id="volume_id"),
+    )
+
+
+class ConfigRequest(Resource):
+    """What is written of a profile. A change replaces `devices` and `interfaces` as a whole, of `helpers` what it
+    names."""
+
+    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
+    kernel = CharField(
+        source="kernel_id",
+        required=False,
+        help_text="The kernel that it boots (`GET /compute/kernels`); by default `compute/latest-64bit`.",
+    )
+    comments = CharField(
+        max_length=MOST_COMMENTS,
+        allow_null=True,
+        allow_blank=True,
+        trim_whitespace=False,
+        required=False,
+        help_text="Anything you wish to note; up to 65,535 characters.",
+    )
+    memory_limit = IntegerField(
+        min_value=0,
+        max_value=LARGEST,
+        required=False,
+        help_text="MB that the instance may use, up to its type's memory; 0, the default, is all of it.",
+    )
+    run_level = ChoiceField(
+        Config.RunLevel.choices,
+        required=False,
+        help_text=Meanings(
+            "What the system boots into.",
+            {
+                "default": "As it does by itself.",
+                "single": "Single-user mode.",
+                "binbash": "A root shell, without the system's own start.",
+            },
+        ),
+    )
+    virt_mode = ChoiceField(
+        Config.VirtMode.choices,
+        required=False,
+        help_text=Meanings(
+            "How devices are presented to the system.",
+            {
+                "paravirt": "By drivers made for virtual machines; the default.",
+                "fullvirt": "As a real machine would have them.",
+            },
+        ),
+    )
+    interfaces = InterfacesField(
+        required=False,
+        help_text="Its network interfaces, `eth0` first, three at most. Without any it has the public one.",
+    )
+    helpers = Helpers(
+        required=False,
+        help_text="What the platform prepares before it boots. On a new profile all are on that are not named.",
+    )
+    devices = Devices(help_text="What is on which device. A change replaces all of them.")
+    root_device = RootDeviceField(
+        max_length=64, required=False, help_text="The device that is mounted as root; by default `/dev/sda`."
+    )
+
+
+class ConfigResource(Resource):
+    """A configuration profile: how an instance boots."""
+
+    id = IntegerField(read_only=True)
+    label = CharField(min_length=1, max_length=48)
+    kernel = CharField(source="kernel_id")
+    comments = CharField(allow_null=True)
+    memory_limit = IntegerField()
+    run_level = ChoiceField(Config.RunLevel.choices)
+    virt_mode = ChoiceField(Config.VirtMode.choices)
+    interfaces = Computed(InterfacesField(), shown_interfaces, "interfaces")
+    helpers = Annotated(Helpers(), F("helpers"))
+    devices = Annotated(Devices(), _all_slots())
+    root_device = CharField()
+    initrd = Constant(CharField(allow_null=True), None, help_text="Always null: kernels bring theirs along.")
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+
+    class Meta:
+        as_in = (ConfigRequest,)
+
+
+def changes_of(given: dict[str, Any]) -> ConfigChanges:
+    """What the service takes, from what is good in a body."""
+    apart = {name: given.pop(name, None) for name in ("helpers", "devices", "interfaces")}
+    return ConfigChanges(given, **apart)

@@ -1,0 +1,127 @@
+"""Disks on the wire, and what every body that deploys an image has."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    DictField,
+    IntegerField,
+    ListField,
+)
+
+from compute.models import Disk
+from config.api.common_fields import IdField
+from config.api.meanings import Meanings
+from config.api.serializers import Resource
+
+LARGEST = 2**31 - 1
+
+FILESYSTEMS_MEAN = {
+    "raw": "Anything: the platform does not look at it.",
+    "swap": "Swap space.",
+    "ext3": "An older file system of Linux.",
+    "ext4": "The file system that images are deployed with.",
+    "initrd": "A first root file system, for kernels.",
+}
+
+
+class DeployRequest(Resource):
+    """What is to be put on a disk, in each body that deploys an image."""
+
+    image = CharField(
+        required=False, help_text="The image to deploy (`GET /images`). Without one the disk is empty."
+    )
+    root_pass = CharField(
+        min_length=7,
+        max_length=128,
+        trim_whitespace=False,
+        required=False,
+        write_only=True,
+        help_text="The password of root, 7 to 128 characters, strong enough by an estimate. Needed with `image`.",
+    )
+    authorized_keys = ListField(
+        child=CharField(), required=False, write_only=True, help_text="Public SSH keys that root is reached with."
+    )
+    authorized_users = ListField(
+        child=CharField(),
+        required=False,
+        write_only=True,
+        help_text="Users of the account whose SSH keys root is reached with.",
+    )
+    stackscript_id = IdField(
+        required=False, help_text="A StackScript that runs at the first boot; its images include `image`."
+    )
+    stackscript_data = DictField(
+        required=False, write_only=True, help_text="The values that the StackScript asks for, by name."
+    )
+
+
+class DiskResource(Resource):
+    """A disk of an instance."""
+
+    id = IntegerField(read_only=True)
+    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
+    status = ChoiceField(
+        Disk.Status.choices,
+        read_only=True,
+        help_text=Meanings(
+            "What is done with it.",
+            {
+                "ready": "Nothing: it can be used.",
+                "not ready": "A job works on it.",
+                "deleting": "It is being deleted.",
+            },
+        ),
+    )
+    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
+    filesystem = ChoiceField(
+        Disk.Filesystem.choices, help_text=Meanings("What it is said to hold.", FILESYSTEMS_MEAN)
+    )
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+
+
+class DiskCreate(DeployRequest):
+    """The body of a new disk: empty, or with `image` deployed from that."""
+
+    size = IntegerField(
+        min_value=1,
+        max_value=LARGEST,
+        help_text="MB; all disks of an instance together have at most their type's `disk`.",
+    )
+    label = CharField(
+        min_length=1,
+        max_length=48,
+        required=False,
+        help_text="A name for it; by default after its image or filesystem.",
+    )  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
+    filesystem = ChoiceField(
+        Disk.Filesystem.choices,
+        required=False,
+        help_text=Meanings("What it is to hold. By default `ext4`.", FILESYSTEMS_MEAN),
+    )
+
+    class Meta:
+        as_in = (DiskResource,)
+
+
+class DiskResize(Resource):
+    """The body of a resize."""
+
+    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB: the new size.")
+
+
+class DiskPassword(Resource):
+    """The body of a new password."""
+
+    password = CharField(
+        trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
+    )
+
+
+def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given of a body, as a spec takes it: lists are tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

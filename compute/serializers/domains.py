@@ -1,0 +1,234 @@
+"""Domains and their records on the wire."""
+
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    EmailField,
+    Field,
+    IntegerField,
+    ListField,
+)
+from rest_framework.serializers import IPAddressField as Address
+
+from compute.models import Domain, DomainRecord
+from compute.services.domains import records
+from compute.services.domains.domains import DomainSpec
+from config.api.fields import CaselessField, Computed
+from config.api.meanings import Meanings
+from config.api.serializers import Body, Resource
+
+LONGEST_TIME = 2**31 - 1
+
+
+def times(help_text: str) -> IntegerField:
+    return IntegerField(required=False, min_value=0, max_value=LONGEST_TIME, help_text=help_text)
+
+
+def addresses(help_text: str) -> ListField:
+    return ListField(child=Address(), required=False, help_text=help_text)
+
+
+def as_sent(column: str, help_text: str) -> Field:
+    """Return the field of a column that has the client's value with an underscore in front, for SRV records."""
+    child = CharField(allow_null=True, max_length=64)
+    return Computed(child, records.as_sent, "type", column, ordered_by=column, help_text=help_text)
+
+
+class DomainResource(Resource):
+    """A zone. Seconds are rounded up to those that zones may have; 0 is the platform's default."""
+
+    id = IntegerField(read_only=True)
+    type = ChoiceField(
+        Domain.Type.choices,
+        help_text=Meanings(
+            "Who keeps the records.",
+            {
+                "master": "This platform.",
+                "slave": "The servers in `master_ips`, which are asked for them.",
+            },
+        ),
+    )
+    domain: Field = Computed(
+        CaselessField(),
+        lambda label, spelling: spelling or label,
+        "label",
+        "spelling",
+        help_text="The zone's name as it was written, without a dot at its end. Unicode becomes punycode.",
+    )
+    status = ChoiceField(
+        Domain.Status.choices,
+        required=False,
+        help_text=Meanings(
+            "Whether name servers answer for it.",
+            {
+                "disabled": "They do not.",
+                "active": "They do; the default.",
+            },
+        ),
+    )
+    group = CharField(
+        min_length=1,
+        max_length=50,
+        required=False,
+        allow_blank=True,
+        help_text="A word to sort domains by; up to 50 characters.",
+    )
+    description = CharField(
+        min_length=1,
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        help_text="What it is for; up to 255 characters.",
+    )
+    soa_email = EmailField(
+        required=False,
+        max_length=254,
+        allow_blank=True,
+        help_text="The mail address of whoever looks after the zone. Required of a master.",
+    )
+    master_ips = addresses(
+        "The servers that a slave is asked from; at most 1000 characters together. Required of a slave."
+    )
+    axfr_ips = addresses(
+        "The addresses that may transfer the zone; at most 1000 characters together. By default none."
+    )
+    retry_sec = times(
+        "Seconds between the tries of a secondary server that could not reach the primary; "
+        "0, the default, is 14400."
+    )
+    refresh_sec = times(
+        "Seconds after which a secondary server asks whether the zone has changed; 0, the default, is 14400."
+    )
+    expire_sec = times(
+        "Seconds after which a secondary server that cannot ask answers no more; 0, the default, is 1209600."
+    )
+    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is 86400.")
+    tags = ListField(child=CharField(), required=False)
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+    errors = CharField(read_only=True, help_text="Why something is not done that was asked for; else empty.")
+
+
+class DomainRequest(DomainResource):
+    """The body of a domain."""
+
+    domain = CharField(
+        source="label",
+        min_length=1,
+        max_length=255,
+        help_text="The zone's name. Each is there once on the whole platform, in whatever case it is written.",
+    )
+
+
+class DomainCloneRequest(Resource):
+    """The body of a clone."""
+
+    domain = CharField(min_length=1, max_length=255, help_text="The name of the new domain.")
+
+
+class DomainImportRequest(Resource):
+    """The body of an import."""
+
+    domain = CharField(min_length=1, max_length=255, help_text="The zone's name.")
+    remote_nameserver = CharField(
+        max_length=260,
+        help_text="The server to ask for the zone: a name or an address, with `:port` where that is not 53.",
+    )
+
+
+class ZoneFile(Resource):
+    """A zone as name servers have it."""
+
+    zone_file = ListField(
+        child=CharField(), read_only=True, help_text="The lines of the zone, in the format of BIND."
+    )
+
+
+class RecordResource(Resource):
+    """A record. A target is written in full: a name in it is never below the domain unless it says so."""
+
+    id = IntegerField(read_only=True)
+    type = ChoiceField(
+        DomainRecord.Type.choices,
+        help_text=Meanings(
+            "What the record says; cannot be changed.",
+            {
+                "A": "The IPv4 address of a name.",
+                "AAAA": "The IPv6 address of a name.",
+                "NS": "The name server of a name.",
+                "MX": "The mail server of a name.",
+                "CNAME": "Another name for a name.",
+                "TXT": "A text.",
+                "SRV": "Where a service is.",
+                "PTR": "The name of an address.",
+                "CAA": "Who may issue certificates.",
+            },
+        ),
+    )
+    name = CharField(
+        min_length=1,
+        max_length=100,
+        required=False,
+        allow_blank=True,
+        help_text="The name of the record, in full or relative to the domain; empty for the domain itself. The "
+        "name of an SRV record begins with its service and protocol: `_sip._tcp`.",
+    )
+    # the spaces around a text are part of it; around other targets, the service takes them off
+    target = CharField(
+        required=False,
+        allow_blank=True,
+        max_length=4096,
+        trim_whitespace=False,
+        help_text="The value of the record, such as an address or a host name in full; up to 4096 characters. In "
+        "A and AAAA records, `[remote_addr]` stands for the address that the request comes from.",
+    )
+    priority = IntegerField(
+        min_value=0,
+        max_value=255,
+        required=False,
+        help_text="Which is asked first: the smallest. Of MX and SRV, 0 to 255.",
+    )
+    weight = IntegerField(
+        min_value=0,
+        max_value=65535,
+        required=False,
+        help_text="The share among SRV records of the same priority, 0 to 65535.",
+    )
+    port = IntegerField(
+        min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
+    )
+    service: Field = as_sent("service", "The service of an SRV record, such as `sip`; null of others.")
+    protocol: Field = as_sent(
+        "protocol",
+        "The protocol of an SRV record, such as `tcp`; null of others. Without it the zone serves `_tcp`.",
+    )
+    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is as the domain has it.")
+    tag = ChoiceField(
+        DomainRecord.Tag.choices,
+        required=False,
+        allow_null=True,
+        help_text=Meanings(
+            "What a CAA record is about; null of others.",
+            {
+                "issue": "Who may issue certificates.",
+                "issuewild": "Who may issue certificates for all names below.",
+                "iodef": "Where to report misuse to.",
+                "null": "It is no CAA record.",
+            },
+        ),
+    )
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+
+
+class RecordRequest(RecordResource):
+    """The body of a record. Write host names in `target` in full: the domain is not appended, except for SRV."""
+
+    service = CharField(required=False, allow_null=True, max_length=64)
+    protocol = CharField(required=False, allow_null=True, max_length=64)
+
+
+def spec_of(given: Body) -> DomainSpec:
+    """What the service takes, from a body."""
+    return DomainSpec(tags=given.pop("tags", None), values=dict(given))
