@@ -9,7 +9,7 @@ from django.db.models.functions import Cast, Now
 
 from accounts.actors import Actor
 from accounts.entities import derived
-from accounts.event_names import DELETIONS
+from accounts.event_names import ACTIONS, DELETIONS
 from accounts.models.accounts import Account
 from accounts.models.grants import GlobalGrants, Grant, Level
 from accounts.models.users import User
@@ -148,3 +148,8 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.status}"
+
+    @property
+    def meaning(self) -> str:
+        """The action as a sentence: ``An instance is booted.``"""
+        return ACTIONS.get(self.action, self.action)

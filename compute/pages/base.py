@@ -1,15 +1,31 @@
-"""The base classes of the pages of one instance: who sees the instance, and who may change it."""
+"""The base classes of the pages of one instance: who sees the instance, who may change it, and the common head."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
+from django.urls import reverse
 from django.views.generic.base import ContextMixin
 
+from accounts.models import Event
 from accounts.pages.base import AccountPage
 from compute.models import Instance
+from compute.services.instances.availability import is_busy, refusals
+from config.pages.views import version_of
+
+TABS = (("instance", "Overview"),)
+"""The pages of an instance: the name of the URL, and the label of the tab."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    label: str
+    address: str
+    current: bool
 
 
 class InstancePage(ContextMixin, AccountPage):
@@ -17,6 +33,9 @@ class InstancePage(ContextMixin, AccountPage):
 
     A page with `operations` changes the instance. It answers 403 to users who may only read the instance.
     """
+
+    tab: ClassVar[str] = ""
+    """The name of the URL of the tab that the page belongs to."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.user.is_authenticated and self.operations and not self.may_change:
@@ -40,5 +59,42 @@ class InstancePage(ContextMixin, AccountPage):
             return self.instance is not None
         return Instance.objects.writable_by(self.actor).filter(pk=self.instance.pk).exists()
 
+    def address(self, page: str) -> str:
+        """The address of another page of this instance."""
+        return reverse(page, args=[self.instance.pk])
+
+    def get_success_url(self) -> str:
+        return self.address(self.tab or "instance")
+
+    def tabs(self) -> Iterator[Tab]:
+        for page, label in TABS:
+            yield Tab(label, self.address(page), page == self.tab)
+
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(instance=self.instance, may_change=self.may_change, **kwargs)
+        trail = [("Instances", reverse("instances"))]
+        if type(self).tab != "instance":
+            trail.append((self.instance.label, self.address("instance")))
+        return super().get_context_data(
+            instance=self.instance, may_change=self.may_change, tabs=self.tabs(), trail=trail, **kwargs
+        )
+
+
+class InstanceTab(InstancePage):
+    """A tab of an instance: below the head, with its status, the progress of its job, and its power verbs."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**state_of(self.instance), **kwargs)
+
+
+def state_of(instance: Instance) -> dict[str, Any]:
+    """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries.
+
+    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`).
+    """
+    about = {"account_id": instance.account_id, "entity_type": "compute", "entity_id": instance.pk}
+    under_way = (Event.Status.SCHEDULED, Event.Status.STARTED)
+    event = Event.objects.filter(**about, status__in=under_way).order_by("-pk").first()
+    busy = is_busy(instance)
+    percent = event.percent_complete if event else None
+    seen = version_of(instance.status, instance.label, busy, event.pk if event else None, percent)
+    return {"under_way": event, "refusals": refusals(instance, busy=busy), "seen": seen}

@@ -2,12 +2,17 @@
 
 from django.urls import path
 
-from compute.pages import consoles, home, search
+from compute.pages import consoles, home, instances, power, search
 
 urlpatterns = [
     path("home", home.HomeView.as_view(), name="home"),
     path("home/search", search.SearchView.as_view(), name="search"),
     path("home/instances", consoles.InstancesView.as_view(), name="instances"),
+    path("home/instances/<int:pk>", instances.InstanceView.as_view(), name="instance"),
+    path("home/instances/<int:pk>/state", instances.InstanceStateView.as_view(), name="instance-state"),
+    path("home/instances/<int:pk>/boot", power.BootView.as_view(), name="instance-boot"),
+    path("home/instances/<int:pk>/reboot", power.RebootView.as_view(), name="instance-reboot"),
+    path("home/instances/<int:pk>/shutdown", power.ShutdownView.as_view(), name="instance-shutdown"),
     path("home/instances/<int:pk>/console", consoles.ConsoleView.as_view(), name="console"),
     # below the admin's path, which staff reach with a second factor alone
     path("admin/compute/instance/<int:pk>/console/", consoles.StaffConsoleView.as_view(), name="staff-console"),

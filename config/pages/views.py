@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.generic import FormView
+from django.views.generic import FormView, View
 
 from config.errors import DomainError, Missing, TooMany
 from config.headers import too_many
@@ -51,18 +51,46 @@ class ServiceFormView(FormView):
         return too_many(page, error.seconds) if isinstance(error, TooMany) else page
 
 
-def fragment(request: HttpRequest, template: str, context: Mapping[str, Any], *versioned: Any) -> HttpResponse:
+def fragment(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
     """Answer a request for a part of a page that updates itself: the part, or 204 if it has not changed.
 
-    `versioned` are the values that the part shows. The part sends their hash, its context's `seen`, back as
-    ``?seen=`` with the next request.
+    ``context["seen"]`` is the `version_of` the values that the part shows. The part sends it back as ``?seen=``
+    with the next request.
     """
-    seen = version_of(*versioned)
-    if request.GET.get("seen") == seen:
+    if request.GET.get("seen") == context["seen"]:
         return HttpResponse(status=UNCHANGED)
-    return render(request, template, {**context, "seen": seen})
+    return render(request, template, dict(context))
 
 
 def version_of(*values: Any) -> str:
     """A short hash of values; equal values have equal hashes."""
     return blake2b(repr(values).encode(), digest_size=8).hexdigest()
+
+
+class VerbView(View):
+    """A verb without a form: a POST calls a service and leads back. A refusal becomes a message on the next page.
+
+    Subclasses define `perform` and `get_success_url`.
+    """
+
+    http_method_names: ClassVar[list[str]] = ["post"]
+
+    def perform(self) -> str:
+        """Call the service. Return the message for the next page; empty for none."""
+        raise NotImplementedError
+
+    def get_success_url(self) -> str:
+        raise NotImplementedError
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            message = self.perform()
+        except Missing as error:  # another request was first
+            raise Http404 from error
+        except DomainError as error:
+            for problem in error.problems:
+                messages.error(request, problem.reason)
+        else:
+            if message:
+                messages.success(request, message)
+        return redirect(self.get_success_url())
