@@ -10,7 +10,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def web(account):
-    return InstanceFactory(account=account, label="web-1", ipv4=["198.18.0.7"], ipv6="2001:db8::7/128", tags=["shop"])
+    return InstanceFactory(
+        account=account, label="web-1", ipv4=["198.18.0.7"], ipv6="2001:db8::7/128", tags=["shop"]
+    )
 
 
 @pytest.mark.parametrize("words", ["WEB", "eb-1", "198.18.0.7", "2001:db8::7", "shop"])
