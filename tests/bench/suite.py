@@ -35,10 +35,12 @@ def run(databases: Databases, folder: Path, *, quick: bool, fresh: bool) -> None
 
 
 def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> list[Comparison]:
-    """List, retrieve and create, ours and bare in turns, after a check that both do the same."""
+    """List, retrieve, filtered list and create, ours and bare in turns, after a check that both do the same."""
     loads = {
         "list": (traffic.lists(sizes), seconds),
         "retrieve": (traffic.retrieves(sizes), seconds),
+        # after the reads above, by which each process knows most tokens: until then they share one thread of a lane
+        "filtered": (traffic.filtered_lists(sizes), seconds),
         # shorter: the pools hold 30,000 free addresses
         "create": (traffic.creates(sizes), min(seconds, 1.0)),
     }
