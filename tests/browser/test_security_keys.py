@@ -58,7 +58,7 @@ def test_a_key_is_added_and_lets_its_owner_in(with_key, owner):
     visitor.follow("Add a security key")
     visitor.type("Name", "the same")
     visitor.button("Ask the key").click()
-    visitor.wait_for(lambda: visitor.problem == "This key is there already.")
+    visitor.wait_for(lambda: visitor.problem == "This key is registered already.")
     visitor.visit("/logout")
     visitor.visit("/login")
     visitor.sign_in()
