@@ -1,7 +1,7 @@
 """The base classes of all pages of users, and their actor."""
 
-from functools import cached_property
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from django.contrib.auth.mixins import LoginRequiredMixin

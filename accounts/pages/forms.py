@@ -59,7 +59,7 @@ class ProofForm(forms.Form):
         help_text="The code that your authenticator app shows, or your scratch code if you lost the app.",
         widget=CodeInput(attrs={**CODE, "required": True, "autofocus": True}),
     )  # fmt: skip
-    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False)
+    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not any(self.cleaned_data.values()):
@@ -81,9 +81,7 @@ class ForgottenForm(forms.Form):
 def own_password_field(label: str) -> forms.CharField:
     """An input for the current password of the signed-in user."""
     attributes = {"autocomplete": "current-password", "autofocus": True}
-    return forms.CharField(
-        max_length=4096, strip=False, label=label, widget=forms.PasswordInput(attrs=attributes)
-    )
+    return forms.CharField(max_length=4096, strip=False, label=label, widget=forms.PasswordInput(attrs=attributes))
 
 
 class OwnPasswordForm(forms.Form):

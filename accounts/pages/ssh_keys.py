@@ -25,7 +25,9 @@ class SSHKeyForm(forms.Form):
         required=False, label="Public key",
         help_text="One line, such as in ~/.ssh/id_ed25519.pub. It begins with its type, such as ssh-ed25519.",
         widget=forms.Textarea(
-            attrs={"rows": 4, "required": True, "autocomplete": "off", "spellcheck": "false", "class": "font-monospace"}
+            attrs={
+                "rows": 4, "required": True, "autocomplete": "off", "spellcheck": "false", "class": "font-monospace"
+            }
         ),
     )  # fmt: skip
     label = forms.CharField(
