@@ -16,6 +16,7 @@ from accounts.models import Account
 from accounts.pages.base import AccountPage, signed_in
 from accounts.services import attempts
 from compute.models import Image, StackScript
+from compute.pages import script_fields
 from compute.pages.base import state_of
 from compute.pages.instance_form import NO_IMAGE, InstanceForm, scripts, starting_values, users_with_keys
 from compute.serializers.disks import DeployRequest
@@ -42,6 +43,8 @@ CLASSES = {
 }
 """The groups of types, by their classes."""
 STRENGTHS = ("very weak", "weak", "fair", "good", "strong")
+SHOWN_SCRIPT = "script_shown"
+"""The name of the hidden input with the script whose fields the page shows."""
 UPDATE = "update"
 """The name of the button that shows the page again with what the choices allow, for browsers without scripts."""
 
@@ -83,10 +86,20 @@ class _Choosing(ContextMixin, AccountPage):
 
     def make_form(self) -> InstanceForm:
         users = users_with_keys(self.actor)
-        data: Any = self.given
-        if self.request.method != "POST":
+        if self.request.method == "POST":
+            data: Any = self.sent()
+        else:
             data = starting_values(self.actor, self.offers, self.script, users, self.given)
         return InstanceForm(self.actor, self.account, self.offers, self.script, users, data)
+
+    def sent(self) -> QueryDict:
+        """The values that the browser sent. Fields of a script that it has not shown yet have their defaults."""
+        sent = self.given.copy()
+        if self.script and sent.get(SHOWN_SCRIPT) != str(self.script.pk):
+            for name, value in script_fields.starting_values(self.script).items():
+                if name not in sent:
+                    sent.setlist(name, value if isinstance(value, list) else [value])
+        return sent
 
     @cached_property
     def account(self) -> Account:

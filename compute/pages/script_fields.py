@@ -67,10 +67,6 @@ def _form_field(field: Field) -> forms.Field:
     if field.get("example"):
         attributes["placeholder"] = field["example"]
     if is_secret(field):
-        # an update of the page around the field keeps what was typed
-        return TextField(
-            strip=False,
-            widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "hx-preserve": True}),
-            **asked,
-        )
+        attributes["autocomplete"] = "new-password"
+        return TextField(strip=False, widget=forms.PasswordInput(attrs=attributes), **asked)
     return TextField(strip=False, widget=forms.TextInput(attrs=attributes), **asked)
