@@ -21,7 +21,6 @@ from compute.services.networking.interfaces import NO_VLANS, PUBLIC, VLAN
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
 from config.pages.curl import Secret
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, NumberField, TextField, WordsField
-from config.templatetags.console import price
 
 NO_IMAGE = "none"
 """The value of the choice to deploy no image. Without any choice the form is refused."""
@@ -76,7 +75,9 @@ class InstanceForm(BodyForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )  # fmt: skip
     firewall_id = ChoiceField(label="Firewall", number=True)
-    backups_enabled = FlagField(label="Backups")
+    backups_enabled = FlagField(
+        label="Backups", help_text="Each day. The last daily, weekly and biweekly backups are kept."
+    )
     stackscript_id = ChoiceField(label="Script", number=True)
     swap_size = NumberField(
         label="Swap disk in MB", help_text="0 for none.", widget=forms.NumberInput(attrs={"min": 0, "step": 128})
@@ -120,8 +121,6 @@ class InstanceForm(BodyForm):
             self._disable("backups_enabled", NOT_OFFERED)
         elif account.backups_enabled:
             self._disable("backups_enabled", "The settings of your account turn on backups for each new instance.")
-        elif plan and plan.backup_price_monthly is not None:
-            self.fields["backups_enabled"].help_text = f"{price(plan.backup_price_monthly)} a month."
         self.has_backups = bool(plan and is_offered(plan)) and (
             account.backups_enabled or self["backups_enabled"].data
         )
