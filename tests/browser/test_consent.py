@@ -31,7 +31,7 @@ def test_who_is_not_signed_in_comes_back_to_the_question(visitor, client, app_si
     assert visitor.heading == "Give Dashboard access?"
     assert "See compute instances" in visitor.text
     assert "See, create, change and delete domains and their records" in visitor.text
-    assert f"you go on to {app_site.netloc}" in visitor.text
+    assert f"Both buttons lead to {app_site.netloc}" in visitor.text
 
 
 @pytest.mark.usefixtures("signed_in")
@@ -58,7 +58,7 @@ class TestTheQuestion:
         OAuthClient.objects.update(thumbnail=None)
         visitor.visit(consent(client))
         assert visitor.driver.execute_script("return document.querySelector('main img')") is None
-        assert visitor.driver.execute_script("return document.querySelector('.mark').innerText") == "D"
+        assert visitor.driver.execute_script("return document.querySelector('.app-letter').innerText") == "D"
 
     def test_going_back_and_answering_again_is_a_second_answer(self, visitor, client, app_site):
         visitor.visit(consent(client))
@@ -109,7 +109,7 @@ class TestTheQuestion:
         assert visitor.heading == "This page was open for too long"
         assert not OAuthGrant.objects.exists()
         visitor.follow("Open the page again")
-        assert "It would act for kari" in visitor.text
+        assert "The app acts for kari" in visitor.text
         visitor.press("Give access")
         assert OAuthGrant.objects.get(code=app_site.visits[0]["code"]).user.username == "kari"
 

@@ -182,7 +182,7 @@ def _empty_profile(visitor: Visitor, user: User, client: OAuthClient) -> None:
 
 def _changing_the_profile(visitor: Visitor, user: User, client: OAuthClient) -> None:
     _empty_profile(visitor, user, client)
-    visitor.follow("Change the profile")
+    visitor.follow("Change profile")
     visitor.type("Email", "nowhere")
     visitor.press("Save")
     assert visitor.problem

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 WIDTHS = (1400, 420)
 # Space that nothing fills, at the right of what the page is about, in CSS pixels.
 EMPTY = """
-return arguments[0] - (document.querySelector('#content') ?? document.body).getBoundingClientRect().right
+return arguments[0] - (document.querySelector('#container #content') ?? document.body).getBoundingClientRect().right
 """
 # Lists, of which some columns are seen only after scrolling.
 CUT_OFF = """
