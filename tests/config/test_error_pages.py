@@ -99,11 +99,11 @@ def test_a_failure_is_a_page_that_needs_neither_session_nor_user(monkeypatch):
     monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", broken)
     browser = Client(raise_request_exception=False)
     browser.cookies["sessionid"] = "x" * 32
-    answer = browser.get("/home", headers={"Accept": BROWSER})
+    answer = browser.get("/home/profile", headers={"Accept": BROWSER})
     assert answer.status_code == 500
     assert is_page(answer, "Something went wrong")
     assert "broken" not in answer.content.decode()
-    assert browser.get("/home").json()["errors"][0]["reason"] == "An unexpected error occurred"
+    assert browser.get("/home/profile").json()["errors"][0]["reason"] == "An unexpected error occurred"
 
 
 def test_a_host_that_is_none_of_ours_is_a_page(client, settings):

@@ -48,7 +48,7 @@ def sign_in(browser: Client, username: str = "owner", password: str = PASSWORD, 
 
 
 def is_in(browser: Client) -> bool:
-    return browser.get("/home").status_code == 200
+    return browser.get("/home/profile").status_code == 200
 
 
 class TestPasswords:
