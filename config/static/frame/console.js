@@ -28,6 +28,17 @@ document.addEventListener("change", ({ target }) => {
   if (form) form.requestSubmit();
 });
 
+// A second click on the button of a form with data-once does not send the form again.
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (!form.matches("[data-once]")) return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
 // Menus close when another one opens, with Escape, and when the pointer goes elsewhere.
 document.addEventListener("click", ({ target }) => {
   for (const menu of document.querySelectorAll("details.dropdown[open]")) {
