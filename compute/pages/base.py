@@ -17,7 +17,10 @@ from compute.models import Instance
 from compute.services.instances.availability import is_busy, refusals
 from config.pages.views import version_of
 
-TABS = (("instance", "Overview"),)
+TABS = (
+    ("instance", "Overview"),
+    ("instance-storage", "Storage"),
+)
 """The pages of an instance: the name of the URL, and the label of the tab."""
 
 
