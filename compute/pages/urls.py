@@ -6,6 +6,7 @@ from compute.pages import consoles, home, instances, power, search
 
 urlpatterns = [
     path("home", home.HomeView.as_view(), name="home"),
+    path("home/state", home.HomeStateView.as_view(), name="home-state"),
     path("home/search", search.SearchView.as_view(), name="search"),
     path("home/instances", consoles.InstancesView.as_view(), name="instances"),
     path("home/instances/<int:pk>", instances.InstanceView.as_view(), name="instance"),
