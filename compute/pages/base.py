@@ -20,6 +20,7 @@ from config.pages.views import version_of
 TABS = (
     ("instance", "Overview"),
     ("instance-storage", "Storage"),
+    ("instance-configs", "Configurations"),
 )
 """The pages of an instance: the name of the URL, and the label of the tab."""
 

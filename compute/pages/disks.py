@@ -11,7 +11,8 @@ from django.http import Http404
 from accounts.models import User
 from accounts.pages.confirm import Confirmed
 from compute.models import Disk, Image, Instance
-from compute.pages.parts import InstanceForm, PartForm, PartPage, PartQuestion
+from compute.pages.base import InstancePage
+from compute.pages.parts import InstanceForm, PartForm, PartQuestion
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
@@ -47,7 +48,10 @@ def space_left(instance: Instance, size: int = 0) -> str:
 
 class DiskForm(InstanceForm):
     body = DiskCreate
-    label = TextField(label="Label", help_text="Left empty, it follows from the image or the size.")
+    label = TextField(
+        label="Label", help_text="Left empty, it follows from the image or the size.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
     size = NumberField(label="Size")
     image = ChoiceField(label="Image", help_text="Without an image the disk is empty.")
     filesystem = ChoiceField(
@@ -64,9 +68,10 @@ class DiskForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["size"].help_text = space_left(self.instance)
-        self.fields["image"].choices = [("", "none"), *image_choices(self)]
-        self.fields["authorized_users"].choices = [(name, name) for name in users_with_keys(self)]
-        if not self.fields["authorized_users"].choices:
+        self.set_choices("image", [("", "none"), *image_choices(self)])
+        if users := users_with_keys(self):
+            self.set_choices("authorized_users", [(name, name) for name in users])
+        else:
             del self.fields["authorized_users"]
 
 
@@ -82,7 +87,7 @@ def users_with_keys(form: InstanceForm) -> list[str]:
     """The users of the account with SSH keys. Restricted users cannot list users: they find their own name."""
     users = User.objects.filter(account=form.actor.account_id, is_active=True, ssh_keys__isnull=False)
     if form.actor.restricted:
-        users = users.filter(pk=form.actor.user_id)
+        users = users.filter(pk=form.actor.person)
     return list(users.order_by("username").values_list("username", flat=True).distinct())
 
 
@@ -110,7 +115,7 @@ class NewDiskView(PartForm):
 # --- one disk -------------------------------------------------------------------------------------------
 
 
-class OfDisk(PartPage):
+class OfDisk(InstancePage):
     """A page about one disk of the instance; others are answered 404."""
 
     tab = TAB

@@ -25,7 +25,7 @@ class PlaceForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         profiles = self.instance.configs.filter(rescue=False).order_by("pk").values_list("pk", "label")
-        self.fields["config_id"].choices = [("", "the one that boots next"), *profiles]
+        self.set_choices("config_id", [("", "the one that boots next"), *profiles])
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
@@ -44,10 +44,8 @@ class AttachForm(PlaceForm):
         super().__init__(*args, **kwargs)
         free = Volume.objects.writable_by(self.actor).filter(region=self.instance.region_id, instance=None)
         rows = free.order_by("label").values_list("pk", "label", "size")[:MOST_CHOICES]
-        self.fields["volume"].choices = [
-            ("", "choose one"),
-            *((pk, f"{label}, {size} GB") for pk, label, size in rows),
-        ]
+        volumes_shown = ((pk, f"{label}, {size} GB") for pk, label, size in rows)
+        self.set_choices("volume", [("", "choose one"), *volumes_shown])
 
     def is_sent(self, name: str, value: Any) -> bool:
         return name != "volume" and super().is_sent(name, value)
@@ -92,7 +90,6 @@ class NewVolumeView(PartForm):
 
     form_class = NewVolumeForm
     tab = TAB
-    renamed = {"compute_id": None, "region": None}
     initial = {"size": 20}
     operations = frozenset({"volumes_create"})
     grant = "add_volumes"

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from compute.pages import disks, instance_volumes, storage
+from compute.pages import configs, disks, instance_volumes, storage
 
 urlpatterns = [
     path("storage", storage.StorageView.as_view(), name="instance-storage"),
@@ -16,4 +16,10 @@ urlpatterns = [
     path("volumes/attach", instance_volumes.AttachVolumeView.as_view(), name="instance-volume-attach"),
     path("volumes/new", instance_volumes.NewVolumeView.as_view(), name="instance-volume-new"),
     path("volumes/<int:volume>/detach", instance_volumes.DetachVolumeView.as_view(), name="instance-volume-detach"),
+    path("configs", configs.ConfigsView.as_view(), name="instance-configs"),
+    path("configs/new", configs.NewConfigView.as_view(), name="instance-config-new"),
+    path("configs/<int:config>/edit", configs.EditConfigView.as_view(), name="instance-config-edit"),
+    path("configs/<int:config>/boot", configs.BootWithConfigView.as_view(), name="instance-config-boot"),
+    path("configs/<int:config>/reboot", configs.RebootWithConfigView.as_view(), name="instance-config-reboot"),
+    path("configs/<int:config>/delete", configs.DeleteConfigView.as_view(), name="instance-config-delete"),
 ]

@@ -5,7 +5,7 @@ A part has a tab, which lists objects, and pages with one form each, which lead 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -77,6 +77,9 @@ class InstanceForm(BodyForm):
     def __init__(self, *args: Any, instance: Instance, actor: Actor, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.instance, self.actor = instance, actor
+
+    def set_choices(self, name: str, choices: Iterable[Any]) -> None:
+        cast(Any, self.fields[name]).choices = list(choices)
 
 
 class PartPage(InstancePage, ServiceFormView):
