@@ -21,6 +21,8 @@ TABS = (
     ("instance", "Overview"),
     ("instance-storage", "Storage"),
     ("instance-configs", "Configurations"),
+    ("instance-backups", "Backups"),
+    ("instance-network", "Network"),
 )
 """The pages of an instance: the name of the URL, and the label of the tab."""
 

@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from compute.pages import configs, disks, instance_volumes, storage
+from compute.pages import (
+    address_moves,
+    backups,
+    configs,
+    disks,
+    firewall_devices,
+    instance_addresses,
+    instance_volumes,
+    networking,
+    storage,
+)
+from config.api import paths  # noqa: F401 # it registers the converter of addresses
 
 urlpatterns = [
     path("storage", storage.StorageView.as_view(), name="instance-storage"),
@@ -22,4 +33,32 @@ urlpatterns = [
     path("configs/<int:config>/boot", configs.BootWithConfigView.as_view(), name="instance-config-boot"),
     path("configs/<int:config>/reboot", configs.RebootWithConfigView.as_view(), name="instance-config-reboot"),
     path("configs/<int:config>/delete", configs.DeleteConfigView.as_view(), name="instance-config-delete"),
+    path("backups", backups.BackupsView.as_view(), name="instance-backups"),
+    path("backups/enable", backups.EnableBackupsView.as_view(), name="instance-backups-enable"),
+    path("backups/cancel", backups.CancelBackupsView.as_view(), name="instance-backups-cancel"),
+    path("backups/schedule", backups.BackupScheduleView.as_view(), name="instance-backups-schedule"),
+    path("backups/snapshot", backups.SnapshotView.as_view(), name="instance-backups-snapshot"),
+    path("backups/<int:backup>/restore", backups.RestoreBackupView.as_view(), name="instance-backup-restore"),
+    path("network", networking.NetworkView.as_view(), name="instance-network"),
+    path("addresses/new", instance_addresses.NewAddressView.as_view(), name="instance-address-new"),
+    path("addresses/share", address_moves.ShareAddressesView.as_view(), name="instance-addresses-share"),
+    path(
+        "addresses/<address:address>/rdns",
+        instance_addresses.ReverseNameView.as_view(),
+        name="instance-address-rdns",
+    ),
+    path("addresses/<address:address>/move", address_moves.MoveAddressView.as_view(), name="instance-address-move"),
+    path(
+        "addresses/<address:address>/delete",
+        instance_addresses.DeleteAddressView.as_view(),
+        name="instance-address-delete",
+    ),
+    path("ranges/new", instance_addresses.NewRangeView.as_view(), name="instance-range-new"),
+    path("ranges/<int:range>/delete", instance_addresses.DeleteRangeView.as_view(), name="instance-range-delete"),
+    path("firewalls/add", firewall_devices.AddFirewallView.as_view(), name="instance-firewall-add"),
+    path(
+        "firewalls/<int:device>/remove",
+        firewall_devices.RemoveFirewallView.as_view(),
+        name="instance-firewall-remove",
+    ),
 ]
