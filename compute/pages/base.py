@@ -99,8 +99,8 @@ def state_of(instance: Instance) -> dict[str, Any]:
     """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries, and
     a third one if an event has come after the one of the job.
 
-    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`). It changes
-    with each event of the instance, so that a page also learns of jobs that end between two requests.
+    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`). The hash
+    changes with each event of the instance, so that a page also learns of jobs that end between two requests.
     """
     about = {"account_id": instance.account_id, "entity_type": "compute", "entity_id": instance.pk}
     events = Event.objects.filter(**about).order_by("-pk")
