@@ -73,7 +73,7 @@ class VerbView(View):
     Subclasses define `perform` and `get_success_url`.
     """
 
-    http_method_names: ClassVar[list[str]] = ["post"]
+    http_method_names = ["post", "options"]
 
     def perform(self) -> str:
         """Call the service. Return the message for the next page; empty for none."""

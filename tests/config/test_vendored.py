@@ -1,4 +1,4 @@
-"""Files of others that the pages load are those that their README names."""
+"""Files of others that pages and tests load are those that their README names."""
 
 import re
 from hashlib import sha256
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-STATIC = Path(__file__).parents[2] / "config" / "static"
+ROOT = Path(__file__).parents[2]
+STATIC = ROOT / "config" / "static"
 CHECKSUM = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 VENDORED = [
     (readme.parent / name, checksum)
-    for readme in sorted(STATIC.glob("*/README.txt"))
+    for readme in [*sorted(STATIC.glob("*/README.txt")), ROOT / "tests" / "browser" / "axe" / "README.txt"]
     for checksum, name in CHECKSUM.findall(readme.read_text())
 ]
 
@@ -21,7 +22,8 @@ def test_the_file_has_not_changed(file, checksum):
 
 
 def test_each_minified_or_vendored_file_has_a_checksum_and_a_licence():
-    minified = {file for pattern in ("*/*.min.*", "xterm/*.mjs") for file in STATIC.glob(pattern)}
+    patterns = ("config/static/*/*.min.*", "config/static/xterm/*.mjs", "tests/browser/*/*.min.js")
+    minified = {file for pattern in patterns for file in ROOT.glob(pattern)}
     assert minified <= {file for file, _ in VENDORED}
     assert all((file.parent / "LICENSE").is_file() for file in minified)
 
