@@ -1,6 +1,6 @@
 """The paths of the pages."""
 
-from django.urls import path
+from django.urls import include, path
 
 from compute.pages import consoles, home, instance_create, instances, power, search
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path("home/instances/<int:pk>/reboot", power.RebootView.as_view(), name="instance-reboot"),
     path("home/instances/<int:pk>/shutdown", power.ShutdownView.as_view(), name="instance-shutdown"),
     path("home/instances/<int:pk>/console", consoles.ConsoleView.as_view(), name="console"),
+    path("home/instances/<int:pk>/", include("compute.pages.part_urls")),
     # below the admin's path, which staff reach with a second factor alone
     path("admin/compute/instance/<int:pk>/console/", consoles.StaffConsoleView.as_view(), name="staff-console"),
 ]
