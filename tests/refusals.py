@@ -56,9 +56,11 @@ PASSED_ON: list[str] = []
 """Of an expression whose texts are those of another place, which is found there."""
 
 BY_HAND: dict[tuple[str, str], list[str]] = {
-    ("accounts/api/ssh_keys.py", "invalid"): PASSED_ON,
-    ("accounts/api/ssh_keys.py", "f'{invalid}: {error}'"): ["ssh_key is not valid: SSH key type is not supported"],
-    ("accounts/api/tokens.py", "f'{self.field_name} must be in the future'"): PASSED_ON,
+    ("accounts/serializers/ssh_keys.py", "invalid"): PASSED_ON,
+    ("accounts/serializers/ssh_keys.py", "f'{invalid}: {error}'"): [
+        "ssh_key is not valid: SSH key type is not supported",
+    ],
+    ("accounts/serializers/tokens.py", "f'{self.field_name} must be in the future'"): PASSED_ON,
     ("config/api/exceptions.py", "str(constraint.violation_error_message)"): PASSED_ON,
     ("config/api/exceptions.py", "str(detail)"): PASSED_ON,
     ("config/api/exceptions.py", "str(error.detail)"): PASSED_ON,

@@ -1,49 +1,18 @@
 """What has been let in as the acting user: its logins, the browsers that are remembered, the apps."""
 
-from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import (
-    BooleanField,
-    CharField,
-    ChoiceField,
-    DateTimeField,
-    IntegerField,
-    IPAddressField,
-    URLField,
-)
 
 from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
 from accounts.filters.access import AppFilterSet, LoginFilterSet, TrustedDeviceFilterSet
 from accounts.models import Authorization, Login, TrustedDevice
+from accounts.serializers.access import AppResource, LoginResource, TrustedDeviceResource
 from accounts.services.access import revoke_app, revoke_device
 from config.api.access import ANYONE, UNRESTRICTED
-from config.api.fields import Computed, Constant
-from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
-
-
-class LoginResource(Resource):
-    """A user who signed in."""
-
-    id = IntegerField()
-    datetime = DateTimeField(source="created", help_text="When the login was begun, in UTC.")
-    ip = CharField(help_text="The address that it came from.")
-    restricted = BooleanField(help_text="Whether the user was restricted at the time.")
-    username = CharField(help_text="The user who signed in.")
-    status = Constant(
-        ChoiceField(["successful", "failed"]),
-        "successful",
-        help_text=Meanings("How it ended.", {"successful": "The user is signed in.", "failed": "Not listed here."}),
-    )
-    successful = Constant(BooleanField(), True, help_text="Always true: others are not listed.")
-
-    class Meta:
-        read_only = True
 
 
 class LoginViewSet(ReadOnlyModelViewSet[Actor, Login]):
@@ -69,20 +38,6 @@ class AccountLoginViewSet(LoginViewSet):
         return Login.objects.recent().filter(account_id=self.viewer.account_id)
 
 
-class TrustedDeviceResource(Resource):
-    """A browser that was told to remember the user."""
-
-    id = IntegerField()
-    created = DateTimeField(help_text="When the browser was told to remember the user, in UTC.")
-    expiry = DateTimeField(help_text="When it is forgotten, in UTC; as a rule 30 days later.")
-    user_agent = CharField(help_text="How the browser named itself.")
-    last_authenticated = DateTimeField(help_text="When it was last used to sign in, in UTC.")
-    last_remote_addr = IPAddressField(help_text="The address it was last used from.")
-
-    class Meta:
-        read_only = True
-
-
 class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
     """Browsers that were told to remember the acting user, and need no second factor."""
 
@@ -102,44 +57,6 @@ class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
         """
         revoke_device(self.actor, self.get_object())
         return Response({})
-
-
-def thumbnail_url(client_id: str, there: bool) -> str | None:
-    """Where the picture of a client is, null where it has none."""
-    return f"{settings.SITE_URL}/v4/account/oauth-clients/{client_id}/thumbnail" if there else None
-
-
-def site_of(redirect_uris: str) -> str:
-    """The site of a client: where it has its users sent back to."""
-    return "/".join(redirect_uris.split(" ")[0].split("/")[:3])
-
-
-class AppResource(Resource):
-    """An app that a user has given access."""
-
-    id = IntegerField(help_text="The number of the authorization, by which it is revoked.")
-    label = CharField(source="client.name", help_text="The name of the app.")
-    thumbnail_url = Computed(
-        URLField(allow_null=True),
-        thumbnail_url,
-        "client__client_id",
-        "has_thumbnail",
-        help_text="Where its picture is; null where it has none.",
-    )
-    scopes = CharField(help_text="What the app may do: scopes separated by spaces, `*` for all.")
-    created = DateTimeField(help_text="When the user authorized it, in UTC.")
-    expiry = DateTimeField(
-        allow_null=True, help_text="When the last of its tokens ends, in UTC; null where one never does."
-    )
-    website = Computed(
-        URLField(),
-        site_of,
-        "client__redirect_uris",
-        help_text="Where to learn more about it: the origin of its redirect address.",
-    )
-
-    class Meta:
-        read_only = True
 
 
 class AppViewSet(ReadOnlyModelViewSet[Actor, Authorization]):

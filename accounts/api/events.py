@@ -1,128 +1,19 @@
 """Events: what happened on the account."""
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import (
-    BooleanField,
-    CharField,
-    ChoiceField,
-    DateTimeField,
-    Field,
-    FloatField,
-    IntegerField,
-)
 
 from accounts.actors import Actor
-from accounts.entities import shown_id
-from accounts.event_names import ACTIONS, ENTITY_TYPES
 from accounts.filters.events import EventFilterSet
 from accounts.models import Event
+from accounts.serializers.events import EventResource
 from accounts.services.events import mark_read, mark_seen
 from config.api.access import READ_ONLY, READ_WRITE
-from config.api.fields import Computed
-from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet, expensive
 
 READ = "events:read_only"
-
-
-@extend_schema_field({"type": ["integer", "string"]})
-class NumberOrSlug(Field):
-    """An id of whichever kind the entity has."""
-
-
-@extend_schema_field({"type": ["integer", "string", "null"]})
-class Seconds(Field):
-    """A number, though the contract's schema has it as a text, as others answer it."""
-
-
-def number_or_slug(stored: str) -> int | str:
-    return int(stored) if stored.isascii() and stored.isdigit() else stored
-
-
-class EventEntity(Resource):
-    """What an event is about."""
-
-    id = Computed(
-        NumberOrSlug(),
-        lambda key, kind: shown_id(kind, key),
-        "entity_id",
-        "entity_type",
-        help_text="The entity's number; of images a slug, `private/12`.",
-    )
-    label = CharField(source="entity_label", help_text="Its name when the event came about.")
-    type = ChoiceField(
-        list(ENTITY_TYPES), source="entity_type", help_text=Meanings("What kind of thing it is.", ENTITY_TYPES)
-    )
-    url = CharField(source="entity_url")
-
-
-class SecondaryEntity(Resource):
-    """What else takes part in an event."""
-
-    id = Computed(
-        NumberOrSlug(),
-        number_or_slug,
-        "secondary_id",
-        help_text="A number, or for kernels, images and the like a text.",
-    )
-    label = CharField(source="secondary_label", help_text="Its name when the event came about.")
-    type = CharField(source="secondary_type", help_text="What kind of thing it is.")
-    url = CharField(source="secondary_url")
-
-
-class EventResource(Resource):
-    """Something that happened on the account."""
-
-    id = IntegerField(help_text="Grows with time: a later event has a larger one.")
-    action = ChoiceField(list(ACTIONS), help_text=Meanings("What happened.", ACTIONS))
-    created = DateTimeField(help_text="When it began, in UTC.")
-    duration = FloatField(
-        allow_null=True, help_text="Seconds of work so far, or in all; null for what was done at once."
-    )
-    entity = EventEntity(
-        source="*", allow_null=True, help_text="What it happened to; null where it is about nothing in particular."
-    )
-    secondary_entity = SecondaryEntity(
-        source="*", allow_null=True, help_text="What else took part, such as an image or a profile; null without."
-    )
-    percent_complete = IntegerField(
-        allow_null=True,
-        help_text="How far it is, 0 to 100. One that failed keeps the percent it stopped at; null for "
-        "what was done at once.",
-    )
-    rate = CharField(allow_null=True, help_text="How fast it goes, of migrations and resizes; else null.")
-    read = BooleanField(help_text="Whether somebody has marked it as read.")
-    seen = BooleanField(help_text="Whether somebody has marked it, or a later one, as seen.")
-    status = ChoiceField(
-        Event.Status.choices,
-        help_text=Meanings(
-            "How far it is.",
-            {
-                "scheduled": "It waits for its turn.",
-                "started": "It goes on.",
-                "finished": "It is done.",
-                "failed": "It did not work; `message` says why.",
-                "notification": "It was done at once.",
-            },
-        ),
-    )
-    time_remaining = Computed(
-        Seconds(),
-        lambda seconds: seconds,
-        "time_remaining",
-        ordered_by="time_remaining",
-        help_text="Seconds it will take, of migrations and resizes; 0 once they are done, else null.",
-    )
-    username = CharField(help_text="The user who did it; empty where the platform did.")
-    message = CharField(allow_null=True, help_text="What else there is to say; mostly empty.")
-
-    class Meta:
-        read_only = True
 
 
 class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):

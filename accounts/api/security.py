@@ -4,20 +4,18 @@ import orjson
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
 from accounts.actors import Actor
 from accounts.api.scopes import READ, WRITE
 from accounts.models import User
+from accounts.serializers.security import Answers, Code, OneTimeCode, PhoneNumber, Questions, Scratch, Secret
 from accounts.services import phone, preferences, second_factor
 from accounts.services import security_questions as questions
 from config.api.access import ANYONE
 from config.api.operations import operation
 from config.api.parsers import object_as_sent
-from config.api.reasons import not_valid
 from config.api.serializers import Resource
 from config.api.views import GenericViewSet, expensive
 
@@ -34,27 +32,6 @@ class OwnViewSet(GenericViewSet[Actor, User]):
     def own(self) -> User:
         """The acting user's row."""
         return User.objects.get(pk=self.actor.person)
-
-
-class Secret(Resource):
-    """The secret of a second factor."""
-
-    secret = CharField(help_text="The secret in base32, to be typed into an app or shown to it as a QR code.")
-    expiry = DateTimeField(help_text="Until when it can be confirmed, in UTC.")
-
-
-class Code(Resource):
-    """A code of a second factor."""
-
-    tfa_code = CharField(max_length=16, help_text="The six digits that the app shows now, or a scratch code.")
-
-
-class Scratch(Resource):
-    """The code for when the app is lost."""
-
-    scratch = CharField(
-        help_text="A code that works once in place of one of the app, should that be lost. It is not shown again."
-    )
 
 
 class SecondFactorViewSet(OwnViewSet):
@@ -89,53 +66,6 @@ class SecondFactorViewSet(OwnViewSet):
         """
         second_factor.disable(self.actor, self.own())
         return Response({})
-
-
-class Question(Resource):
-    """A security question."""
-
-    id = IntegerField(help_text="The number of the question.")
-    question = CharField(help_text="The question itself.")
-    response = CharField(
-        min_length=3,
-        max_length=17,
-        allow_null=True,
-        help_text="Always null in place of the answer: answers are never shown.",
-    )
-
-    class Meta:
-        read_only = True
-
-
-class Questions(Resource):
-    """The security questions."""
-
-    security_questions = Question(many=True, read_only=True, help_text="All questions there are.")
-
-
-class AnswerResource(Resource):
-    """An answer to a security question."""
-
-    question_id = IntegerField(help_text="The question's number.")
-    response = CharField(min_length=3, max_length=17, help_text="The answer, 3 to 17 characters.")
-    security_question = CharField(read_only=True, help_text="The question itself.")
-
-    def validate_question_id(self, value: int) -> int:
-        """Looked at along with the shapes of all items: of a list with a failing one the service sees nothing."""
-        if value not in questions.QUESTIONS:
-            raise ValidationError([not_valid("question_id")])
-        return value
-
-    def validate_response(self, value: str) -> str:
-        if not questions.is_answer(value):
-            raise ValidationError([not_valid("response")])
-        return value
-
-
-class Answers(Resource):
-    """Answers to three security questions."""
-
-    security_questions = AnswerResource(many=True, help_text="Three questions with their answers, all different.")
 
 
 class SecurityQuestionViewSet(OwnViewSet):
@@ -176,23 +106,6 @@ class SecurityQuestionViewSet(OwnViewSet):
             for each in given
         ]
         return Response({"security_questions": rows})
-
-
-class PhoneNumber(Resource):
-    """A telephone number."""
-
-    iso_code = CharField(
-        min_length=2,
-        max_length=2,
-        help_text="The country that the number belongs to, as the two letters of ISO 3166.",
-    )
-    phone_number = CharField(max_length=32, help_text="The number, with or without the country's code.")
-
-
-class OneTimeCode(Resource):
-    """A code that was sent to a phone."""
-
-    otp_code = CharField(max_length=16, help_text="The six digits that were sent.")
 
 
 class PhoneViewSet(OwnViewSet):

@@ -1,56 +1,23 @@
 """The users of the account. For unrestricted users alone."""
 
-from django.contrib.postgres.expressions import ArraySubquery
-from django.core.validators import RegexValidator
-from django.db.models import OuterRef, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, EmailField, ListField
 
 from accounts.actors import Actor
-from accounts.api.profile import GrantsResource, shown_grants
+from accounts.api.profile import shown_grants
 from accounts.api.scopes import READ, WRITE
 from accounts.filters.users import UserFilterSet
-from accounts.models import GlobalGrants, SSHKey, User
-from accounts.models.users import NAME
+from accounts.models import GlobalGrants, User
+from accounts.serializers.profile import GrantsResource
+from accounts.serializers.users import AllGrantsResource, UserResource
 from accounts.services import users
 from accounts.services.grants import all_entities, set_grants
 from config.api.access import UNRESTRICTED
-from config.api.fields import Annotated
 from config.api.operations import operation
-from config.api.reasons import not_valid
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet, ReadOnlyModelViewSet, expensive
-
-LABELS = ArraySubquery(SSHKey.objects.filter(user=OuterRef("pk")).order_by("pk").values("label"))
-
-WRONG_NAME = not_valid(
-    "username", "letters, digits, - and _ only, first and last a letter or a digit, and no two of - _ in a row"
-)
-
-
-class UserResource(Resource):
-    """A user of the account."""
-
-    username = CharField(
-        min_length=3,
-        max_length=32,
-        validators=[RegexValidator(NAME, WRONG_NAME)],
-        help_text="The name that the user signs in with: 3 to 32 letters, digits, dashes and underscores.",
-    )
-    email = EmailField(max_length=128, help_text="Where mails to the user go.")
-    restricted = BooleanField(
-        required=False, help_text="Whether the user may only do what it is granted. By default true."
-    )
-    ssh_keys = Annotated(ListField(child=CharField()), LABELS, help_text="The labels of its SSH keys.")
-    tfa_enabled = BooleanField(
-        source="two_factor_auth", read_only=True, help_text="Whether signing in takes a second factor."
-    )
-    verified_phone_number = CharField(
-        allow_null=True, read_only=True, help_text="The telephone number that codes are sent to; null without."
-    )
 
 
 class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
@@ -106,10 +73,6 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
         """Remove a user with its tokens, at once. The last unrestricted one stays."""
         users.remove(self.actor, self.get_object())
         return Response({})
-
-
-class AllGrantsResource(GrantsResource):
-    """Every entity of the account, of every kind; `permissions` is null where the user has no grant on it."""
 
 
 class UserGrantsViewSet(GenericViewSet[Actor, User]):

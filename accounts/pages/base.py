@@ -16,9 +16,14 @@ from config.pages.policies import POLICY_OF_PAGES
 
 
 class Page(View):
-    """A page with one user's data: kept by no cache, shown in no frame of another site."""
+    """A page with one user's data: kept by no cache, shown in no frame of another site.
+
+    `operations` names the operations of the API that the page's forms take, by their ids. A test compares them with
+    the API's document.
+    """
 
     policy = POLICY_OF_PAGES
+    operations: ClassVar[frozenset[str]] = frozenset()
 
     @method_decorator(never_cache)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -30,12 +35,10 @@ class Page(View):
 class AccountPage(LoginRequiredMixin, Page):
     """A page of the console: a signed-in user sees and changes objects of the account.
 
-    `operations` names the operations of the API that the page's forms take, by their ids. `grant` is
-    the account-level grant that they need, such as ``add_computes``. A test compares both with the document.
-    Users without the grant are answered 403, and staff, who are on no account, 404.
+    `grant` is the account-level grant of its operations, such as ``add_computes``; a test compares it with the
+    API's. Users without the grant are answered 403, and staff, who are on no account, 404.
     """
 
-    operations: ClassVar[frozenset[str]] = frozenset()
     grant: ClassVar[str] = ""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

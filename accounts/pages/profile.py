@@ -82,6 +82,9 @@ class ProfileView(Page, LoginRequiredMixin, TemplateView):
 class RevokeView(Page, LoginRequiredMixin, View):
     """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token or a key."""
 
+    operations = frozenset(
+        {"profile_apps_destroy", "profile_devices_destroy", "profile_sshkeys_destroy", "profile_tokens_destroy"}
+    )
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, kind: str, pk: int) -> HttpResponse:

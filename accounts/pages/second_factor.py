@@ -31,6 +31,7 @@ BEGIN_AGAIN = "That took too long, or was begun anew elsewhere. Begin again."
 class SecondFactorView(Page, Confirmed, FormView):
     """``/home/second-factor``: whether it is on, the secret that is being set up, and the form for its code."""
 
+    operations = frozenset({"profile_tfa_enable_confirm"})
     template_name = "accounts/second_factor.html"
     form_class = CodeForm
 
@@ -82,6 +83,7 @@ class SecondFactorView(Page, Confirmed, FormView):
 class BeginView(Page, Confirmed, View):
     """``/home/second-factor/begin``: makes a secret, after the security questions where these are not answered."""
 
+    operations = frozenset({"profile_tfa_enable"})
     http_method_names = ["post", "options"]
     confirm_first = "second-factor"
 
@@ -97,6 +99,7 @@ class BeginView(Page, Confirmed, View):
 class OffView(Page, Confirmed, View):
     """``/home/second-factor/off``."""
 
+    operations = frozenset({"profile_tfa_disable"})
     http_method_names = ["post", "options"]
     confirm_first = "second-factor"
 

@@ -49,6 +49,7 @@ FIELDS = {
 class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
     """``/home/security-questions``: then on to ``next``, or else home."""
 
+    operations = frozenset({"profile_security_questions_answer"})
     template_name = "accounts/security_questions.html"
     lanes = {"post": "passwords"}
     form_class = QuestionsForm

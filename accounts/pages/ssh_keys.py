@@ -38,6 +38,7 @@ class SSHKeyForm(forms.Form):
 class NewSSHKeyView(Page, Confirmed, FormView):
     """``/home/ssh-keys/new``."""
 
+    operations = frozenset({"profile_sshkeys_create"})
     template_name = "accounts/ssh_key_new.html"
     form_class = SSHKeyForm
 

@@ -100,6 +100,7 @@ class TokenForm(forms.Form):
 class NewTokenView(Page, Confirmed, FormView):
     """``/home/tokens/new``."""
 
+    operations = frozenset({"profile_tokens_create"})
     template_name = "accounts/token_new.html"
     form_class = TokenForm
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from accounts.actors import Actor
 from accounts.models import Account, GlobalGrants, Level, PersonalToken, User
 from accounts.services.tokens import create_token
 
@@ -15,13 +16,14 @@ EXTRA = 6
 
 
 @transaction.atomic
-def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> None:
+def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> Actor | None:
     """Create, where missing, an account with an unrestricted and a restricted user, and a staff user.
 
     Managed monitoring is enabled on a new account, so that all examples of the API reference work there.
-    Existing rows stay as they are, except that passwords which do not match are set.
+    Existing rows stay as they are, except that passwords which do not match are set. Returns the owner if the
+    account is new.
     """
-    account, _ = Account.objects.get_or_create(
+    account, created = Account.objects.get_or_create(
         company="Demo", defaults={"email": "demo@example.com", "extra_ipv4": EXTRA, "managed": True}
     )
     owner = _user(OWNER, account=account)
@@ -33,6 +35,7 @@ def ensure_demo(staff_password: str, owner_password: str, restricted_password: s
         if not user.check_password(password):
             user.set_password(password)
             user.save(update_fields=["password"])
+    return Actor(account.pk, owner.pk, owner.username) if created else None
 
 
 @transaction.atomic

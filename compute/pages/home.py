@@ -1,12 +1,39 @@
 """Home: what needs attention, the account's instances by status, and recent events."""
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.timezone import now
 from django.views.generic import TemplateView
 
+from accounts.actors import Actor
+from accounts.models import Event
 from accounts.pages.base import AccountPage, signed_in
+from compute.models import Instance
+from compute.serializers.notices import TOPICS
+from compute.services import notices
+from config.pages.views import fragment, version_of
+
+NOTICES_SHOWN = FAILURES_SHOWN = 10
+EVENTS_SHOWN = 12
+FAILED_FOR = timedelta(days=2)
+"""For how long a failed event needs attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A notice for the account: `severity` is ``major`` or ``critical``, `instance` an id, or None for a region."""
+
+    severity: str
+    label: str
+    message: str
+    reason: str
+    when: datetime | None
+    instance: int | None
 
 
 class HomeView(AccountPage, TemplateView):
@@ -18,3 +45,44 @@ class HomeView(AccountPage, TemplateView):
         if request.user.is_authenticated and signed_in(request).account_id is None:
             return redirect("profile")
         return super().dispatch(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**overview(self.actor), **kwargs)
+
+
+class HomeStateView(AccountPage, TemplateView):
+    """``/home/state?seen=…``: what home shows, if it has changed."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return fragment(request, "compute/home_state.html", overview(self.actor))
+
+
+def overview(actor: Actor) -> dict[str, Any]:
+    """What home shows to the actor, and its version `seen`. Four queries."""
+    counts = dict(Instance.objects.visible_to(actor).values_list("status").annotate(Count("pk")).order_by("status"))
+    events = Event.objects.visible_to(actor)
+    failures = events.failures().filter(created__gte=now() - FAILED_FOR).order_by("-pk")[:FAILURES_SHOWN]
+    shown = {
+        "counts": counts,
+        "total": sum(counts.values()),
+        "may_add": actor.may("add_computes"),
+        "notices": notices_for(actor),
+        "failures": list(failures),
+        "events": list(events.order_by("-pk")[:EVENTS_SHOWN]),
+    }
+    progress = [(event.pk, event.status, event.percent_complete) for event in shown["events"]]
+    failed = [event.pk for event in shown["failures"]]
+    return {**shown, "seen": version_of(counts, shown["notices"], failed, progress)}
+
+
+def notices_for(actor: Actor) -> list[Notice]:
+    """The account's notices as the API tells them, soonest first. One query."""
+    columns = ("notice_topic", "notice_when", "notice_body", "notice_id", "notice_label")
+    first, *others = [rows.order_by().values_list(*columns) for rows in notices.notifications(actor)]
+    rows = first.union(*others, all=True).order_by("notice_when", "notice_id", "notice_label")[:NOTICES_SHOWN]
+    return [_notice(*row) for row in rows]
+
+
+def _notice(topic: str, when: datetime | None, body: str, key: int | None, label: str) -> Notice:
+    told = TOPICS[topic]
+    return Notice(told.severity, told.label, told.message.format(label), body, when, key)

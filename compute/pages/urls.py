@@ -7,6 +7,7 @@ from compute.pages import consoles, home, instance_list, instances, power, searc
 
 urlpatterns = [
     path("home", home.HomeView.as_view(), name="home"),
+    path("home/state", home.HomeStateView.as_view(), name="home-state"),
     path("home/search", search.SearchView.as_view(), name="search"),
     path("home/instances", instance_list.InstancesView.as_view(), name="instances"),
     path("home/instances/states", instance_list.StatesView.as_view(), name="instances-states"),

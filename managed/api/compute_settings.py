@@ -1,114 +1,17 @@
 """How staff get into each compute by SSH."""
 
-import ipaddress
-
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, IntegerField, ValidationError
 
 from accounts.actors import Actor
 from compute.models import Instance
 from config.api.access import UNRESTRICTED
-from config.api.fields import Computed
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import ReadOnlyModelViewSet
 from managed.api.base import MANAGED, READ, WRITE
 from managed.filters import ComputeSettingsFilterSet
-from managed.models import ComputeSettings
+from managed.serializers.compute_settings import ComputeSettingsResource, ComputeSettingsWish
 from managed.services import compute_settings
-
-
-def access(chosen: bool | None) -> bool:
-    return True if chosen is None else chosen
-
-
-def ip(chosen: str | None) -> str:
-    return chosen or ComputeSettings.ANY
-
-
-def printable(user: str) -> None:
-    """Staff copy it into a terminal, which takes control characters for keys that were pressed."""
-    if not user.isprintable():
-        raise ValidationError("ssh.user is not valid")
-
-
-def any_or_address(ip: str) -> None:
-    """Whether the compute has the address is for the service to say. This is said along with what else is wrong."""
-    if ip == ComputeSettings.ANY:
-        return
-    try:
-        ipaddress.ip_address(ip)
-    except ValueError:
-        raise ValidationError("ssh.ip is not valid") from None
-
-
-class SSHResource(Resource):
-    """How staff log in to an instance."""
-
-    access = Computed(
-        BooleanField(default=True),
-        access,
-        "managed_settings__access",
-        help_text="Whether staff may log in. By default true.",
-    )
-    user = CharField(
-        source="managed_settings.user",
-        read_only=True,
-        allow_null=True,
-        help_text="The user that staff log in as; null, the default, is root.",
-    )
-    ip = Computed(
-        CharField(default="any"),
-        ip,
-        "managed_settings__ip",
-        help_text="The address that staff log in at; `any`, the default, is each of them.",
-    )
-    port = IntegerField(
-        source="managed_settings.port",
-        read_only=True,
-        allow_null=True,
-        help_text="The port of SSH; null, the default, is 22.",
-    )
-
-
-class ComputeSettingsResource(Resource):
-    """The settings of one compute."""
-
-    id = IntegerField(read_only=True, help_text="The instance's id.")
-    label = CharField(read_only=True, help_text="The instance's label.")
-    group = CharField(read_only=True, help_text="The instance's group.")
-    ssh = SSHResource(source="*", read_only=True, help_text="How staff log in.")
-
-
-class SSHWish(Resource):
-    """What is to change of how staff log in."""
-
-    access = BooleanField(required=False, help_text="Whether staff may log in.")
-    user = CharField(
-        min_length=0,
-        max_length=32,
-        required=False,
-        allow_blank=True,
-        allow_null=True,
-        validators=[printable],
-        help_text="The user that staff log in as; null is root.",
-    )
-    ip = CharField(
-        max_length=45,
-        required=False,
-        validators=[any_or_address],
-        help_text="An address of the instance, or `any`.",
-    )
-    port = IntegerField(
-        min_value=1, max_value=65535, required=False, allow_null=True, help_text="The port of SSH; null is 22."
-    )
-
-
-class ComputeSettingsWish(Resource):
-    """The body of a change of managed settings."""
-
-    ssh = SSHWish(required=False, help_text="What is to change of how staff log in.")
 
 
 class ComputeSettingsViewSet(ReadOnlyModelViewSet[Actor, Instance]):

@@ -4,42 +4,15 @@ from django.db.models import QuerySet
 from django.utils.timezone import now
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import IntegerField
 
 from accounts.actors import Actor
 from accounts.models import Account
 from config.api.access import UNRESTRICTED
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import GenericViewSet
 from managed.api.base import MANAGED, READ
+from managed.serializers.stats import StatsResource
 from managed.services import stats
-
-
-class Point(Resource):
-    """One value of a chart."""
-
-    x = IntegerField(help_text="Milliseconds since 1970.")
-    y = IntegerField(help_text="What was measured.")
-
-
-class StatsData(Resource):
-    """Charts of all instances of the account together."""
-
-    cpu = Point(many=True, help_text="Percent, 100 for each core.")
-    disk = Point(many=True, help_text="Blocks a second on disks.")
-    swap = Point(many=True, help_text="Blocks a second on swap disks.")
-    net_in = Point(many=True, help_text="Bits a second to the computes.")
-    net_out = Point(many=True, help_text="Bits a second from the computes.")
-
-
-class StatsResource(Resource):
-    """Five-minute sums of the last 24 hours; empty lists where there are no samples yet."""
-
-    data = StatsData(help_text="The charts.")
-
-    class Meta:
-        read_only = True
 
 
 class StatsViewSet(GenericViewSet[Actor, Account]):

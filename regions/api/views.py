@@ -4,9 +4,9 @@ from django.db.models import QuerySet
 
 from config.api.access import ANYONE, PUBLIC
 from config.api.views import QUARTER_HOUR, ReadOnlyModelViewSet
-from regions.api.resources import RegionResource
 from regions.filters import RegionFilterSet
 from regions.models import Region
+from regions.serializers import RegionResource
 
 
 class RegionViewSet(ReadOnlyModelViewSet):

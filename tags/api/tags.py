@@ -6,74 +6,24 @@ from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, DictField, ListField
 
 from accounts.actors import Actor
 from accounts.entities import kind_of
 from config.api.access import ANYONE, UNRESTRICTED
-from config.api.common_fields import IdField
 from config.api.filters import Criteria, XFilterBackend
-from config.api.meanings import Meanings
 from config.api.operations import operation
-from config.api.serializers import Resource
 from config.api.views import ListViewSet, expensive
 from config.db.statements import page_of
 from config.paths import tidied
 from tags import resources
 from tags.filters import TagFilterSet
 from tags.models import Tag, Tagging
-from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, labels
+from tags.serializers import NewTag, TaggedResource, TagResource
+from tags.services import labels
 
 READ = "account:read_only"
 WRITE = "account:read_write"
-KINDS = ("compute", "domain", "volume", "nodebalancer")
 MEMBER = ("entity_type", "entity_id")
-
-
-class TagResource(Resource):
-    """A label on objects."""
-
-    label = CharField(
-        min_length=MIN_LABEL_LENGTH,
-        max_length=MAX_LABEL_LENGTH,
-        help_text="The tag itself: 3 to 50 characters, compared exactly.",
-    )
-
-
-def ids(kind: str) -> ListField:
-    about = f"The ids of the {kind}s that are to carry it."
-    return ListField(child=IdField(min_value=1), required=False, help_text=about)
-
-
-class NewTag(TagResource):
-    """The body of a new tag."""
-
-    computes = ids("compute")
-    domains = ids("domain")
-    volumes = ids("volume")
-    nodebalancers = ids("nodebalancer")
-
-
-class TaggedResource(Resource):
-    """Something that carries the tag."""
-
-    type = ChoiceField(
-        KINDS,
-        source="entity_type",
-        help_text=Meanings(
-            "What kind of thing it is.",
-            {
-                "compute": "An instance.",
-                "domain": "A domain.",
-                "volume": "A volume.",
-                "nodebalancer": "A load balancer.",
-            },
-        ),
-    )
-    data = DictField(help_text="The object, as its own operation shows it.")
-
-    class Meta:
-        read_only = True
 
 
 class TagViewSet(ListViewSet[Actor, Tag]):

@@ -58,6 +58,7 @@ def configure() -> None:
         RATE_LIMIT_OVERALL=RAISED,
         RATE_LIMIT_ENDPOINT=RAISED,
         RATE_LIMIT_INSTANCE_CREATE=RAISED,
+        RATE_LIMIT_EXPENSIVE=RAISED,
         DRIVER_SCALE="0",
         DRAIN_SECONDS="0",
     )

@@ -3,7 +3,8 @@
 A handwritten WSGI function that lists, retrieves and creates instances: one SQL to authenticate, one for the
 work, a dict for each row, orjson. It keeps one connection for each thread, with prepared statements. It writes
 the rows our create writes, under the same durability, and its answers have the same fields; it has no rate
-limits, filters, grants, error bodies or request log, and checks nothing of what it is sent.
+limits, grants, error bodies or request log, and checks nothing of what it is sent. It knows no language of
+filters: it has one SQL for the only kind of filter that the benchmark sends, and reads that filter's values.
 
 Run by ``granian --interface wsgi tests.bench.bare:application`` with DATABASE_URL set.
 """
@@ -39,12 +40,24 @@ COLUMNS = """
 """
 PARTS = "JOIN compute_host AS h ON h.id = i.host_id JOIN compute_instancetype AS t ON t.id = i.type_id"
 
-LIST = f"""
-    WITH total AS (SELECT count(*) AS results FROM compute_instance WHERE account_id = %(account)s)
-    SELECT total.results, {COLUMNS}
-    FROM total, compute_instance AS i {PARTS}
-    WHERE i.account_id = %(account)s ORDER BY i.id LIMIT {PAGE_SIZE}
-"""
+
+def page_of(condition: str, order: str) -> str:
+    """SQL of page 1 of the instances that meet the condition. Each row begins with the number of all of them."""
+    return f"""
+        WITH total AS (SELECT count(*) AS results FROM compute_instance AS i WHERE {condition})
+        SELECT total.results, {COLUMNS}
+        FROM total, compute_instance AS i {PARTS}
+        WHERE {condition} ORDER BY {order} LIMIT {PAGE_SIZE}
+    """
+
+
+LIST = page_of("i.account_id = %(account)s", "i.id")
+
+FILTERED_LIST = page_of(
+    "i.account_id = %(account)s AND i.region_id = %(region)s"
+    " AND (strpos(i.label, %(part)s) > 0 OR i.tags && %(tags)s::varchar[])",
+    "i.label DESC, i.id",
+)
 
 RETRIEVE = f"""
     SELECT {COLUMNS} FROM compute_instance AS i {PARTS} WHERE i.account_id = %(account)s AND i.id = %(id)s
@@ -210,14 +223,29 @@ def execute(query: str, parameters: Sequence | dict) -> psycopg.Cursor:
     return cursor.execute(query, parameters)
 
 
-def list_instances(account: int) -> dict:
-    rows = execute(LIST, {"account": account}).fetchall()
+def list_instances(account: int, x_filter: str | None) -> dict:
+    """Page 1, under a filter if there is one."""
+    if x_filter is None:
+        rows = execute(LIST, {"account": account}).fetchall()
+    else:
+        rows = execute(FILTERED_LIST, {"account": account, **values_of(x_filter)}).fetchall()
     results = rows[0][0] if rows else 0
     return {
         "data": [instance(row[1:]) for row in rows],
         "page": 1,
         "pages": max(1, -(-results // PAGE_SIZE)),
         "results": results,
+    }
+
+
+def values_of(x_filter: str) -> dict:
+    """The values of a filter of `tests.bench.traffic.filter_of`, whose order FILTERED_LIST has."""
+    wanted = orjson.loads(x_filter)
+    by_label, by_tags = wanted["+or"]
+    return {
+        "region": wanted["region"],
+        "part": by_label["label"]["+contains"],
+        "tags": by_tags["tags"]["+or"],
     }
 
 
@@ -271,4 +299,4 @@ def respond(environ: dict) -> dict | None:
         return retrieve_instance(account, int(path.removeprefix("/")))
     if environ["REQUEST_METHOD"] == "POST":
         return create_instance(account, username, orjson.loads(environ["wsgi.input"].read()))
-    return list_instances(account)
+    return list_instances(account, environ.get("HTTP_X_FILTER"))

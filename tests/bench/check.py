@@ -5,10 +5,11 @@ from typing import Any
 
 from tests.bench.data import Sizes
 from tests.bench.errors import BenchError
-from tests.bench.traffic import PATH, create_body, owner
+from tests.bench.traffic import PATH, create_body, filter_of, owner
 
 Ask = Callable[..., Any]
-"""Takes a path under /v4, an account's number and, to POST it, a body; returns the parsed answer."""
+"""Takes a path under /v4, an account's number and, to POST it, a body, or an `x_filter`; returns the parsed
+answer."""
 
 SAMPLE = 20
 
@@ -17,12 +18,18 @@ DRAWN = ("id", "label", "ipv4", "ipv6", "host_uuid", "created", "updated")
 
 
 def same_answers(ours: Ask, bare: Ask, sizes: Sizes) -> None:
-    """Compare a sample of lists and retrieves, and one create, of the two servers.
+    """Compare a sample of lists, filtered lists and retrieves, and one create, of the two servers.
 
-    Raises BenchError that names the first difference. The creates may differ only in what is DRAWN.
+    Raises BenchError that names the first difference. The creates may differ only in what is DRAWN. A filter that
+    finds all instances or none is an error too: equal answers would not show that a server filters.
     """
     for account in range(1, sizes.accounts + 1, max(1, sizes.accounts // SAMPLE)):
-        compare(ours(PATH, account), bare(PATH, account), f"the list of account {account}")
+        listed, filtered = ours(PATH, account), ours(PATH, account, x_filter=filter_of(account))
+        compare(listed, bare(PATH, account), f"the list of account {account}")
+        others = bare(PATH, account, x_filter=filter_of(account))
+        compare(filtered, others, f"the filtered list of account {account}")
+        if not 0 < filtered["results"] < listed["results"]:
+            raise BenchError(f"the filter finds {filtered['results']} of {listed['results']} instances")
     for number in range(1, sizes.instances + 1, max(1, sizes.instances // SAMPLE)):
         path, account = f"{PATH}/{number}", owner(number, sizes)
         compare(ours(path, account), bare(path, account), path)

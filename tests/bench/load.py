@@ -123,12 +123,14 @@ def _run(connections: dict[int, Connection], requests: Iterator[bytes], seconds:
     return Round(seconds, time.process_time() - cpu, latencies)
 
 
-def request(method: str, path: str, token: str, body: bytes = b"") -> bytes:
-    """The bytes of one request with a bearer token and, for a body, JSON."""
+def request(method: str, path: str, token: str, body: bytes = b"", x_filter: str = "") -> bytes:
+    """The bytes of one request with a bearer token and, if given, a body of JSON or an ``X-Filter`` header."""
     head = (
         f"{method} /v4{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
         "Accept: application/json\r\n"
     )
+    if x_filter:
+        head += f"X-Filter: {x_filter}\r\n"
     if body:
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + b"\r\n" + body

@@ -1,4 +1,4 @@
-"""Prints the figures. The last five lines are for machines: ``bench <name> <number>``."""
+"""Prints the figures. The last six lines are for machines: ``bench <name> <number>``."""
 
 # ruff: noqa: T201  (printing is what it is for)
 
@@ -7,6 +7,8 @@ from statistics import median
 from tests.bench.growth import Growth
 from tests.bench.jobs import JobRates
 from tests.bench.load import Round
+from tests.bench.pages import PageTimes
+from tests.bench.pages import lines as lines_of_pages
 from tests.bench.probes import Lateness
 from tests.bench.processor import Spent
 from tests.bench.rounds import Comparison, each, percentile, rate
@@ -16,7 +18,7 @@ HEAD = (
 )
 
 
-def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates, late: Lateness) -> None:
+def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates, late: Lateness, pages: PageTimes) -> None:
     """Print everything on standard output."""
     print()
     print(HEAD)
@@ -30,7 +32,8 @@ def show(comparisons: list[Comparison], growth: Growth, jobs: JobRates, late: La
     small, large = median(growth.small), median(growth.large)
     print(f"page 1 of a list: {small:.2f} ms among 1,000 rows of others, {large:.2f} ms among 1,000,000")
     print(f"jobs: {jobs.jobs:.0f} boots/s, {jobs.noops:.0f} no-op tasks/s through two workers")
-    print(probes_line(late) + "\n")
+    print(probes_line(late))
+    print("\n".join(lines_of_pages(pages)) + "\n")
     for one in comparisons:
         print(f"bench {one.name} {one.ratio:.2f}")
     print(f"bench growth {growth.ratio:.2f}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.db import connections
 
-from tests.bench import check, data, growth, jobs, probes, redis_keys, report, traffic
+from tests.bench import check, data, growth, jobs, pages, probes, redis_keys, report, traffic
 from tests.bench.databases import Databases
 from tests.bench.rounds import Comparison, alternate
 from tests.bench.servers import BARE, OURS, server
@@ -28,17 +28,23 @@ def run(databases: Databases, folder: Path, *, quick: bool, fresh: bool) -> None
     with databases.copy(seed):  # without the jobs of the creates, whose messages are gone
         rates = measure_jobs(folder, count=250 if quick else 800, rounds=2 if quick else 3)
         late = measure_probes(folder, services=300 if quick else 1000, over=18 if quick else 60)
+    with databases.copy(seed):
+        opened = measure_pages(
+            sizes, folder / "pages.log", rounds=20 if quick else 100, seconds=10 if quick else 30
+        )
     say("growth: page 1 among 1,000 and among 1,000,000 rows of other accounts")
     grown = growth.measure(databases, folder / "growth.log", turns=15 if quick else 80, seconds=0.1, fresh=fresh)
     say(f"{time.monotonic() - started:.0f} s in all")
-    report.show(comparisons, grown, rates, late)
+    report.show(comparisons, grown, rates, late, opened)
 
 
 def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> list[Comparison]:
-    """List, retrieve and create, ours and bare in turns, after a check that both do the same."""
+    """List, retrieve, filtered list and create, ours and bare in turns, after a check that both do the same."""
     loads = {
         "list": (traffic.lists(sizes), seconds),
         "retrieve": (traffic.retrieves(sizes), seconds),
+        # after the reads above, by which each process knows most tokens: until then they share one thread of a lane
+        "filtered": (traffic.filtered_lists(sizes), seconds),
         # shorter: the pools hold 30,000 free addresses
         "create": (traffic.creates(sizes), min(seconds, 1.0)),
     }
@@ -69,6 +75,16 @@ def measure_probes(folder: Path, *, services: int, over: float) -> probes.Latene
     say(f"probes: {services} services due over {over:g} s, then all at once, through two workers")
     try:
         return probes.measure(folder, services=services, over=over)
+    finally:
+        connections.close_all()
+
+
+def measure_pages(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> pages.PageTimes:
+    """The customer's pages: their times, and what 500 of them cost that are left open."""
+    redis_keys.forget()
+    say(f"pages: {rounds} of each page, then {pages.OPEN} open pages for {seconds:g} s")
+    try:
+        return pages.measure(sizes, log, rounds=rounds, seconds=seconds)
     finally:
         connections.close_all()
 

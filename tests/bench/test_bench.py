@@ -13,7 +13,7 @@ from accounts.models import Event
 from compute.models import Address, Config, ConfigDevice, Disk, Instance, Job, PacketFilter, Reservation
 from tests.bench import bare, check, data
 from tests.bench.data import Sizes
-from tests.bench.traffic import PATH, create_body, owner
+from tests.bench.traffic import PATH, create_body, filter_of, filtered_lists, owner
 
 pytestmark = pytest.mark.django_db
 
@@ -31,8 +31,10 @@ def seeded(monkeypatch):
     monkeypatch.setattr(bare.local, "cursor", psycopg_connection.cursor(binary=True), raising=False)
 
 
-def ask_ours(path: str, account: int, body: bytes | None = None) -> Any:
+def ask_ours(path: str, account: int, body: bytes | None = None, x_filter: str = "") -> Any:
     headers = {"Authorization": f"Bearer {data.token(account)}"}
+    if x_filter:
+        headers["X-Filter"] = x_filter
     client = Client(headers=headers)
     if body is None:
         answer = client.get(f"/v4{path}")
@@ -42,7 +44,7 @@ def ask_ours(path: str, account: int, body: bytes | None = None) -> Any:
     return answer.json()
 
 
-def ask_bare(path: str, account: int, body: bytes | None = None) -> Any:
+def ask_bare(path: str, account: int, body: bytes | None = None, x_filter: str = "") -> Any:
     statuses = []
     environ = {
         "REQUEST_METHOD": "GET" if body is None else "POST",
@@ -50,6 +52,8 @@ def ask_bare(path: str, account: int, body: bytes | None = None) -> Any:
         "HTTP_AUTHORIZATION": f"Bearer {data.token(account)}",
         "wsgi.input": io.BytesIO(body or b""),
     }
+    if x_filter:
+        environ["HTTP_X_FILTER"] = x_filter
     content = bare.application(environ, lambda status, headers: statuses.append(status))
     assert statuses == ["200 OK"], content
     return json.loads(b"".join(content))
@@ -67,6 +71,14 @@ def test_seeds_what_it_says():
 @pytest.mark.usefixtures("seeded")
 def test_both_servers_answer_alike():
     check.same_answers(ask_ours, ask_bare, SIZES)
+
+
+def test_the_load_of_filtered_lists_sends_the_filters_that_are_checked():
+    loads = filtered_lists(SIZES)
+    for account in range(1, SIZES.accounts + 1):
+        request = next(loads).decode()
+        assert f"\r\nX-Filter: {filter_of(account)}\r\n" in request
+        assert data.token(account) in request
 
 
 @pytest.mark.usefixtures("seeded")

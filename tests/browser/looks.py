@@ -1,6 +1,6 @@
 """What holds for every page, whatever is on it: it can be read and used by keyboard, on a phone, light and dark."""
 
-from importlib.resources import files
+from pathlib import Path
 
 from selenium.webdriver.common.keys import Keys
 
@@ -14,15 +14,21 @@ return [...document.querySelectorAll('input:not([type=hidden]), select, textarea
     .map(field => field.outerHTML)
 """
 # WCAG 2.2, 1.4.3 for texts and 1.4.11 for the borders of fields. The pages have plain opaque colours, so what lies
-# behind a text is the first ancestor with a colour.
+# behind a text is the first ancestor with a colour. Colours may be in any notation; a canvas knows them all.
 FAINT = """
 const channel = value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4
-const numbers = colour => colour.match(/[\\d.]+/g).map(Number)
+const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true})
+const numbers = colour => {
+    canvas.clearRect(0, 0, 1, 1)
+    canvas.fillStyle = colour
+    canvas.fillRect(0, 0, 1, 1)
+    return [...canvas.getImageData(0, 0, 1, 1).data]
+}
 const light = colour => {
     const [r, g, b] = numbers(colour).map(value => channel(value / 255))
     return .2126 * r + .7152 * g + .0722 * b
 }
-const opaque = colour => (numbers(colour)[3] ?? 1) === 1
+const opaque = colour => numbers(colour)[3] === 255
 const behind = element => {
     for (let e = element; e; e = e.parentElement) {
         const colour = getComputedStyle(e).backgroundColor
@@ -67,7 +73,7 @@ const shown = [element, element.closest('#terminal')].filter(Boolean)
 const visible = shown.some(each => outlined(getComputedStyle(each)))
 return [element.outerHTML.slice(0, 200), visible]
 """
-AXE = (files("axe_core_python") / "axe.min.js").read_text()
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
 RUN_AXE = """
 const done = arguments[0]
 const words = found => `${found.id}: ${found.nodes.map(node => node.html.slice(0, 120)).join(' ')}`

@@ -112,7 +112,7 @@ def test_prometheus_reads_an_installation_and_answers_each_panel_and_rule(server
     # which takes two readings
     wait_for(lambda: prometheus.ask("sum(increase(skerry_sweeps_total[1m])) > 0"))
     wait_for(lambda: prometheus.ask('sum(skerry_job_seconds_count{kind="provision", outcome="done"}) > 0'))
-    wait_for(lambda: prometheus.ask('skerry_instances{status="running"} == 1'))
+    wait_for(lambda: prometheus.ask('skerry_instances{status="running"} == 2'))
     wait_for(
         lambda: prometheus.ask('sum(skerry_requests_total{route="/v4/compute/instances", method="POST"}) == 1')
     )

@@ -34,6 +34,9 @@ class Place:
 
 SIMULATED = Place("us-east", "compute/debian11")
 REAL = Place("local", "compute/tiny", real=True)
+EXAMPLE = """
+The first start also creates the instance "example". The forms of the docs use it.
+"""
 LOG_IN = """
 It is a real machine, which is up within a minute, or within seconds where the processor helps. Log in as root on
 its console, with the password of that line (Ctrl-] leaves), or see how ssh gets in:
@@ -72,7 +75,8 @@ def keep(state: Path, known: Logins) -> None:
 def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
     """The text printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
     label = f"first-{secrets.token_hex(2)}"
-    log_in = LOG_IN.format(label=label, manage=f"{state_variable()}{_python()} manage.py") if place.real else ""
+    manage = f"{state_variable()}{_python()} manage.py"
+    more = LOG_IN.format(label=label, manage=manage) if place.real else EXAMPLE
     host = f"http://127.0.0.1:{port}"
     address = f"{host}/v4"
     header = f'-H "Authorization: Bearer {known.owner_token}"'
@@ -91,7 +95,7 @@ Create an instance:
   curl {address}/compute/instances {header} -H "Content-Type: application/json" -d '{body}'
 Follow it to "running":
   curl {address}/compute/instances {header}
-{log_in}
+{more}
 docs:  {host}/docs
 admin: {host}/admin     user staff, password {known.staff}
 pages: {host}/home      user owner, password {known.owner}

@@ -17,11 +17,12 @@ from celery import Celery
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
+from django.db import connections, transaction
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
+from compute.services.demo import create_example
 from config.celery import app
 from config.command_errors import one_line_errors
 from config.environment import is_set
@@ -124,9 +125,17 @@ class Command(BaseCommand):
             say("Stopping")
 
 
+@transaction.atomic
 def with_demo_account(known: demo.Logins) -> demo.Logins:
-    """Make the demo account and its tokens where they are missing; returns the logins with tokens that work."""
-    ensure_demo(staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted)
+    """Make the demo account and its tokens where they are missing; returns the logins with tokens that work.
+
+    A new account gets an example instance, unless this machine is a host: then its owner creates a real one.
+    """
+    owner = ensure_demo(
+        staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted
+    )
+    if owner and settings.HYPERVISOR == "SIMULATED":
+        create_example(owner)
     return replace(
         known,
         owner_token=ensure_token(OWNER, known.owner_token),

@@ -1,7 +1,5 @@
-// Sets the chosen theme before anything is drawn, or that of the system. Bootstrap knows it by an attribute.
-const dark = matchMedia("(prefers-color-scheme: dark)");
-
-function chosen() {
+// Sets the chosen theme before anything is drawn. Without a choice, the style sheets follow the system.
+function stored() {
   try {
     return localStorage.getItem("colours") ?? "";
   } catch {
@@ -9,25 +7,21 @@ function chosen() {
   }
 }
 
-function show() {
-  document.documentElement.dataset.bsTheme = chosen() || (dark.matches ? "dark" : "light");
-}
-
-show();
-dark.addEventListener("change", show);
-addEventListener("storage", show); // chosen in another tab
+document.documentElement.dataset.colours = stored();
+addEventListener("storage", () => document.documentElement.dataset.colours = stored()); // chosen in another tab
 
 document.addEventListener("change", ({ target }) => {
   if (target.id !== "colours") return;
+  document.documentElement.dataset.colours = target.value;
   try {
     localStorage.setItem("colours", target.value);
-  } finally {
-    document.documentElement.dataset.bsTheme = target.value || (dark.matches ? "dark" : "light");
+  } catch {
+    // the choice holds for this page
   }
 });
 document.addEventListener("DOMContentLoaded", () => {
   const select = document.getElementById("colours");
   if (!select) return;
-  select.value = chosen();
+  select.value = stored();
   select.closest("[hidden]").hidden = false; // needs this script
 });

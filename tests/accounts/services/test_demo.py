@@ -2,6 +2,7 @@
 
 import pytest
 
+from accounts.actors import Actor
 from accounts.models import Account, GlobalGrants, PersonalToken, User
 from accounts.services.demo import ensure_demo, ensure_token
 from accounts.services.tokens import create_token
@@ -10,8 +11,8 @@ from tests.client import APIClient
 pytestmark = pytest.mark.django_db
 
 
-def demo(password: str) -> None:
-    ensure_demo(staff_password=password, owner_password=password, restricted_password=password)
+def demo(password: str) -> Actor | None:
+    return ensure_demo(staff_password=password, owner_password=password, restricted_password=password)
 
 
 def test_the_demo_account_has_its_three_users():
@@ -29,9 +30,10 @@ def test_the_demo_account_has_its_three_users():
 
 
 def test_the_demo_account_is_made_once_and_its_passwords_follow():
-    demo("first")
+    made = demo("first")
+    assert made == Actor(Account.objects.get().pk, User.objects.get(username="owner").pk, "owner")
     GlobalGrants.objects.update(add_computes=True)
-    demo("second")
+    assert demo("second") is None
     assert (Account.objects.count(), User.objects.count()) == (1, 3)
     assert all(user.check_password("second") for user in User.objects.all())
     assert GlobalGrants.objects.get().add_computes

@@ -1,0 +1,133 @@
+"""The account and its settings on the wire."""
+
+from typing import Any
+
+from django.conf import settings
+from rest_framework.serializers import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    EmailField,
+    FloatField,
+    ListField,
+    UUIDField,
+)
+
+from config.api.common_fields import printable
+from config.api.fields import Computed, Constant
+from config.api.meanings import Meanings
+from config.api.serializers import Resource
+
+SERVICES = {
+    "all": "Everything.",
+    "backup": "Backups.",
+    "blockstorage": "Volumes.",
+    "db_mysql": "Databases, which this platform does not have.",
+    "ip_v4": "IPv4 addresses.",
+    "compute": "Instances.",
+    "compute_disk": "Disks of instances.",
+    "compute_memory": "Memory of instances.",
+    "longview": "Monitoring clients, which this platform does not have.",
+    "managed": "Managed monitoring.",
+    "nodebalancer": "Load balancers.",
+    "objectstorage": "Object storage, which this platform does not have.",
+    "transfer_tx": "Outbound transfer.",
+}
+"""What promotions are for."""
+
+
+class CreditCard(Resource):
+    """There are no payments here, and so no card."""
+
+    last_four = CharField(allow_null=True, help_text="The last four digits; always null.")
+    expiry = CharField(allow_null=True, help_text="Month and year; always null.")
+
+
+class Promotion(Resource):
+    """A credit that was given to the account; there are none."""
+
+    credit_monthly_cap = CharField(help_text="USD that may be used in a month.")
+    credit_remaining = CharField(help_text="USD that are left.")
+    description = CharField(help_text="What it is, at length.")
+    expire_dt = CharField(help_text="When it ends, in UTC.")
+    image_url = CharField(help_text="The address of a picture.")
+    summary = CharField(help_text="What it is, in a few words.")
+    this_month_credit_remaining = CharField(help_text="USD that are left in this month.")
+    service_type = ChoiceField(list(SERVICES), help_text=Meanings("What it may be used for.", SERVICES))
+
+
+def capabilities() -> list[str]:
+    return list(settings.ACCOUNT_CAPABILITIES)
+
+
+def text(longest: int, help_text: str, **more: Any) -> CharField:
+    return CharField(max_length=longest, allow_blank=True, help_text=help_text, **more)
+
+
+class AccountResource(Resource):
+    """The customer."""
+
+    first_name = text(
+        50, "The first name of the person in charge; up to 50 characters.", validators=[printable("first_name")]
+    )
+    last_name = text(
+        50, "The last name of the person in charge; up to 50 characters.", validators=[printable("last_name")]
+    )
+    company = text(128, "The company's name; up to 128 characters.", validators=[printable("company")])
+    email = EmailField(max_length=128, help_text="The address that mails about the account go to.")
+    phone = text(32, "A telephone number; up to 32 characters.")
+    address_1 = text(64, "The first line of the postal address.")
+    address_2 = text(64, "Its second line.")
+    city = text(24, "The city of the postal address.")
+    state = text(24, "The state or province of the postal address.")
+    zip = text(16, "The postal code.")
+    country = CharField(max_length=2, allow_blank=True, help_text="The country, as the two letters of ISO 3166.")
+    tax_id = text(25, "The number for taxes; up to 25 characters.")
+    active_since = DateTimeField(source="created", read_only=True, help_text="When the account was opened, in UTC.")
+    active_promotions = Constant(
+        Promotion(many=True), [], help_text="Promotions; always empty, for nothing is charged."
+    )
+    balance = Constant(FloatField(), 0.0, help_text="USD that are owed; always 0, for nothing is charged.")
+    balance_uninvoiced = Constant(FloatField(), 0.0, help_text="USD that are not invoiced yet; always 0.")
+    billing_source = Constant(
+        ChoiceField(["compute"]),
+        "compute",
+        help_text=Meanings("Who would charge the account.", {"compute": "This platform."}),
+    )
+    capabilities = Computed(
+        ListField(child=CharField()), capabilities, help_text="What the account can use, by name."
+    )
+    credit_card = Constant(
+        CreditCard(), {"last_four": None, "expiry": None}, help_text="The card on file; there is none."
+    )
+    euuid = UUIDField(read_only=True, help_text="An identifier of the account for other systems; never changes.")
+
+
+class SettingsResource(Resource):
+    """What holds for the whole account."""
+
+    managed = BooleanField(
+        read_only=True, help_text="Whether managed monitoring is on; see `POST /account/settings/managed-enable`."
+    )
+    longview_subscription = Constant(
+        CharField(allow_null=True), None, help_text="Always null: this platform has no such service."
+    )
+    network_helper = BooleanField(
+        help_text="What the helper `network` is in new configuration profiles that do not name it."
+    )
+    backups_enabled = BooleanField(
+        help_text="Whether instances that are created from now on have backups, whatever their body says."
+    )
+    object_storage = Constant(
+        ChoiceField(["disabled", "suspended", "active"]),
+        "disabled",
+        help_text=Meanings(
+            "Whether the account uses object storage.",
+            {
+                "disabled": "It does not; always so here.",
+                "suspended": "Not shown by this platform.",
+                "active": "Not shown by this platform.",
+            },
+        ),
+    )

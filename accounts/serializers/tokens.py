@@ -1,0 +1,89 @@
+"""Personal access tokens on the wire."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils.timezone import now
+from rest_framework.exceptions import ValidationError
+from rest_framework.serializers import CharField, DateTimeField, IntegerField
+
+from accounts.scopes import parse_scopes
+from config.api.fields import Computed
+from config.api.serializers import Resource
+
+NEVER = datetime(2999, 12, 12, 5)
+"""The expiry that clients are shown of a token without one, in UTC: their field is never null."""
+
+
+def shown_expiry(expiry: datetime | None) -> datetime:
+    """The expiry of a token as it is shown: naive, in UTC."""
+    if expiry is None:
+        return NEVER
+    return expiry.astimezone(UTC).replace(tzinfo=None) if expiry.tzinfo else expiry
+
+
+class PersonalTokenResource(Resource):
+    """A personal access token."""
+
+    id = IntegerField(read_only=True)
+    label = CharField(min_length=1, max_length=100, help_text="A name for the token; up to 100 characters.")
+    scopes = CharField(read_only=True, help_text="What it may do: scopes separated by spaces, `*` for all.")
+    token = CharField(
+        source="prefix",
+        read_only=True,
+        help_text="The token: whole in the answer that creates it, its first 16 characters afterwards.",
+    )
+    created = DateTimeField(read_only=True, help_text="When it was created, in UTC.")
+    expiry = Computed(
+        DateTimeField(),
+        shown_expiry,
+        "expiry",
+        ordered_by="expiry",  # null is a token that never ends; PostgreSQL sorts null after all times
+        help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
+    )
+
+
+class ScopesField(CharField):
+    """Known scopes, separated by spaces or commas."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return " ".join(parse_scopes(super().to_internal_value(data)))
+        except ValueError as error:
+            raise ValidationError([str(error)]) from error
+
+
+class FutureField(DateTimeField):
+    """A time that is still to come."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        moment = super().to_internal_value(value)
+        if moment <= now():
+            raise ValidationError([f"{self.field_name} must be in the future"])
+        return moment
+
+
+class PersonalTokenRequest(Resource):
+    """The body of a new token."""
+
+    label = CharField(
+        min_length=1,
+        max_length=100,
+        default="Personal access token",
+        help_text="A name for the token; up to 100 characters.",
+    )
+    scopes = ScopesField(
+        required=False,
+        help_text="What it may do: scopes separated by spaces or commas, by default those of the "
+        "token that asks, and never more.",
+    )
+    expiry = FutureField(
+        required=False, allow_null=True, help_text="When it ends, in UTC. By default, and with null, never."
+    )
+
+
+def expiry_of(given: Mapping[str, Any]) -> datetime | None:
+    """Return the expiry that the service takes, from the good fields of a body. It is None if the token stays."""
+    expiry = given.get("expiry")
+    return None if expiry is None or shown_expiry(expiry) == NEVER else expiry

@@ -1,0 +1,58 @@
+"""Credentials of managed on the wire."""
+
+from typing import Any
+
+from rest_framework.serializers import CharField, DateTimeField, IntegerField
+
+from config.api.common_fields import printable
+from config.api.serializers import Resource
+
+LONGEST_PASSWORD = 5000
+
+
+def label(**kwargs: Any) -> CharField:
+    return CharField(min_length=2, max_length=75, validators=[printable("label")], **kwargs)
+
+
+def username() -> CharField:
+    return CharField(
+        min_length=0, max_length=5000, required=False, allow_blank=True, trim_whitespace=False, write_only=True,
+        help_text="The name to sign in with; up to 5000 characters, never shown again.",
+    )  # fmt: skip
+
+
+def password() -> CharField:
+    return CharField(
+        max_length=LONGEST_PASSWORD, trim_whitespace=False, write_only=True,
+        help_text="The secret, kept encrypted and never shown again.",
+    )  # fmt: skip
+
+
+class CredentialResource(Resource):
+    """A credential. What it holds is never in an answer."""
+
+    id = IntegerField(read_only=True)
+    label = label(help_text="A name for it, unique on the account; 2 to 75 characters.")
+    last_decrypted = DateTimeField(
+        read_only=True, allow_null=True, help_text="When staff last read it, in UTC; null where they never did."
+    )
+
+
+class NewCredential(CredentialResource):
+    """The body of a new credential."""
+
+    username = username()
+    password = password()
+
+
+class CredentialSecret(Resource):
+    """The body of another secret of a credential."""
+
+    username = username()
+    password = password()
+
+
+class KeyResource(Resource):
+    """The public key of managed monitoring."""
+
+    ssh_key = CharField(read_only=True, help_text="A line for the `authorized_keys` file of a compute's user.")

@@ -1,0 +1,41 @@
+"""Issues of managed on the wire."""
+
+from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField, ListField
+
+from config.api.fields import Computed, Constant
+from config.api.meanings import Meanings
+from config.api.serializers import Resource
+
+
+def ticket_url(ticket_id: int) -> str:
+    return f"/v4/support/tickets/{ticket_id}"
+
+
+class IssueEntity(Resource):
+    """The ticket that the issue opened."""
+
+    id = IntegerField(source="ticket_id", help_text="The ticket's number.")
+    type = Constant(
+        ChoiceField(["ticket"]),
+        "ticket",
+        help_text=Meanings(
+            "What kind of thing it is.",
+            {
+                "ticket": "A ticket.",
+            },
+        ),
+    )
+    label = CharField(source="ticket.summary", help_text="The ticket's summary.")
+    url = Computed(CharField(), ticket_url, "ticket_id")
+
+
+class IssueResource(Resource):
+    """A problem that checks of services have found."""
+
+    id = IntegerField()
+    created = DateTimeField(help_text="When the problem was found, in UTC.")
+    services = ListField(child=IntegerField(), help_text="The ids of the services that failed.")
+    entity = IssueEntity(source="*", help_text="The ticket that was opened.")
+
+    class Meta:
+        read_only = True
