@@ -1,6 +1,7 @@
 // What the pages do beyond htmx. Each part is for an attribute, so that no page has a script of its own.
 
-// "Select all" of a table.
+// "Select all" of a table. Without this script the box stays hidden.
+for (const box of document.querySelectorAll("input[data-select-all]")) box.hidden = false;
 document.addEventListener("change", ({ target }) => {
   if (!target.matches("input[data-select-all]")) return;
   for (const box of target.form.querySelectorAll(`input[name="${target.dataset.selectAll}"]`)) box.checked = target.checked;
@@ -21,6 +22,15 @@ document.addEventListener("submit", event => {
 });
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+// On a phone, filters are folded up while none is set.
+if (!matchMedia("(min-width: 48rem)").matches) document.querySelector("details[data-folds]")?.removeAttribute("open");
+
+// Filters that are not set stay out of the address.
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (target.method !== "get") return;
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
 });
 
 // Menus close when another one opens, with Escape, and when the pointer goes elsewhere.
