@@ -111,7 +111,7 @@ CONFIG: dict[str, set[str]] = {
         "openapi",
     },
     "admin": {"db", "errors", "headers", "plurals"},
-    "templatetags": {"admin", "hidden_characters"},
+    "templatetags": {"admin", "hidden_characters", "pages"},
     "hidden_characters": set(),
     "encryption": set(),
     "egress": set(),

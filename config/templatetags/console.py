@@ -10,9 +10,12 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-register = template.Library()
+from config.pages.quantities import price, size
 
-MB_OF_GB = 1024
+register = template.Library()
+register.filter("size", size)
+register.filter("price", price)
+
 TONES = {
     "good": {"running", "finished", "available", "active", "ready", "enabled", "successful"},
     "quiet": {"offline", "notification", "disabled"},
@@ -43,14 +46,6 @@ def _zone_of(name: str) -> ZoneInfo:
 
 
 @register.filter
-def size(megabytes: int) -> str:
-    """MB as people read them: ``25 GB``, ``512 MB``, ``1.5 GB``."""
-    if megabytes < MB_OF_GB:
-        return f"{megabytes} MB"
-    return f"{megabytes / MB_OF_GB:.4g} GB"
-
-
-@register.filter
 def tone(status: str) -> str:
     """``good``, ``bad``, ``quiet``, or ``busy`` for what is under way."""
     return next((name for name, statuses in TONES.items() if status in statuses), "busy")
@@ -60,12 +55,6 @@ def tone(status: str) -> str:
 def words(status: str) -> str:
     """A status as words: ``shutting_down`` is *shutting down*."""
     return status.replace("_", " ")
-
-
-@register.filter
-def price(dollars: float) -> str:
-    """A price in dollars, with as many decimals as it needs: ``$5``, ``$0.0075``."""
-    return f"${dollars:,.4f}".rstrip("0").rstrip(".")
 
 
 @register.filter
