@@ -2,7 +2,20 @@
 
 from django.urls import path
 
-from compute.pages import consoles, home, instances, power, search
+from compute.pages import (
+    clones,
+    consoles,
+    home,
+    instances,
+    moves,
+    power,
+    rebuild,
+    rescue,
+    resize,
+    root_passwords,
+    search,
+    settings,
+)
 
 urlpatterns = [
     path("home", home.HomeView.as_view(), name="home"),
@@ -13,6 +26,29 @@ urlpatterns = [
     path("home/instances/<int:pk>/boot", power.BootView.as_view(), name="instance-boot"),
     path("home/instances/<int:pk>/reboot", power.RebootView.as_view(), name="instance-reboot"),
     path("home/instances/<int:pk>/shutdown", power.ShutdownView.as_view(), name="instance-shutdown"),
+    path("home/instances/<int:pk>/boot/profile", power.BootProfileView.as_view(), name="instance-boot-profile"),
+    path(
+        "home/instances/<int:pk>/reboot/profile", power.RebootProfileView.as_view(), name="instance-reboot-profile"
+    ),
+    path("home/instances/<int:pk>/settings", settings.SettingsView.as_view(), name="instance-settings"),
+    path(
+        "home/instances/<int:pk>/settings/alerts",
+        settings.SettingsView.as_view(form="alerts"),
+        name="instance-alerts",
+    ),
+    path(
+        "home/instances/<int:pk>/settings/watchdog",
+        settings.SettingsView.as_view(form="watchdog"),
+        name="instance-watchdog",
+    ),
+    path("home/instances/<int:pk>/delete", settings.DeleteView.as_view(), name="instance-delete"),
+    path("home/instances/<int:pk>/password", root_passwords.PasswordView.as_view(), name="instance-password"),
+    path("home/instances/<int:pk>/resize", resize.ResizeView.as_view(), name="instance-resize"),
+    path("home/instances/<int:pk>/upgrade", resize.UpgradeView.as_view(), name="instance-upgrade"),
+    path("home/instances/<int:pk>/rebuild", rebuild.RebuildView.as_view(), name="instance-rebuild"),
+    path("home/instances/<int:pk>/rescue", rescue.RescueView.as_view(), name="instance-rescue"),
+    path("home/instances/<int:pk>/clone", clones.CloneView.as_view(), name="instance-clone"),
+    path("home/instances/<int:pk>/migrate", moves.MigrateView.as_view(), name="instance-migrate"),
     path("home/instances/<int:pk>/console", consoles.ConsoleView.as_view(), name="console"),
     # below the admin's path, which staff reach with a second factor alone
     path("admin/compute/instance/<int:pk>/console/", consoles.StaffConsoleView.as_view(), name="staff-console"),
