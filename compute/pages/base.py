@@ -19,6 +19,7 @@ from config.pages.views import version_of
 
 TABS = (
     ("instance", "Overview"),
+    ("instance-activity", "Activity"),
     ("instance-settings", "Settings"),
 )
 """The pages of an instance: the name of the URL, and the label of the tab."""

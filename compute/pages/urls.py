@@ -3,8 +3,10 @@
 from django.urls import path
 
 from compute.pages import (
+    activity,
     clones,
     consoles,
+    graphs,
     home,
     instances,
     moves,
@@ -22,6 +24,9 @@ urlpatterns = [
     path("home/search", search.SearchView.as_view(), name="search"),
     path("home/instances", consoles.InstancesView.as_view(), name="instances"),
     path("home/instances/<int:pk>", instances.InstanceView.as_view(), name="instance"),
+    path("home/instances/<int:pk>/graphs", graphs.GraphsView.as_view(), name="instance-graphs"),
+    path("home/instances/<int:pk>/activity", activity.ActivityView.as_view(), name="instance-activity"),
+    path("home/instances/<int:pk>/events", activity.EventsView.as_view(), name="instance-events"),
     path("home/instances/<int:pk>/state", instances.InstanceStateView.as_view(), name="instance-state"),
     path("home/instances/<int:pk>/boot", power.BootView.as_view(), name="instance-boot"),
     path("home/instances/<int:pk>/reboot", power.RebootView.as_view(), name="instance-reboot"),
