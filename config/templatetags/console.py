@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django import template
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Select
@@ -11,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.pages.quantities import price, size
+from config.time_zones import zone_of
 
 register = template.Library()
 register.filter("size", size)
@@ -29,20 +29,12 @@ def moment(context: template.Context, value: datetime | None, empty: str = "neve
     """A time in the time zone of the user, with UTC on hover: ``{% moment event.created %}``."""
     if value is None:
         return empty
-    zone = _zone_of(getattr(context.get("user"), "timezone", "") or "UTC")
+    zone = zone_of(getattr(context.get("user"), "timezone", "") or "UTC")
     local = value.astimezone(zone)
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',
         f"{value:%Y-%m-%dT%H:%M:%SZ}", f"{value:%Y-%m-%d %H:%M:%S}", f"{local:%Y-%m-%d %H:%M}",
     )  # fmt: skip
-
-
-def _zone_of(name: str) -> ZoneInfo:
-    """The zone of that name, or UTC where this machine's database lacks it."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
 
 
 @register.filter
