@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.pages.base import AccountPage, Page
 from compute.pages.base import InstancePage
+from compute.pages.selections import SelectionPage
 from config.api.access import ANYONE, READ_WRITE
 from config.pages.navigation import NOUNS
 from config.reference.reading import reference
@@ -77,7 +78,7 @@ def test_a_page_asks_for_the_grant_of_its_operations(page):
     for operation in map(reference().operations.__getitem__, page.operations):
         grant = ROUTES[operation.method, operation.path].grant
         if grant == READ_WRITE:
-            assert issubclass(page, InstancePage), "It checks that the user may change the instance."
+            assert issubclass(page, (InstancePage, SelectionPage)), "It checks that the user may change it."
         elif issubclass(page, AccountPage):
             assert page.grant == grant
         else:
