@@ -17,8 +17,21 @@ from compute.models import Instance
 from compute.services.instances.availability import is_busy, refusals
 from config.pages.views import version_of
 
-TABS = (("instance", "Overview"),)
+TABS = (
+    ("instance", "Overview"),
+    ("instance-storage", "Storage"),
+    ("instance-configs", "Configurations"),
+    ("instance-backups", "Backups"),
+    ("instance-network", "Network"),
+    ("instance-activity", "Activity"),
+    ("instance-settings", "Settings"),
+)
 """The pages of an instance: the name of the URL, and the label of the tab."""
+TABS_OF_CHANGES = frozenset({"instance-settings"})
+"""The tabs that consist of forms. Users who may only read the instance do not have them."""
+
+
+UNDER_WAY = (Event.Status.SCHEDULED, Event.Status.STARTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +49,11 @@ class InstancePage(ContextMixin, AccountPage):
 
     tab: ClassVar[str] = ""
     """The name of the URL of the tab that the page belongs to."""
+    changes: ClassVar[bool] = True
+    """Whether the page's operations change this instance. Others, such as a clone, need only a `grant`."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if request.user.is_authenticated and self.operations and not self.may_change:
+        if request.user.is_authenticated and self.operations and self.changes and not self.may_change:
             raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)
 
@@ -68,6 +83,8 @@ class InstancePage(ContextMixin, AccountPage):
 
     def tabs(self) -> Iterator[Tab]:
         for page, label in TABS:
+            if page in TABS_OF_CHANGES and not self.may_change:
+                continue
             yield Tab(label, self.address(page), page == self.tab)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -75,8 +92,9 @@ class InstancePage(ContextMixin, AccountPage):
         if type(self).tab != "instance":
             trail.append((self.instance.label, self.address("instance")))
         return super().get_context_data(
-            instance=self.instance, may_change=self.may_change, tabs=self.tabs(), trail=trail, **kwargs
-        )
+            instance=self.instance, may_change=self.may_change, may_clone=self.actor.may("add_computes"),
+            tabs=self.tabs(), trail=trail, **kwargs,
+        )  # fmt: skip
 
 
 class InstanceTab(InstancePage):
@@ -87,14 +105,18 @@ class InstanceTab(InstancePage):
 
 
 def state_of(instance: Instance) -> dict[str, Any]:
-    """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries.
+    """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries, and
+    a third one if an event has come after the one of the job.
 
-    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`).
+    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`). The hash
+    changes with each event of the instance, so that a page also learns of jobs that end between two requests.
     """
     about = {"account_id": instance.account_id, "entity_type": "compute", "entity_id": instance.pk}
-    under_way = (Event.Status.SCHEDULED, Event.Status.STARTED)
-    event = Event.objects.filter(**about, status__in=under_way).order_by("-pk").first()
-    busy = is_busy(instance)
+    events = Event.objects.filter(**about).order_by("-pk")
+    last, busy = events.first(), is_busy(instance)
+    event = last if last is not None and last.status in UNDER_WAY else None
+    if event is None and busy:
+        event = events.filter(status__in=UNDER_WAY).first()
     percent = event.percent_complete if event else None
-    seen = version_of(instance.status, instance.label, busy, event.pk if event else None, percent)
+    seen = version_of(instance.status, instance.label, busy, last and (last.pk, last.status), percent)
     return {"under_way": event, "refusals": refusals(instance, busy=busy), "seen": seen}

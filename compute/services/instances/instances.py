@@ -330,6 +330,20 @@ def update(
     return locked
 
 
+@transaction.atomic
+def add_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
+    """As `update`, with one more tag. The other tags stay, also those of a request at the same moment."""
+    locked = lock(Instance.objects.filter(pk=instance.pk))
+    return update(actor, locked, InstanceChanges({}, (*locked.tags, tag)))
+
+
+@transaction.atomic
+def remove_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
+    """As `add_tag`, without one of the tags."""
+    locked = lock(Instance.objects.filter(pk=instance.pk))
+    return update(actor, locked, InstanceChanges({}, tuple(each for each in locked.tags if each != tag)))
+
+
 def delete(actor: Actor, instance: Instance) -> Job | None:
     """Delete the instance with its disks, profiles and addresses. Its label is free at once, so that the job goes
     on until the instance is gone. Ends another job that may be running, except a clone's or a restore's, which
