@@ -225,8 +225,11 @@ class PasswordStrengthView(AccountPage):
         problems = [problem.reason for problem in DeployRequest.read_body({"root_pass": password}).problems]
         if not problems and not is_strong(password):
             problems.append(WEAK)
-        found = {"empty": not password, "reason": " ".join(problems), "score": score(password)}
-        return render(request, "compute/password_strength.html", {**found, "strength": STRENGTHS[found["score"]]})
+        found = score(password)
+        context = {
+            "empty": not password, "reason": " ".join(problems), "score": found, "strength": STRENGTHS[found],
+        }  # fmt: skip
+        return render(request, "compute/password_strength.html", context)
 
 
 def _countries(offers: Offers) -> list[Group]:

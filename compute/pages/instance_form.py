@@ -198,7 +198,7 @@ def users_with_keys(actor: Actor) -> Users:
     """
     keys = SSHKey.objects.filter(user__account_id=actor.account_id, user__is_active=True)
     if actor.restricted:
-        keys = keys.filter(user_id=actor.user_id)
+        keys = keys.filter(user_id=actor.person)
     rows = keys.order_by("user__username", "pk").values_list("user__username", "label", "pk")
     found: dict[str, list[str]] = {}
     for username, label, pk in rows[:MOST_LISTED]:
