@@ -13,7 +13,18 @@ ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "regions", "tags", "compute", "managed")
 """From left to right: an app imports those to its left, and config."""
 OURS = (*APPS, "config", "tests")
-BELOW = {"actors", "entities", "event_names", "pictures", "punycode", "quotas", "redirects", "scopes", "ssh_keys"}
+BELOW = {
+    "actors",
+    "countries",
+    "entities",
+    "event_names",
+    "pictures",
+    "punycode",
+    "quotas",
+    "redirects",
+    "scopes",
+    "ssh_keys",
+}
 """What is below the models of an app, or beside them: names, parsers and registries that know no table."""
 REFERENCES = {"refs", "listeners", "resources", "machine_names"}
 

@@ -23,7 +23,6 @@ WITHOUT_PAGES = {
     "account_events_seen": "Pages show events, and mark none as seen.",
     "networking_ipv4_assign": "An older path of networking_ips_assign.",
     "networking_ipv4_share": "An older path of networking_ips_share.",
-    "profile_update": NOT_YET,
     "profile_phone_number_send": NOT_YET,
     "profile_phone_number_verify": NOT_YET,
     "profile_phone_number_destroy": NOT_YET,

@@ -17,8 +17,17 @@ from compute.models import Instance
 from compute.services.instances.availability import is_busy, refusals
 from config.pages.views import version_of
 
-TABS = (("instance", "Overview"),)
+TABS = (
+    ("instance", "Overview"),
+    ("instance-storage", "Storage"),
+    ("instance-configs", "Configurations"),
+    ("instance-backups", "Backups"),
+    ("instance-network", "Network"),
+)
 """The pages of an instance: the name of the URL, and the label of the tab."""
+
+
+UNDER_WAY = (Event.Status.SCHEDULED, Event.Status.STARTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +96,18 @@ class InstanceTab(InstancePage):
 
 
 def state_of(instance: Instance) -> dict[str, Any]:
-    """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries.
+    """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries, and
+    a third one if an event has come after the one of the job.
 
-    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`).
+    `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`). The hash
+    changes with each event of the instance, so that a page also learns of jobs that end between two requests.
     """
     about = {"account_id": instance.account_id, "entity_type": "compute", "entity_id": instance.pk}
-    under_way = (Event.Status.SCHEDULED, Event.Status.STARTED)
-    event = Event.objects.filter(**about, status__in=under_way).order_by("-pk").first()
-    busy = is_busy(instance)
+    events = Event.objects.filter(**about).order_by("-pk")
+    last, busy = events.first(), is_busy(instance)
+    event = last if last is not None and last.status in UNDER_WAY else None
+    if event is None and busy:
+        event = events.filter(status__in=UNDER_WAY).first()
     percent = event.percent_complete if event else None
-    seen = version_of(instance.status, instance.label, busy, event.pk if event else None, percent)
+    seen = version_of(instance.status, instance.label, busy, last and (last.pk, last.status), percent)
     return {"under_way": event, "refusals": refusals(instance, busy=busy), "seen": seen}

@@ -78,7 +78,8 @@ class ConsoleView(_Console):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         instance = self._instance(kwargs["pk"])
-        return super().get_context_data(instance=instance, back=reverse("instances"), **kwargs)
+        trail = [("Instances", reverse("instances")), (instance.label, reverse("instance", args=[instance.pk]))]
+        return super().get_context_data(instance=instance, trail=trail, **kwargs)
 
     def ticket(self, pk: int, take_over: bool, reason: str) -> str:
         return consoles.ask(signed_in(self.request), self._instance(pk), self.browser(), take_over=take_over)
@@ -95,7 +96,8 @@ class StaffConsoleView(_Console):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         instance = self._instance(kwargs["pk"])
         back = reverse("admin:compute_instance_change", args=[instance.pk])
-        return super().get_context_data(instance=instance, back=back, staff=True, **kwargs)
+        trail = [("Admin", reverse("admin:index")), (instance.label, back)]
+        return super().get_context_data(instance=instance, trail=trail, staff=True, **kwargs)
 
     def ticket(self, pk: int, take_over: bool, reason: str) -> str:
         user, instance = signed_in(self.request), self._instance(pk)

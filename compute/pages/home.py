@@ -61,18 +61,19 @@ def overview(actor: Actor) -> dict[str, Any]:
     """What home shows to the actor, and its version `seen`. Four queries."""
     counts = dict(Instance.objects.visible_to(actor).values_list("status").annotate(Count("pk")).order_by("status"))
     events = Event.objects.visible_to(actor)
-    failures = events.failures().filter(created__gte=now() - FAILED_FOR).order_by("-pk")[:FAILURES_SHOWN]
-    shown = {
+    failures = list(events.failures().filter(created__gte=now() - FAILED_FOR).order_by("-pk")[:FAILURES_SHOWN])
+    recent = list(events.order_by("-pk")[:EVENTS_SHOWN])
+    told = notices_for(actor)
+    progress = [(event.pk, event.status, event.percent_complete) for event in recent]
+    return {
         "counts": counts,
         "total": sum(counts.values()),
         "may_add": actor.may("add_computes"),
-        "notices": notices_for(actor),
-        "failures": list(failures),
-        "events": list(events.order_by("-pk")[:EVENTS_SHOWN]),
+        "notices": told,
+        "failures": failures,
+        "events": recent,
+        "seen": version_of(counts, told, [event.pk for event in failures], progress),
     }
-    progress = [(event.pk, event.status, event.percent_complete) for event in shown["events"]]
-    failed = [event.pk for event in shown["failures"]]
-    return {**shown, "seen": version_of(counts, shown["notices"], failed, progress)}
 
 
 def notices_for(actor: Actor) -> list[Notice]:
@@ -84,5 +85,5 @@ def notices_for(actor: Actor) -> list[Notice]:
 
 
 def _notice(topic: str, when: datetime | None, body: str, key: int | None, label: str) -> Notice:
-    told = TOPICS[topic]
-    return Notice(told.severity, told.label, told.message.format(label), body, when, key)
+    words = TOPICS[topic]
+    return Notice(words.severity, words.label, words.message.format(label), body, when, key)

@@ -30,8 +30,9 @@ class NumberField(TextField):
 
     widget = forms.NumberInput
 
-    def to_python(self, value: Any) -> int | str:
-        text = super().to_python(value)
+    def to_python(self, value: Any) -> Any:
+        """Return an int, or the text if it is no number."""
+        text = super().to_python(value) or ""
         return int(text) if INTEGER(text) else text
 
 
@@ -56,8 +57,9 @@ class ChoiceField(TextField):
     def choices(self, choices: Iterable[Any]) -> None:
         self.widget.choices = choices
 
-    def to_python(self, value: Any) -> int | str:
-        text = super().to_python(value)
+    def to_python(self, value: Any) -> Any:
+        """Return the chosen value: an int if values are ids, else a text."""
+        text = super().to_python(value) or ""
         return int(text) if self.number and INTEGER(text) else text
 
 
@@ -98,8 +100,9 @@ class WordsField(TextField):
         super().__init__(**kwargs)
         self.separators = separators
 
-    def to_python(self, value: Any) -> list[str]:
-        found = re.split(self.separators, super().to_python(value))
+    def to_python(self, value: Any) -> Any:
+        """Return the list of words."""
+        found = re.split(self.separators, super().to_python(value) or "")
         return [word.strip() for word in found if word.strip()]
 
     def prepare_value(self, value: Any) -> Any:

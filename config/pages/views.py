@@ -35,7 +35,7 @@ class ServiceFormView(FormView):
         try:
             message = self.perform(form)
         except Missing as error:
-            if error.field is None:  # another request was first
+            if error.problems[0].field is None:  # another request was first
                 raise Http404 from error
             return self.refused(form, error)
         except DomainError as error:
@@ -73,7 +73,7 @@ class VerbView(View):
     Subclasses define `perform` and `get_success_url`.
     """
 
-    http_method_names: ClassVar[list[str]] = ["post"]
+    http_method_names = ["post", "options"]
 
     def perform(self) -> str:
         """Call the service. Return the message for the next page; empty for none."""

@@ -14,7 +14,7 @@ register = template.Library()
 
 MB_OF_GB = 1024
 TONES = {
-    "good": {"running", "finished", "available", "active", "ready", "enabled"},
+    "good": {"running", "finished", "available", "active", "ready", "enabled", "successful"},
     "quiet": {"offline", "notification", "disabled"},
     "bad": {"stopped", "failed"},
 }

@@ -112,7 +112,7 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str], 
     wanted = fields if new else differing(config, fields)
     _check_fields(config.instance, wanted, problems)
     if given.helpers is not None or new:
-        helpers = {**(_first_helpers(config.instance) if new else config.helpers), **(given.helpers or {})}
+        helpers = {**(first_helpers(config.instance) if new else config.helpers), **(given.helpers or {})}
         wanted |= {"helpers": helpers} if helpers != config.helpers else {}
     if given.interfaces is not None and given.interfaces != config.interfaces:
         interfaces = _interfaces(config.instance, given.interfaces, problems)
@@ -137,7 +137,7 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str], 
     return True
 
 
-def _first_helpers(instance: Instance) -> dict[str, bool]:
+def first_helpers(instance: Instance) -> dict[str, bool]:
     """The helpers of a new profile without given ones: all on, but the network helper as the account has it."""
     return {**default_helpers(), "network": instance.account.network_helper}
 

@@ -1,21 +1,5 @@
 // What the pages do beyond htmx. Each part is for an attribute, so that no page has a script of its own.
 
-// Copy buttons: the text of the element that data-copy names. Without this script they stay hidden.
-document.addEventListener("click", async ({ target }) => {
-  const button = target.closest("button[data-copy]");
-  if (!button) return;
-  const source = document.getElementById(button.dataset.copy);
-  const status = button.parentElement.querySelector("[role=status]");
-  getSelection().selectAllChildren(source);
-  try {
-    await navigator.clipboard.writeText(source.textContent);
-    status.textContent = "Copied";
-  } catch {
-    // without HTTPS there is no clipboard, and a browser may deny it; selected text is copied the older way
-    status.textContent = document.execCommand("copy") ? "Copied" : "Selected: press Ctrl+C";
-  }
-});
-
 // "Select all" of a table. Without this script the box stays hidden.
 for (const box of document.querySelectorAll("input[data-select-all]")) box.hidden = false;
 document.addEventListener("change", ({ target }) => {
@@ -27,6 +11,17 @@ document.addEventListener("change", ({ target }) => {
 document.addEventListener("change", ({ target }) => {
   const form = target.closest("form[data-auto]");
   if (form) form.requestSubmit();
+});
+
+// A second click on the button of a form with data-once does not send the form again.
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (!form.matches("[data-once]")) return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
 // On a phone, filters are folded up while none is set.

@@ -5,7 +5,7 @@ const toText = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const PARTS = ["clientDataJSON", "attestationObject", "authenticatorData", "signature"];
 const WORDS = {
-  InvalidStateError: "This key is there already.",
+  InvalidStateError: "This key is registered already.",
   NotAllowedError: "No key answered. Try again, and touch the key when it blinks.",
 };
 
@@ -33,7 +33,7 @@ if (window.PublicKeyCredential) {
         const publicKey = readable(JSON.parse(form.dataset.options));
         form.elements.answer.value = sendable(await navigator.credentials[form.dataset.securityKey]({ publicKey }));
       } catch (error) {
-        problem.textContent = WORDS[error.name] ?? `The key could not be asked: ${error.message}`;
+        problem.textContent = WORDS[error.name] ?? `The browser cannot use the key: ${error.message}`;
         problem.hidden = false;
         return;
       }

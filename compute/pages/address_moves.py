@@ -1,0 +1,126 @@
+"""Addresses between instances of the account: moving, swapping and sharing them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+
+from compute.models import Address, Instance, IPv6Range
+from compute.pages.instance_addresses import OfAddress, OfNetwork
+from compute.pages.parts import InstanceForm, PartForm
+from compute.serializers.addresses import AssignRequest, ShareRequest, assignments_of
+from compute.services.networking import reassign
+from config.errors import DomainError, Invalid, Problem
+from config.pages.forms import ChoiceField, ListField
+
+MOST_CHOICES = 500
+
+
+def others(form: InstanceForm) -> Any:
+    """The other instances of the region that the user may change."""
+    there = Instance.objects.writable_by(form.actor).filter(region=form.instance.region_id)
+    return there.exclude(pk=form.instance.pk)
+
+
+class MoveForm(InstanceForm):
+    """The target is an instance (``to:7``), or an address that comes in exchange (``for:198.18.0.7``)."""
+
+    body = AssignRequest
+    target = ChoiceField(label="What to do")
+    address: Address
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        instances = others(self).order_by("label").values_list("pk", "label")[:MOST_CHOICES]
+        rows = Address.objects.filter(instance__in=others(self).values("pk")).select_related("instance")
+        self.theirs = {row.address: row for row in rows.order_by("instance__label", "pk")[:MOST_CHOICES]}
+        swaps = [(f"for:{text}", f"{text} of {row.instance}") for text, row in self.theirs.items()]
+        moves = [(f"to:{pk}", label) for pk, label in instances]
+        self.set_choices("target", [("", "choose one"), ("Move it to", moves), ("Swap it for", swaps)])
+
+    def as_body(self) -> dict[str, Any]:
+        verb, _, value = str(self.cleaned_data["target"]).partition(":")
+        moves: list[dict[str, Any]] = [{"address": self.address.address}]
+        if verb == "to" and value.isdecimal():
+            moves[0]["compute_id"] = int(value)
+        elif value in self.theirs:
+            moves[0]["compute_id"] = self.theirs[value].instance_id
+            moves.append({"address": value, "compute_id": self.instance.pk})
+        return {"region": self.instance.region_id, "assignments": moves}
+
+
+class MoveAddressView(OfAddress, OfNetwork, PartForm):
+    """``/home/instances/<id>/addresses/<address>/move``: to another instance, or for an address of that."""
+
+    form_class = MoveForm
+    operations = frozenset({"networking_ips_assign"})
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        form.address = self.row
+        return form
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Move {self.row}",
+            "verb": "Move the address",
+            "introduction": "Each instance keeps a public address. Instances get new addresses when they boot.",
+        }
+
+    def perform(self, form: MoveForm) -> str:
+        given = form.given
+        reassign.assign(self.actor, given.get("region"), assignments_of(given), given.problems)
+        return f"The address {self.row} was moved."
+
+    def refused(self, form: forms.Form, error: DomainError) -> Any:
+        """Show all problems at the only field: the user has chosen no more than that."""
+        return super().refused(form, Invalid.of(Problem(each.reason, "target") for each in error.problems))
+
+
+class ShareForm(InstanceForm):
+    body = ShareRequest
+    blank = frozenset({"ips"})
+    ips = ListField(label="Addresses and ranges")
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.set_choices("ips", self._choices())
+
+    def _choices(self) -> Iterator[tuple[str, str]]:
+        """Those that the instance shares now, and those of other instances that the user may change."""
+        shared = Q(shares__instance=self.instance)
+        theirs = Q(instance__in=others(self).values("pk"))
+        addresses = Address.objects.filter(shared | theirs & Q(public=True)).select_related("instance").distinct()
+        for row in addresses.order_by("pk")[:MOST_CHOICES]:
+            yield row.address, f"{row.address} of {row.instance}"
+        mine = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
+        mine = mine.filter(shared | theirs | Q(instance=self.instance)).select_related("instance").distinct()
+        for each in mine.order_by("pk")[:MOST_CHOICES]:
+            yield str(each), f"{each} of {each.instance or 'no instance'}"
+
+    def as_body(self) -> dict[str, Any]:
+        return {**super().as_body(), "compute_id": self.instance.pk}
+
+
+class ShareAddressesView(OfNetwork, PartForm):
+    """``/home/instances/<id>/addresses/share``: the addresses that the instance may take over."""
+
+    form_class = ShareForm
+    operations = frozenset({"networking_ips_share"})
+
+    def get_initial(self) -> dict[str, Any]:
+        addresses = Address.objects.filter(shares__instance=self.instance)
+        ranges = IPv6Range.objects.filter(shares__instance=self.instance)
+        return {"ips": [*(row.address for row in addresses), *map(str, ranges)]}
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": "Shared addresses",
+            "verb": "Save",
+            "introduction": f"{self.instance} may take over these addresses of other instances (IP failover).",
+        }
+
+    def perform(self, form: ShareForm) -> str:
+        reassign.share(self.actor, self.instance.pk, form.given.get("ips", ()), form.given.problems)
+        return "The shared addresses were saved."

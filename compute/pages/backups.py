@@ -1,0 +1,230 @@
+"""The backups of an instance: enabling and cancelling them, their schedule, snapshots, and restoring one."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.http import Http404
+from django.urls import reverse
+
+from compute.models import Backup, Instance
+from compute.pages.parts import InstanceForm, PartForm, PartQuestion, PartTab, Row, Verb
+from compute.serializers.backups import RestoreRequest, SnapshotRequest
+from compute.serializers.instances import InstanceResource, changes_of
+from compute.services.backups import backups
+from compute.services.backups.restores import NOT_AVAILABLE, restore
+from compute.services.backups.settings import NOT_OFFERED, SCHEDULING, is_offered
+from compute.services.instances import instances
+from config.pages.forms import ChoiceField, FlagField, TextField
+from config.templatetags.console import price
+
+TAB = "instance-backups"
+MOST_CHOICES = 500
+CHOSEN_BY_PLATFORM = "chosen by the platform"
+DAYS = [
+    (SCHEDULING.value, CHOSEN_BY_PLATFORM),
+    *((day.value, day.label) for day in Instance.Day if day != SCHEDULING),
+]
+WINDOWS = [
+    (Instance.Window.SCHEDULING.value, CHOSEN_BY_PLATFORM),
+    *((f"W{hour}", f"{hour:02}:00 to {(hour + 2) % 24:02}:00 UTC") for hour in range(0, 24, 2)),
+]
+ROTATIONS = {"daily": "Daily", "weekly": "Weekly", "biweekly": "Every two weeks"}
+STATUSES = {
+    Backup.Status.PENDING: "waiting",
+    Backup.Status.RUNNING: "in progress",
+    Backup.Status.NEEDS_POST_PROCESSING: "in progress",
+    Backup.Status.SUCCESSFUL: "successful",
+}
+
+
+class BackupsView(PartTab):
+    """``/home/instances/<id>/backups``."""
+
+    template_name = "compute/instance_part.html"
+    part_template = "compute/backups.html"
+    tab = TAB
+
+    def shown(self, refusals: Mapping[str, str]) -> dict[str, Any]:
+        plan = self.instance.type
+        found = backups.listing(self.instance)
+        newest_first = [*reversed(found.automatic)]
+        snapshots = [each for each in (found.in_progress, found.current) if each is not None]
+        return {
+            "part_title": "Backups",
+            "day": dict(DAYS).get(self.instance.backups_day or "", ""),
+            "window": dict(WINDOWS).get(self.instance.backups_window or "", ""),
+            "monthly": plan.backup_price_monthly,
+            "not_offered": "" if is_offered(plan) else NOT_OFFERED,
+            "rows": [Row(backup, self._verbs_of(backup)) for backup in (*snapshots, *newest_first)],
+            "rotations": ROTATIONS,
+            "statuses": STATUSES,
+        }
+
+    def values_of(self, shown: dict[str, Any]) -> Iterable[Any]:
+        yield self.instance.backups_enabled, shown["day"], shown["window"], self.instance.backups_last_successful
+        for row in shown["rows"]:
+            yield row.object.pk, row.object.status, row.object.finished
+
+    def _verbs_of(self, backup: Backup) -> tuple[Verb, ...]:
+        address = reverse("instance-backup-restore", args=[self.instance.pk, backup.pk])
+        return (Verb("Restore", address, unavailable(backup)),) if self.may_change else ()
+
+
+def unavailable(backup: Backup) -> str:
+    """Why the backup cannot be restored now; empty if it can."""
+    return "" if backup.status == Backup.Status.SUCCESSFUL else NOT_AVAILABLE
+
+
+class EnableBackupsView(PartQuestion):
+    """``/home/instances/<id>/backups/enable``."""
+
+    tab = TAB
+    dangerous = False
+    operations = frozenset({"compute_instances_backups_enable"})
+
+    def refusal(self) -> str:
+        return "" if is_offered(self.instance.type) else NOT_OFFERED
+
+    def texts(self) -> dict[str, str]:
+        cost = self.instance.type.backup_price_monthly
+        return {
+            "heading": f"Enable backups of {self.instance}",
+            "verb": "Enable backups",
+            "introduction": "The instance is backed up each day, and you can take a snapshot at any time."
+            + ("" if cost is None else f" This costs {price(cost)} a month."),
+        }
+
+    def perform(self, form: forms.Form) -> str:
+        backups.enable(self.actor, self.instance)
+        return f"Backups of {self.instance} are enabled."
+
+
+class CancelBackupsView(PartQuestion):
+    """``/home/instances/<id>/backups/cancel``."""
+
+    tab = TAB
+    operations = frozenset({"compute_instances_backups_cancel"})
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Cancel backups of {self.instance}",
+            "verb": "Cancel backups",
+            "introduction": "All backups and the snapshot are deleted. This cannot be undone.",
+        }
+
+    def perform(self, form: forms.Form) -> str:
+        backups.cancel(self.actor, self.instance)
+        return f"Backups of {self.instance} are cancelled."
+
+
+class ScheduleForm(InstanceForm):
+    body = InstanceResource
+    partial = True
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["backups.schedule.window"] = ChoiceField(
+            label="Window", choices=WINDOWS, help_text="Each day's backup starts in these two hours."
+        )
+        self.fields["backups.schedule.day"] = ChoiceField(
+            label="Day of the weekly backup", choices=DAYS, help_text="The day in UTC."
+        )
+
+
+class BackupScheduleView(PartForm):
+    """``/home/instances/<id>/backups/schedule``."""
+
+    form_class = ScheduleForm
+    tab = TAB
+    operations = frozenset({"compute_instances_update"})
+
+    def refusal(self) -> str:
+        return "" if self.instance.backups_enabled else backups.NOT_ENABLED
+
+    def get_initial(self) -> dict[str, Any]:
+        return {
+            "backups.schedule.window": self.instance.backups_window,
+            "backups.schedule.day": self.instance.backups_day,
+        }
+
+    def texts(self) -> dict[str, str]:
+        return {"heading": "Backup schedule", "verb": "Save"}
+
+    def perform(self, form: ScheduleForm) -> str:
+        instances.update(self.actor, self.instance, changes_of(form.given), form.given.problems)
+        return "The backup schedule was saved."
+
+
+class SnapshotForm(InstanceForm):
+    body = SnapshotRequest
+    label = TextField(label="Label")
+
+
+class SnapshotView(PartForm):
+    """``/home/instances/<id>/backups/snapshot``."""
+
+    form_class = SnapshotForm
+    tab = TAB
+    kind = "snapshot"
+    operations = frozenset({"compute_instances_backups_create"})
+
+    def refusal(self) -> str:
+        return super().refusal() if self.instance.backups_enabled else backups.NOT_ENABLED
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": "Take a snapshot",
+            "verb": "Take the snapshot",
+            "introduction": "When it is complete, it replaces the snapshot before. The instance is busy meanwhile.",
+        }
+
+    def perform(self, form: SnapshotForm) -> str:
+        made = backups.snapshot(self.actor, self.instance, form.given.get("label"), form.given.problems)
+        return f"The snapshot {made} is being taken."
+
+
+class RestoreForm(InstanceForm):
+    body = RestoreRequest
+    compute_id = ChoiceField(label="Restore to", number=True)
+    overwrite = FlagField(
+        label="Delete all disks and profiles there first",
+        help_text="This cannot be undone. Without it, the instance needs room for the disks of the backup.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        others = Instance.objects.writable_by(self.actor).filter(region=self.instance.region_id)
+        rows = others.exclude(pk=self.instance.pk).order_by("label").values_list("pk", "label")[:MOST_CHOICES]
+        self.set_choices("compute_id", [(self.instance.pk, f"{self.instance} (this instance)"), *rows])
+
+
+class RestoreBackupView(PartForm):
+    """``/home/instances/<id>/backups/<id>/restore``: to this instance or to another one of the region."""
+
+    form_class = RestoreForm
+    tab = TAB
+    operations = frozenset({"compute_instances_backups_restore"})
+
+    @cached_property
+    def backup(self) -> Backup:
+        found = self.instance.backups.filter(pk=self.kwargs["backup"]).first()
+        if found is None:
+            raise Http404
+        return found
+
+    def refusal(self) -> str:
+        return unavailable(self.backup)
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Restore {self.backup}",
+            "verb": "Restore",
+            "introduction": f"The disks of the backup take {self.backup.size} MB.",
+        }
+
+    def perform(self, form: RestoreForm) -> str:
+        wanted = form.given.get("compute_id")
+        job = restore(self.actor, self.backup, wanted, form.given.get("overwrite", False), form.given.problems)
+        return f"The backup is being restored to {job.instance}."

@@ -1,0 +1,155 @@
+"""The form of a configuration profile."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from compute.models import Config, ConfigDevice, Disk, Kernel, Volume
+from compute.pages.parts import InstanceForm
+from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
+from config.errors import DomainError, Invalid, Problem
+from config.pages.forms import INTEGER, ChoiceField, FlagField, NumberField, TextField
+
+HELPERS = {
+    "distro": "Adjust the system to the platform: console, file systems",
+    "network": "Write the configuration of the network",
+    "modules_dep": "Write the list of modules for the kernel",
+    "devtmpfs_automount": "Mount /dev when the kernel starts",
+    "updatedb_disabled": "Keep updatedb from running each night",
+}
+PURPOSES = (("", "none"), ("public", "public internet"), ("vlan", "VLAN"))
+INTERFACE_FIELDS = ("purpose", "label", "ipam_address")
+KINDS = ("disk_id", "volume_id")
+
+
+class DeviceField(ChoiceField):
+    """A disk or a volume, as the API's object: the choice ``disk_id:7`` is ``{"disk_id": 7}``."""
+
+    def to_python(self, value: Any) -> Any:
+        kind, _, pk = str(super().to_python(value)).partition(":")
+        return {kind: int(pk)} if kind in KINDS and INTEGER(pk) else None
+
+
+class ConfigForm(InstanceForm):
+    """All fields of a profile. Empty rows of interfaces are left out."""
+
+    body = ConfigRequest
+    blank = frozenset({"label", "comments"})
+    label = TextField(label="Label")
+    comments = TextField(label="Comments", strip=False, widget=forms.Textarea(attrs={"rows": 2}))
+    kernel = ChoiceField(label="Kernel")
+    run_level = ChoiceField(
+        label="Run level",
+        choices=(("default", "default"), ("single", "single-user mode"), ("binbash", "a root shell, without init")),
+    )
+    virt_mode = ChoiceField(
+        label="Virtualisation",
+        choices=(
+            ("paravirt", "paravirt: drivers for virtual machines"),
+            ("fullvirt", "fullvirt: as a real machine"),
+        ),
+    )
+    memory_limit = NumberField(label="Memory limit", help_text="MB. 0 is all the memory of the type.")
+    root_device = TextField(label="Root device")
+
+    def __init__(self, *args: Any, config: Config | None = None, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        devices = list(self._devices(config))
+        for slot in ConfigDevice.SLOTS:
+            self.fields[f"devices.{slot}"] = DeviceField(label=f"/dev/{slot}", choices=devices)
+        for number in range(MOST_INTERFACES):
+            where = f"interfaces[{number}]"
+            self.fields[f"{where}.purpose"] = ChoiceField(label=f"eth{number}", choices=PURPOSES)
+            self.fields[f"{where}.label"] = TextField(label=f"VLAN of eth{number}")
+            self.fields[f"{where}.ipam_address"] = TextField(label=f"Address of eth{number}")
+        for name, label in HELPERS.items():
+            self.fields[f"helpers.{name}"] = FlagField(label=label)
+        kernels = Kernel.objects.filter(kvm=True).order_by("position", "pk").values_list("pk", "label")
+        self.set_choices("kernel", list(kernels))
+        self.fields["root_device"].widget.attrs["list"] = "slots"
+
+    def _devices(self, config: Config | None) -> Iterable[tuple[str, Any]]:
+        """The disks and volumes that a slot can have, and those that the slots of the profile have."""
+        yield "", "empty"
+        disks = self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk")
+        yield "Disks", [(f"disk_id:{disk.pk}", disk.label) for disk in disks]
+        here = Volume.objects.writable_by(self.actor).filter(region=self.instance.region_id)
+        free = [
+            *here.filter(instance=None).order_by("label"),
+            *here.filter(instance=self.instance).order_by("label"),
+        ]
+        there = [device.volume for device in config.volume_devices.all()] if config else []
+        volumes = {volume.pk: volume.label for volume in (*free, *there)}
+        if volumes:
+            yield "Volumes", [(f"volume_id:{pk}", label) for pk, label in volumes.items()]
+
+    # --- the parts of the page ------------------------------------------------------------------------------
+
+    def main(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("label", "kernel", "root_device", "memory_limit", "run_level", "virt_mode")]
+
+    def devices(self) -> list[forms.BoundField]:
+        return [self[f"devices.{slot}"] for slot in ConfigDevice.SLOTS]
+
+    def interfaces(self) -> list[list[forms.BoundField]]:
+        return [[self[f"interfaces[{row}].{name}"] for name in INTERFACE_FIELDS] for row in range(MOST_INTERFACES)]
+
+    def helpers(self) -> list[forms.BoundField]:
+        return [self[f"helpers.{name}"] for name in HELPERS]
+
+    # --- the body of the request ----------------------------------------------------------------------------
+
+    def _rows(self) -> list[int]:
+        """The rows of interfaces that are filled."""
+        given = self.cleaned_data
+        return [
+            row
+            for row in range(MOST_INTERFACES)
+            if any(given.get(f"interfaces[{row}].{name}") for name in INTERFACE_FIELDS)
+        ]
+
+    def is_sent(self, name: str, value: Any) -> bool:
+        return not name.startswith("interfaces[") and super().is_sent(name, value)
+
+    def as_body(self) -> dict[str, Any]:
+        body = {"devices": {}, **super().as_body()}
+        body["comments"] = body["comments"].replace("\r\n", "\n")  # browsers send line breaks of their own
+        body["interfaces"] = [
+            {
+                name: self.cleaned_data[f"interfaces[{row}].{name}"]
+                for name in INTERFACE_FIELDS
+                if name == "purpose" or self.cleaned_data[f"interfaces[{row}].{name}"]
+            }
+            for row in self._rows()
+        ]
+        return body
+
+    def renamed(self, error: DomainError) -> DomainError:
+        """Return the same error with the form's names of fields that the service names differently."""
+        names = {f"devices.{slot}.{kind}": f"devices.{slot}" for slot in ConfigDevice.SLOTS for kind in KINDS}
+        names["interfaces"] = "interfaces[0].purpose"
+        for position, row in enumerate(self._rows()):
+            names |= {f"interfaces[{position}].{name}": f"interfaces[{row}].{name}" for name in INTERFACE_FIELDS}
+        return Invalid.of(Problem(each.reason, names.get(each.field or "", each.field)) for each in error.problems)
+
+
+class EditConfigForm(ConfigForm):
+    partial = True
+
+    @staticmethod
+    def initial_of(config: Config) -> dict[str, Any]:
+        """The values of a profile that was read with its devices."""
+        names = ("label", "comments", "run_level", "virt_mode", "memory_limit", "root_device")
+        return {
+            **{name: getattr(config, name) for name in names},
+            "kernel": config.kernel_id,
+            **{f"helpers.{name}": on for name, on in config.helpers.items()},
+            **{f"devices.{device.slot}": f"disk_id:{device.disk_id}" for device in config.devices.all()},
+            **{f"devices.{device.slot}": f"volume_id:{device.volume_id}" for device in config.volume_devices.all()},
+            **{
+                f"interfaces[{row}].{name}": value
+                for row, interface in enumerate(config.interfaces)
+                for name, value in interface.items()
+            },
+        }

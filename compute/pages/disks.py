@@ -1,0 +1,289 @@
+"""The disks of an instance: creating, changing, copying and deleting one, and making an image of it."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from django import forms
+from django.http import Http404
+
+from accounts.models import User
+from accounts.pages.confirm import Confirmed
+from compute.models import Disk, Image, Instance
+from compute.pages.base import InstancePage
+from compute.pages.parts import InstanceForm, PartForm, PartQuestion
+from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
+from compute.serializers.images import ImageCreate
+from compute.services.common.disk_space import left
+from compute.services.images import images
+from compute.services.instances import disks, root_passwords
+from config.pages.forms import ChoiceField, ListField, NumberField, TextField, WordsField
+
+FILESYSTEMS = (
+    ("ext4", "ext4"),
+    ("ext3", "ext3"),
+    ("swap", "swap"),
+    ("raw", "raw: anything, the platform does not look at it"),
+    ("initrd", "initrd: a first root file system, for kernels"),
+)
+TAB = "instance-storage"
+
+
+def password_field(label: str, help_text: str) -> TextField:
+    """A new password: kept as it was typed, and never shown again."""
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return TextField(label=label, help_text=help_text, strip=False, widget=widget)
+
+
+def space_left(instance: Instance, size: int = 0) -> str:
+    """A sentence about the space for disks, and the size that a disk of `size` MB can have."""
+    there = left(instance)
+    most = f" The disk can have {size + there} MB at most." if size else ""
+    return f"MB. {there} MB of the type's {instance.type.disk} MB are left.{most}"
+
+
+# --- creating -------------------------------------------------------------------------------------------
+
+
+class DiskForm(InstanceForm):
+    body = DiskCreate
+    label = TextField(
+        label="Label", help_text="Left empty, it follows from the image or the size.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
+    size = NumberField(label="Size")
+    image = ChoiceField(label="Image", help_text="Without an image the disk is empty.")
+    filesystem = ChoiceField(
+        label="Filesystem", choices=[("", "ext4, the default"), *FILESYSTEMS[1:]],
+        help_text="A disk that is deployed from an image has ext4.",
+    )  # fmt: skip
+    root_pass = password_field("Root password", "Needed with an image: 7 to 128 characters.")
+    authorized_users = ListField(label="SSH keys", help_text="Root can be reached with the keys of these users.")
+    authorized_keys = WordsField(
+        label="Other public SSH keys", separators=r"\n", help_text="One on each line.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["size"].help_text = space_left(self.instance)
+        self.set_choices("image", [("", "none"), *image_choices(self)])
+        if users := users_with_keys(self):
+            self.set_choices("authorized_users", [(name, name) for name in users])
+        else:
+            del self.fields["authorized_users"]
+
+
+def image_choices(form: InstanceForm) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The images that can be deployed, in groups: the account's own, then the public ones by vendor."""
+    seen = Image.objects.visible_to(form.actor).filter(status=Image.Status.AVAILABLE, deprecated=False)
+    rows = seen.order_by("is_public", "vendor", "label").values_list("is_public", "vendor", "pk", "label")
+    for group, found in groupby(rows, key=lambda row: (row[1] or "Others") if row[0] else "Your images"):
+        yield group, [(pk, label) for *_, pk, label in found]
+
+
+def users_with_keys(form: InstanceForm) -> list[str]:
+    """The users of the account with SSH keys. Restricted users cannot list users: they find their own name."""
+    users = User.objects.filter(account=form.actor.account_id, is_active=True, ssh_keys__isnull=False)
+    if form.actor.restricted:
+        users = users.filter(pk=form.actor.person)
+    return list(users.order_by("username").values_list("username", flat=True).distinct())
+
+
+class NewDiskView(PartForm):
+    """``/home/instances/<id>/disks/new``: an empty disk, or one that an image is deployed to."""
+
+    form_class = DiskForm
+    tab = TAB
+    kind = "disk_create"
+    operations = frozenset({"compute_instances_disks_create"})
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": "Create a disk",
+            "verb": "Create the disk",
+            "introduction": "Add the disk to a configuration profile afterwards, so that the instance has it.",
+        }
+
+    def perform(self, form: DiskForm) -> str:
+        spec = disks.DiskSpec(**spec_fields(form.given))
+        made = disks.create(self.actor, self.instance, spec, form.given.problems)
+        return f"The disk {made} is being created."
+
+
+# --- one disk -------------------------------------------------------------------------------------------
+
+
+class OfDisk(InstancePage):
+    """A page about one disk of the instance; others are answered 404."""
+
+    tab = TAB
+
+    @cached_property
+    def disk(self) -> Disk:
+        found = self.instance.disks.filter(pk=self.kwargs["disk"]).first()
+        if found is None:
+            raise Http404
+        return found
+
+
+class EditDiskForm(InstanceForm):
+    body = DiskResource
+    partial = True
+    blank = frozenset({"label"})
+    label = TextField(label="Label")
+    filesystem = ChoiceField(
+        label="Filesystem", choices=FILESYSTEMS,
+        help_text="A description of the content. Nothing on the disk is formatted.",
+    )  # fmt: skip
+
+
+class EditDiskView(OfDisk, PartForm):
+    """``/home/instances/<id>/disks/<id>/edit``: label and filesystem."""
+
+    form_class = EditDiskForm
+    operations = frozenset({"compute_instances_disks_update"})
+
+    def get_initial(self) -> dict[str, Any]:
+        return {"label": self.disk.label, "filesystem": self.disk.filesystem}
+
+    def texts(self) -> dict[str, str]:
+        return {"heading": f"Edit {self.disk}", "verb": "Save"}
+
+    def perform(self, form: EditDiskForm) -> str:
+        changed = disks.update(self.actor, self.disk, form.given, form.given.problems)
+        return f"The disk {changed} was saved."
+
+
+class ResizeDiskForm(InstanceForm):
+    body = DiskResize
+    size = NumberField(label="New size")
+
+
+class ResizeDiskView(OfDisk, PartForm):
+    """``/home/instances/<id>/disks/<id>/resize``."""
+
+    form_class = ResizeDiskForm
+    kind = "disk_resize"
+    operations = frozenset({"compute_instances_disks_resize"})
+
+    def get_initial(self) -> dict[str, Any]:
+        return {"size": self.disk.size}
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        form.fields["size"].help_text = space_left(self.instance, self.disk.size)
+        return form
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Resize {self.disk}",
+            "verb": "Resize the disk",
+            "introduction": "The job fails if the instance runs with the disk, or if its files need more space.",
+        }
+
+    def perform(self, form: ResizeDiskForm) -> str:
+        disks.resize(self.actor, self.disk, form.given.get("size"), form.given.problems)
+        return f"The disk {self.disk} is being resized."
+
+
+class CloneDiskView(OfDisk, PartQuestion):
+    """``/home/instances/<id>/disks/<id>/clone``."""
+
+    kind = "disk_clone"
+    dangerous = False
+    operations = frozenset({"compute_instances_disks_clone"})
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Clone {self.disk}",
+            "verb": "Clone the disk",
+            "introduction": f"The copy needs {self.disk.size} MB. {left(self.instance)} MB are left.",
+        }
+
+    def perform(self, form: forms.Form) -> str:
+        copy = disks.clone(self.actor, self.disk)
+        return f"{copy} is being created."
+
+
+class DiskPasswordForm(InstanceForm):
+    body = DiskPassword
+    password = password_field("New root password", "Up to 128 characters. It must be strong enough by an estimate.")
+
+
+class DiskPasswordView(OfDisk, PartForm, Confirmed):
+    """``/home/instances/<id>/disks/<id>/password``: root's password in the system on the disk."""
+
+    form_class = DiskPasswordForm
+    kind = "password_reset"
+    operations = frozenset({"compute_instances_disks_password"})
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Root password of {self.disk}",
+            "verb": "Set the password",
+            "introduction": "The password of root in the system on the disk. The instance must be off.",
+        }
+
+    def perform(self, form: DiskPasswordForm) -> str:
+        root_passwords.reset_on(self.actor, self.disk, form.given.get("password"), form.given.problems)
+        return f"The root password of {self.disk} is being set."
+
+
+class DiskImageForm(InstanceForm):
+    body = ImageCreate
+    label = TextField(label="Label", help_text="Left empty, it is the label of the disk.")
+    description = TextField(label="Description", widget=forms.Textarea(attrs={"rows": 3}))
+    disk_id: int
+
+    def as_body(self) -> dict[str, Any]:
+        return {**super().as_body(), "disk_id": self.disk_id}
+
+
+class DiskImageView(OfDisk, PartForm):
+    """``/home/instances/<id>/disks/<id>/image``: an image of the disk, for the account."""
+
+    form_class = DiskImageForm
+    operations = frozenset({"images_create"})
+    grant = "add_images"
+
+    @cached_property
+    def may_change(self) -> bool:
+        """Whether the user sees the instance: an image needs no more than that and the account-level grant."""
+        return self.instance is not None
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        form.disk_id = self.disk.pk
+        return form
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Make an image of {self.disk}",
+            "verb": "Make the image",
+            "introduction": "The image keeps the files of the disk. New disks can be deployed from it.",
+        }
+
+    def perform(self, form: DiskImageForm) -> str:
+        fields = {name: form.given.get(name) for name in ("label", "description")}
+        made = images.create_from_disk(self.actor, self.disk.pk, **fields, problems=form.given.problems)
+        return f"The image {made.label} is being made."
+
+
+class DeleteDiskView(OfDisk, PartQuestion):
+    """``/home/instances/<id>/disks/<id>/delete``."""
+
+    kind = "disk_delete"
+    operations = frozenset({"compute_instances_disks_destroy"})
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Delete {self.disk}",
+            "verb": "Delete the disk",
+            "introduction": "All data on the disk are lost, and no profile has it any more. This cannot be undone.",
+        }
+
+    def perform(self, form: forms.Form) -> str:
+        disks.delete(self.actor, self.disk)
+        return f"The disk {self.disk} is being deleted."

@@ -1,0 +1,91 @@
+"""The firewalls of an instance: putting one on, and taking one off."""
+
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from compute.models import Firewall, FirewallDevice
+from compute.pages.configs import deleting
+from compute.pages.parts import InstanceForm, PartForm, PartQuestion
+from compute.serializers.firewalls import FirewallDeviceRequest
+from compute.services.firewalls import firewalls
+from config.errors import Invalid
+from config.pages.forms import ChoiceField
+
+TAB = "instance-network"
+MOST_CHOICES = 500
+
+
+class DeviceForm(InstanceForm):
+    body = FirewallDeviceRequest
+    firewall = ChoiceField(label="Firewall", number=True)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        free = Firewall.objects.writable_by(self.actor).exclude(devices__instance=self.instance)
+        rows = free.order_by("label").values_list("pk", "label", "status")[:MOST_CHOICES]
+        self.set_choices(
+            "firewall", [("", "choose one"), *((pk, f"{label}, {status}") for pk, label, status in rows)]
+        )
+
+    def as_body(self) -> dict[str, Any]:
+        return {"id": self.instance.pk, "type": "compute"}
+
+
+class AddFirewallView(PartForm):
+    """``/home/instances/<id>/firewalls/add``."""
+
+    form_class = DeviceForm
+    tab = TAB
+    renamed = {"id": "firewall"}
+    operations = frozenset({"networking_firewalls_devices_create"})
+
+    def refusal(self) -> str:
+        return deleting(self.instance)
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": "Put a firewall on",
+            "verb": "Put it on",
+            "introduction": "An instance has one enabled firewall at most.",
+        }
+
+    def perform(self, form: DeviceForm) -> str:
+        pk = form.cleaned_data["firewall"]
+        firewall = Firewall.objects.writable_by(self.actor).filter(pk=pk).first() if isinstance(pk, int) else None
+        if firewall is None:
+            raise Invalid("Choose a firewall.", "firewall")
+        firewalls.add_device(self.actor, firewall, form.given.get("id"), form.given.problems)
+        return f"The firewall {firewall} is on {self.instance}."
+
+
+class RemoveFirewallView(PartQuestion):
+    """``/home/instances/<id>/firewalls/<device id>/remove``."""
+
+    tab = TAB
+    operations = frozenset({"networking_firewalls_devices_destroy"})
+
+    @cached_property
+    def device(self) -> FirewallDevice:
+        seen = Firewall.objects.visible_to(self.actor).values("pk")
+        here = FirewallDevice.objects.filter(instance=self.instance, firewall__in=seen).select_related("firewall")
+        found = here.filter(pk=self.kwargs["device"]).first()
+        if found is None:
+            raise Http404
+        if not Firewall.objects.writable_by(self.actor).filter(pk=found.firewall_id).exists():
+            raise PermissionDenied
+        return found
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "heading": f"Take {self.device.firewall} off",
+            "verb": "Take it off",
+            "introduction": f"The firewall no longer filters the traffic of {self.instance}.",
+        }
+
+    def perform(self, form: forms.Form) -> str:
+        firewalls.remove_device(self.actor, self.device)
+        return f"The firewall {self.device.firewall} is no longer on {self.instance}."

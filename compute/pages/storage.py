@@ -1,0 +1,94 @@
+"""The storage of an instance: its disks, the space that is left, and the volumes attached to it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from compute.models import Disk, Volume
+from compute.pages.parts import PartTab, Row, Verb
+from compute.serializers.volumes import filesystem_path
+from compute.services.common.disk_space import taken
+from compute.services.instances.disks import NOT_READY
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeRow:
+    """An attached volume, and the verbs that the user may take."""
+
+    volume: Volume
+    verbs: tuple[Verb, ...]
+
+    @property
+    def path(self) -> str:
+        return filesystem_path(self.volume.label)
+
+    @property
+    def copy_id(self) -> str:
+        return f"path-{self.volume.pk}"
+
+
+class StorageView(PartTab):
+    """``/home/instances/<id>/storage``."""
+
+    template_name = "compute/instance_part.html"
+    part_template = "compute/storage.html"
+    tab = "instance-storage"
+
+    def shown(self, refusals: Mapping[str, str]) -> dict[str, Any]:
+        used = taken(self.instance)
+        disks = [Row(disk, self._verbs_of(disk, refusals)) for disk in self.instance.disks.order_by("pk")]
+        volumes = self._volumes(refusals)
+        return {
+            "part_title": "Storage",
+            "disks": disks,
+            "used": used,
+            "left": max(0, self.instance.type.disk - used),
+            "volumes": volumes,
+            "pending": any(row.volume.status != Volume.Status.ACTIVE for row in volumes),
+            "may_create_volumes": self.actor.may("add_volumes"),
+        }
+
+    def values_of(self, shown: dict[str, Any]) -> Iterable[Any]:
+        yield shown["used"]
+        for row in shown["disks"]:
+            yield row.object.pk, row.object.label, row.object.status, row.object.size, row.object.filesystem
+        for row in shown["volumes"]:
+            yield row.volume.pk, row.volume.label, row.volume.status, row.volume.size
+
+    def _verbs_of(self, disk: Disk, refusals: Mapping[str, str]) -> tuple[Verb, ...]:
+        deleting = disk.status == Disk.Status.DELETING
+        unready = "" if disk.status == Disk.Status.READY else NOT_READY
+
+        def verb(label: str, page: str, reason: str) -> Verb:
+            return Verb(label, reverse(f"instance-disk-{page}", args=[self.instance.pk, disk.pk]), reason)
+
+        image = (
+            (verb("Make an image", "image", NOT_READY if deleting else ""),) if self.actor.may("add_images") else ()
+        )
+        if not self.may_change:
+            return image
+        return (
+            verb("Edit", "edit", ""),
+            verb("Resize", "resize", refusals["disk_resize"] or unready),
+            verb("Clone", "clone", refusals["disk_clone"] or unready),
+            *image,
+            verb("Set the root password", "password", refusals["password_reset"] or unready),
+            verb("Delete", "delete", refusals["disk_delete"]),
+        )
+
+    def _volumes(self, refusals: Mapping[str, str]) -> list[VolumeRow]:
+        """The attached volumes that the user may see; those that the user may change can be detached."""
+        seen = Volume.objects.visible_to(self.actor).filter(instance=self.instance).order_by("pk")
+        writable = Volume.objects.writable_by(self.actor).filter(instance=self.instance)
+        changed = set(writable.values_list("pk", flat=True)) if self.may_change else set()
+
+        def verbs(volume: Volume) -> tuple[Verb, ...]:
+            address = reverse("instance-volume-detach", args=[self.instance.pk, volume.pk])
+            reason = refusals["volume_detach"]
+            if not reason and volume.status != Volume.Status.ACTIVE:
+                reason = f"Cannot detach a volume that is {volume.status}."
+            return (Verb("Detach", address, reason),) if volume.pk in changed else ()
+
+        return [VolumeRow(volume, verbs(volume)) for volume in seen]

@@ -1,0 +1,83 @@
+"""The pages that move, swap and share addresses."""
+
+import pytest
+
+from compute.models import AddressShare, Instance, RangeShare
+from tests.accounts.pages.browsers import problems
+from tests.compute.at_consoles import signed_in
+from tests.compute.pages.parts import address_of, events, instance_with_parts, send, text
+from tests.factories import GlobalGrantsFactory, GrantFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def instance(account) -> Instance:
+    return instance_with_parts(account, label="web-1")
+
+
+@pytest.fixture
+def other(account) -> Instance:
+    return instance_with_parts(account, label="web-2")
+
+
+@pytest.fixture
+def browser(owner):
+    return signed_in(owner)
+
+
+def held(instance: Instance) -> set[str]:
+    return {row.address for row in instance.addresses.all()}
+
+
+class TestMoving:
+    def test_an_address_is_moved(self, browser, instance, other):
+        moved, kept = instance.ipv4
+        send(browser, "instance-address-move", instance, moved, target=f"to:{other.pk}")
+        assert held(instance) == {kept}
+        assert held(other) == {*other.ipv4, moved}
+        assert events(instance) == ["compute_deleteip", "compute_addip"]
+
+    def test_the_last_address_is_swapped(self, browser, instance, other):
+        first, last = instance.ipv4
+        send(browser, "instance-address-delete", instance, first)
+        answer = send(browser, "instance-address-move", instance, last, target=f"to:{other.pk}")
+        assert problems(answer, "target") == (f"Compute {instance.pk} would be left without a public IPv4 address.")
+        send(browser, "instance-address-move", instance, last, target=f"for:{other.ipv4[0]}")
+        assert held(instance) == {other.ipv4[0]}
+        assert held(other) == {last, other.ipv4[1]}
+
+    @pytest.mark.parametrize(
+        "target", ["", "to:", "to:77777", "for:198.18.255.255", "for:x", "to:99999999999999999999"]
+    )
+    def test_a_target_has_to_be_chosen(self, browser, instance, other, target):
+        answer = send(browser, "instance-address-move", instance, instance.ipv4[0], target=target)
+        assert problems(answer, "target")
+        assert held(instance) == set(instance.ipv4)
+
+    def test_only_instances_that_the_user_may_change_are_offered(self, account, instance, other):
+        user = GlobalGrantsFactory(user__account=account).user
+        GrantFactory(user=user, entity_id=instance.pk, permissions="read_write")
+        GrantFactory(user=user, entity_id=other.pk)
+        browser = signed_in(user)
+        assert "web-2" not in text(browser.get(address_of("instance-address-move", instance, instance.ipv4[0])))
+        answer = send(browser, "instance-address-move", instance, instance.ipv4[0], target=f"to:{other.pk}")
+        assert problems(answer, "target") == "Unauthorized"
+
+
+class TestSharing:
+    def test_addresses_and_ranges_are_shared_and_no_longer(self, browser, instance, other):
+        one, made = other.ipv4[0], other.ipv6_ranges.get()
+        send(browser, "instance-addresses-share", instance, ips=[one, str(made)])
+        assert AddressShare.objects.get().instance == RangeShare.objects.get().instance == instance
+        shown = text(browser.get(address_of("instance-network", instance)))
+        assert "shared: of another instance" in shown
+        form = browser.get(address_of("instance-addresses-share", instance)).context["form"]
+        assert form["ips"].value() == [one, str(made)]
+        send(browser, "instance-addresses-share", instance)
+        assert not AddressShare.objects.exists()
+        assert not RangeShare.objects.exists()
+
+    def test_what_cannot_be_shared_is_named(self, browser, instance):
+        answer = send(browser, "instance-addresses-share", instance, ips=["203.0.113.9"])
+        assert "IP Address not found." in text(answer)
