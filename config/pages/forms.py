@@ -63,6 +63,22 @@ class ChoiceField(TextField):
         return int(text) if self.number and INTEGER(text) else text
 
 
+class SelectWithReasons(forms.Select):
+    """A select whose options can be disabled. `reasons` has the reason for each, by its value."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.reasons: Mapping[str, str] = {}
+
+    def create_option(self, name: str, value: Any, label: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, label, *args, **kwargs)
+        reason = self.reasons.get(str(value))
+        if reason:
+            option["label"] = f"{label}: {reason}"
+            option["attrs"]["disabled"] = True
+        return option
+
+
 class FlagField(forms.BooleanField):
     """Yes or no, as a checkbox. An unticked checkbox is false."""
 
@@ -73,7 +89,7 @@ class FlagField(forms.BooleanField):
 class ListField(forms.Field):
     """Several texts: ticked checkboxes or chosen options."""
 
-    widget = forms.CheckboxSelectMultiple
+    widget = forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
 
     def __init__(self, *, choices: Iterable[Any] = (), number: bool = False, **kwargs: Any):
         super().__init__(required=False, **kwargs)

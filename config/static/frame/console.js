@@ -47,10 +47,12 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// Parts that update themselves (data-live): a page that nobody sees asks for nothing, and a lost connection is shown
-// until an answer comes again. A session that ended leads to the sign-in page.
+// Parts that update themselves (data-live): a page that nobody sees asks for nothing, nor does a part with an open
+// menu, which would close. A lost connection is shown until an answer comes again. A session that ended leads to the
+// sign-in page.
 document.addEventListener("htmx:beforeRequest", event => {
-  if (event.target.matches("[data-live]") && document.hidden) event.preventDefault();
+  if (!event.target.matches("[data-live]")) return;
+  if (document.hidden || event.target.querySelector("details.dropdown[open]")) event.preventDefault();
 });
 
 function connected(yes) {

@@ -67,7 +67,7 @@ def test_the_page_says_so_and_leads_on_to_the_admin(staff_browser):
     assert "The admin needs a second factor. Set it up here first." in page
     assert "questions" not in page
     before = staff_browser.session.session_key
-    assert 'href="/admin/">I have kept it' in set_up(staff_browser).content.decode()
+    assert 'href="/admin/">I have stored it' in set_up(staff_browser).content.decode()
     assert where(staff_browser) == ADMIN
     thief = Client()
     thief.cookies["sessionid"] = before
