@@ -118,7 +118,7 @@ CONFIG: dict[str, set[str]] = {
     "encryption": set(),
     "egress": set(),
     "notify": set(),
-    "pages": {"api", "errors", "paths"},
+    "pages": {"api", "errors", "headers", "paths"},
     "paths": set(),
     "plurals": set(),
     "queues": set(),
