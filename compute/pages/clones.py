@@ -67,23 +67,23 @@ class CloneView(VerbPage):
 
     def get_form(self, form_class: Any = None) -> CloneForm:
         form: CloneForm = super().get_form(form_class)
-        source, fields = self.instance, form.fields
+        source = self.instance
         others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
         targets = others.values_list("pk", "label")[:TARGETS_OFFERED]
-        fields["compute_id"].choices = [("", "A new instance"), *targets]
+        form.offer("compute_id", [("", "A new instance"), *targets])
         regions = list(Region.objects.order_by("position", "pk"))
-        fields["region"].choices = [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions]
-        fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
-        fields["region"].initial = source.region_id
+        form.fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
+        form.offer(
+            "region", [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions], source.region_id
+        )
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
-        own = {source.type_id: source.type.label}
-        fields["type"].choices = list({**own, **dict(plans.values_list("pk", "label"))}.items())
-        fields["type"].initial = source.type_id
-        fields["group"].initial = source.group
+        types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
+        form.offer("type", types.items(), source.type_id)
+        form.fields["group"].initial = source.group
         configs = list(source.configs.order_by("pk"))
-        fields["configs"].choices = [(each.pk, each.label) for each in configs]
-        fields["configs"].initial = [each.pk for each in configs if not each.rescue]
-        fields["disks"].choices = [(each.pk, each.label) for each in source.disks.order_by("pk")]
+        booted = [each.pk for each in configs if not each.rescue]
+        form.offer("configs", [(each.pk, each.label) for each in configs], booted)
+        form.offer("disks", [(each.pk, each.label) for each in source.disks.order_by("pk")])
         return form
 
     def perform(self, form: CloneForm) -> str:

@@ -41,10 +41,10 @@ class DeployForm(RootPasswordForm):
 
     def __init__(self, *args: Any, actor: Actor, script: StackScript | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["image"].choices = list(_images(actor, script))
+        self.offer("image", _images(actor, script))
         users = list(_users_with_keys(actor))
-        self.fields["authorized_users"].choices = [(name, name) for name in users]
-        self.fields["authorized_users"].initial = [name for name in users if name == actor.username]
+        own = [name for name in users if name == actor.username]
+        self.offer("authorized_users", [(name, name) for name in users], own)
         if not users:
             del self.fields["authorized_users"]
         if script is None:

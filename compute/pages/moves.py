@@ -47,7 +47,7 @@ class MigrateView(VerbPage):
         field = form.fields["region"]
         field.widget.reasons = {**reasons, self.instance.region_id: HERE_ALREADY}
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
-        field.choices = [("", first), *offered]
+        form.offer("region", [("", first), *offered])
         if self.scheduled:
             field.help_text = f"A move to another host is scheduled for {self.scheduled.when:%Y-%m-%d %H:%M} UTC."
         if upgrade_of(self.instance) is None:

@@ -56,8 +56,8 @@ class BootProfileView(VerbPage):
 
     def get_form(self, form_class: Any = None) -> ProfileForm:
         form: ProfileForm = super().get_form(form_class)
-        form.fields["config_id"].choices = list(self.instance.configs.order_by("pk").values_list("pk", "label"))
-        form.fields["config_id"].initial = self.instance.booted_config_id
+        profiles = self.instance.configs.order_by("pk").values_list("pk", "label")
+        form.offer("config_id", profiles, self.instance.booted_config_id)
         return form
 
     def perform(self, form: ProfileForm) -> str:

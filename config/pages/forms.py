@@ -166,6 +166,12 @@ class BodyForm(forms.Form):
         super()._post_clean()  # type: ignore[misc] # Django's hook, which model forms use as well
         self.given = self.body.read_body(self.as_body(), self.partial)
 
+    def offer(self, name: str, choices: Iterable[Any], initial: Any = None) -> None:
+        """Set the choices of a field, and the one that is chosen at first."""
+        field: Any = self.fields[name]
+        field.choices = list(choices)
+        field.initial = initial
+
     def checked(self) -> Body:
         """Return `given`. Raises `Invalid` with all its problems, for services that do not take problems."""
         self.given.problems.raise_any()
