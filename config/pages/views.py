@@ -39,7 +39,7 @@ class ServiceFormView(FormView):
         try:
             message = self.perform(form)
         except Missing as error:
-            if error.field is None:  # another request was first
+            if error.problems[0].field is None:  # another request was first
                 raise Http404 from error
             return self.refused(form, error)
         except DomainError as error:
