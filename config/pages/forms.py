@@ -73,7 +73,7 @@ class FlagField(forms.BooleanField):
 class ListField(forms.Field):
     """Several texts: ticked checkboxes or chosen options."""
 
-    widget = forms.CheckboxSelectMultiple
+    widget = forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
 
     def __init__(self, *, choices: Iterable[Any] = (), number: bool = False, **kwargs: Any):
         super().__init__(required=False, **kwargs)
