@@ -1,6 +1,7 @@
 """The pages of an instance in a browser: they move by themselves, and verbs work without scripts."""
 
 import pytest
+from django.contrib.sessions.models import Session
 from selenium.webdriver.common.by import By
 
 from accounts.models import Event, User
@@ -50,6 +51,15 @@ def test_a_deleted_instance_s_page_leads_to_the_list(visitor, instance):
         instance.delete()
     assert visitor.path == "/home/instances"
     assert "has been deleted" in words(visitor)
+
+
+def test_a_session_that_ended_leads_to_the_sign_in_page_and_back(visitor, instance):
+    visitor.visit(f"/home/instances/{instance.pk}/network")
+    with visitor.leaving():
+        Session.objects.all().delete()
+    assert visitor.path == "/login"
+    visitor.sign_in(instance.account.users.get().username)
+    assert visitor.path == f"/home/instances/{instance.pk}/network"
 
 
 def test_verbs_work_without_scripts(visitor, instance):

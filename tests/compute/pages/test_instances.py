@@ -93,6 +93,21 @@ class TestOverview:
                 browser.get(page_of(instance))
 
 
+class TestWithoutASession:
+    def test_a_part_leads_the_whole_page_to_sign_in(self, client, instance):
+        shown = {**HTMX, "HX-Current-URL": f"http://testserver{page_of(instance, 'network?a=b')}"}
+        for part in (page_of(instance, "state?seen=1"), "/home/state", "/home/instances/states?id=1"):
+            answer = client.get(part, headers=shown)
+            assert answer.status_code == 200
+            assert answer.content == b""
+            assert answer["HX-Redirect"] == f"/login?next={page_of(instance, 'network%3Fa%3Db')}"
+
+    def test_signing_in_leads_to_no_address_that_takes_only_posts(self, client, instance):
+        assert client.post(page_of(instance, "boot"))["Location"] == "/login?next=/home"
+        page = page_of(instance, "resize")
+        assert client.post(page)["Location"] == f"/login?next={page}"
+
+
 class TestHead:
     def test_it_is_sent_only_if_it_has_changed(self, world, driver):
         browser, instance = owner_of(world), deployed(world, driver)
