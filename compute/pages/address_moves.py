@@ -12,7 +12,7 @@ from compute.pages.parts import InstanceForm, PartForm
 from compute.serializers.addresses import AssignRequest, ShareRequest, assignments_of
 from compute.services.networking import reassign
 from config.errors import DomainError, Invalid, Problem
-from config.pages.forms import ChoiceField, ListField
+from config.pages.forms import INTEGER, ChoiceField, ListField
 
 MOST_CHOICES = 500
 
@@ -42,7 +42,7 @@ class MoveForm(InstanceForm):
     def as_body(self) -> dict[str, Any]:
         verb, _, value = str(self.cleaned_data["target"]).partition(":")
         moves: list[dict[str, Any]] = [{"address": self.address.address}]
-        if verb == "to" and value.isdecimal():
+        if verb == "to" and INTEGER(value):
             moves[0]["compute_id"] = int(value)
         elif value in self.theirs:
             moves[0]["compute_id"] = self.theirs[value].instance_id

@@ -24,6 +24,9 @@ class TextField(forms.CharField):
     def __init__(self, **kwargs: Any):
         super().__init__(required=False, **kwargs)
 
+    def run_validators(self, value: Any) -> None:
+        """Check nothing: the serializer gives the API's reason for a text that is too long or has a NUL."""
+
 
 class NumberField(TextField):
     """A whole number. Other texts are passed on, so that the serializer gives its reason."""

@@ -48,7 +48,8 @@ class TestMoving:
         assert held(other) == {last, other.ipv4[1]}
 
     @pytest.mark.parametrize(
-        "target", ["", "to:", "to:77777", "for:198.18.255.255", "for:x", "to:99999999999999999999"]
+        "target",
+        ["", "to:", "to:77777", "for:198.18.255.255", "for:x", "to:99999999999999999999", f"to:{'9' * 5000}"],
     )
     def test_a_target_has_to_be_chosen(self, browser, instance, other, target):
         answer = send(browser, "instance-address-move", instance, instance.ipv4[0], target=target)
