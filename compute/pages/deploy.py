@@ -10,18 +10,12 @@ from django.db.models import Q
 from accounts.actors import Actor
 from accounts.models import SSHKey
 from compute.models import Image, StackScript
+from compute.pages import script_fields
 from compute.pages.root_passwords import RootPasswordForm
-from config.pages.forms import ChoiceField, ListField, TextField, WordsField
+from config.pages.forms import INTEGER, ChoiceField, ListField, TextField, WordsField
 
 SCRIPTS_OFFERED = 200
 OWN_IMAGES = "Images of the account"
-
-
-class ManyOfField(ListField):
-    """Any number of choices, sent as one text with commas between them."""
-
-    def to_python(self, value: Any) -> Any:
-        return ",".join(str(each) for each in super().to_python(value))
 
 
 class DeployForm(RootPasswordForm):
@@ -47,17 +41,22 @@ class DeployForm(RootPasswordForm):
         self.offer("authorized_users", [(name, name) for name in users], own)
         if not users:
             del self.fields["authorized_users"]
+        self.script = script
         if script is None:
             del self.fields["stackscript_id"]
             return
         self.fields["stackscript_id"].initial = script.pk
-        for field in script.user_defined_fields:
-            self.fields[f"stackscript_data.{field['name']}"] = _script_field(field)
+        self.fields.update(script_fields.form_fields(script))
+        for name, value in script_fields.starting_values(script).items():
+            self.fields[name].initial = value
+
+    def is_sent(self, name: str, value: Any) -> bool:
+        return bool(self.script and name in script_fields.cleared(self.script)) or super().is_sent(name, value)
 
     def as_body(self) -> dict[str, Any]:
         body = super().as_body()
         sent = body.get("stackscript_id", "")
-        if sent.isdecimal():
+        if INTEGER(sent):
             body["stackscript_id"] = int(sent)
         return body
 
@@ -90,21 +89,3 @@ def _users_with_keys(actor: Actor) -> Iterator[str]:
     if actor.restricted:
         rows = rows.filter(user_id=actor.person)
     yield from rows.order_by("user__username").values_list("user__username", flat=True).distinct()
-
-
-def _script_field(field: dict[str, str]) -> forms.Field:
-    """The form's field for one value that a script asks for."""
-    label, example, initial = field["label"], field.get("example", ""), field.get("default", "")
-    help_text = f"Example: {example}" if example else ""
-    if "oneOf" in field:
-        offered = [each.strip() for each in field["oneOf"].split(",") if each.strip()]
-        choices = [*([] if initial else [("", "Choose one")]), *((each, each) for each in offered)]
-        return ChoiceField(label=label, choices=choices, initial=initial, help_text=help_text)
-    if "manyOf" in field:
-        offered = [each.strip() for each in field["manyOf"].split(",") if each.strip()]
-        ticked = [each.strip() for each in initial.split(",")]
-        return ManyOfField(label=label, choices=[(each, each) for each in offered], initial=ticked)
-    if "password" in field["name"].lower():
-        widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
-        return TextField(label=label, help_text=help_text, widget=widget, strip=False)
-    return TextField(label=label, initial=initial, help_text=help_text)
