@@ -88,16 +88,26 @@ class ShareForm(InstanceForm):
         self.set_choices("ips", self._choices())
 
     def _choices(self) -> Iterator[tuple[str, str]]:
-        """Those that the instance shares now, and those of other instances that the user may change."""
+        """Those that the instance shares now, and those of other instances that the user may change.
+
+        All shared ones are offered, because saving ends the share of those that are not sent.
+        """
         shared = Q(shares__instance=self.instance)
         theirs = Q(instance__in=others(self).values("pk"))
-        addresses = Address.objects.filter(shared | theirs & Q(public=True)).select_related("instance").distinct()
-        for row in addresses.order_by("pk")[:MOST_CHOICES]:
-            yield row.address, f"{row.address} of {row.instance}"
-        mine = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
-        mine = mine.filter(shared | theirs | Q(instance=self.instance)).select_related("instance").distinct()
-        for each in mine.order_by("pk")[:MOST_CHOICES]:
-            yield str(each), f"{each} of {each.instance or 'no instance'}"
+        addresses = Address.objects.select_related("instance").order_by("pk")
+        ranges = IPv6Range.objects.select_related("instance").order_by("pk")
+        ranges = ranges.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
+        rows: list[Address | IPv6Range] = [
+            *addresses.filter(shared),
+            *addresses.filter(theirs, public=True).exclude(shared)[:MOST_CHOICES],
+            *ranges.filter(shared),
+            *ranges.filter(theirs | Q(instance=self.instance)).exclude(shared)[:MOST_CHOICES],
+        ]
+        keys = [row.instance_id for row in rows]
+        seen = Instance.objects.visible_to(self.actor).in_bulk(keys)
+        for row in rows:
+            owner = seen.get(row.instance_id, "another instance") if row.instance_id else "no instance"
+            yield str(row), f"{row} of {owner}"
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
