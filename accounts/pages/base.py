@@ -55,7 +55,7 @@ class AccountPage(LoginRequiredMixin, Page):
                 raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)
 
-    def handle_no_permission(self) -> HttpResponse:
+    def handle_no_permission(self) -> HttpResponse:  # type: ignore[override] # a redirect for htmx is another class
         """Lead anonymous users to the sign-in page, and from there back to a page that a browser can show.
 
         htmx would put the sign-in page into the part that asked. It opens the sign-in page instead.
