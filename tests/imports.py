@@ -13,7 +13,18 @@ ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "regions", "tags", "compute", "managed")
 """From left to right: an app imports those to its left, and config."""
 OURS = (*APPS, "config", "tests")
-BELOW = {"actors", "entities", "event_names", "pictures", "punycode", "quotas", "redirects", "scopes", "ssh_keys"}
+BELOW = {
+    "actors",
+    "countries",
+    "entities",
+    "event_names",
+    "pictures",
+    "punycode",
+    "quotas",
+    "redirects",
+    "scopes",
+    "ssh_keys",
+}
 """What is below the models of an app, or beside them: names, parsers and registries that know no table."""
 REFERENCES = {"refs", "listeners", "resources", "machine_names"}
 
@@ -62,10 +73,21 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "pages": (
         BELOW | {"filters", "serializers", "models", "services", "openid"},
-        {"client_address", "db", "encryption", "errors", "headers", "openid", "pages"},
+        {
+            "charts",
+            "client_address",
+            "db",
+            "encryption",
+            "errors",
+            "headers",
+            "openid",
+            "pages",
+            "plurals",
+            "time_zones",
+        },
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
-    "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "errors", "plurals"}),
+    "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "charts", "errors", "plurals"}),
     "checks": ({"services"}, set()),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
     "monitoring": ({"models", "services", "jobs"}, {"monitoring", "queues", "version"}),
@@ -99,13 +121,15 @@ CONFIG: dict[str, set[str]] = {
         "logging",
         "openapi",
     },
-    "admin": {"db", "errors", "headers", "plurals"},
-    "templatetags": {"admin", "hidden_characters"},
+    "admin": {"charts", "db", "errors", "headers", "plurals"},
+    "charts": set(),
+    "templatetags": {"admin", "hidden_characters", "pages", "time_zones"},
+    "time_zones": set(),
     "hidden_characters": set(),
     "encryption": set(),
     "egress": set(),
     "notify": set(),
-    "pages": {"api", "errors", "paths"},
+    "pages": {"api", "errors", "headers", "paths"},
     "paths": set(),
     "plurals": set(),
     "queues": set(),

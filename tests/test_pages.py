@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.pages.base import AccountPage, Page
 from compute.pages.base import InstancePage
+from compute.pages.selections import SelectionPage
 from config.api.access import ANYONE, READ_WRITE
 from config.pages.navigation import NOUNS
 from config.reference.reading import reference
@@ -22,7 +23,6 @@ WITHOUT_PAGES = {
     "account_events_seen": "Pages show events, and mark none as seen.",
     "networking_ipv4_assign": "An older path of networking_ips_assign.",
     "networking_ipv4_share": "An older path of networking_ips_share.",
-    "profile_update": NOT_YET,
     "profile_phone_number_send": NOT_YET,
     "profile_phone_number_verify": NOT_YET,
     "profile_phone_number_destroy": NOT_YET,
@@ -78,7 +78,7 @@ def test_a_page_asks_for_the_grant_of_its_operations(page):
     for operation in map(reference().operations.__getitem__, page.operations):
         grant = ROUTES[operation.method, operation.path].grant
         if grant == READ_WRITE:
-            assert issubclass(page, InstancePage), "It checks that the user may change the instance."
+            assert issubclass(page, (InstancePage, SelectionPage)), "It checks that the user may change it."
         elif issubclass(page, AccountPage):
             assert page.grant == grant
         else:

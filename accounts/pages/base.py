@@ -1,14 +1,17 @@
 """The base classes of all pages of users, and their actor."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.generic import View
+from django.views.generic.base import ContextMixin
 
 from accounts.actors import Actor
 from accounts.models import GlobalGrants, User
@@ -53,6 +56,21 @@ class AccountPage(LoginRequiredMixin, Page):
     def actor(self) -> Actor:
         """The user as an actor for services, with the account-level grants of a restricted user."""
         return with_grants(signed_in(self.request))
+
+
+class ProfilePage(ContextMixin):
+    """Mixed into a page below the profile: the way back, and the texts of ``components/form_page.html``."""
+
+    texts: ClassVar[Mapping[str, str]] = {}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**below_profile(), **self.texts, **kwargs)
+
+
+def below_profile() -> dict[str, Any]:
+    """The context of pages below the profile: their breadcrumbs, and the address of the profile."""
+    profile = reverse("profile")
+    return {"trail": [("Profile and access", profile)], "back": profile}
 
 
 def signed_in(request: HttpRequest) -> User:

@@ -20,7 +20,7 @@ from django.views.generic import FormView, View
 
 from accounts import openid
 from accounts.models import User
-from accounts.pages.base import Page, signed_in
+from accounts.pages.base import Page, ProfilePage, signed_in
 from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import let_in
@@ -71,7 +71,7 @@ class StartView(ExternalPage, RedirectURLMixin, View):
         return redirect("login")
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        target = self.get_redirect_url() or reverse("profile")
+        target = self.get_redirect_url() or reverse("home")
         return begin(request, {"why": SIGN_IN, "remember": "remember" in request.POST, "next": target})
 
 
@@ -88,7 +88,7 @@ class CallbackView(ExternalPage, View):
             return refused(request, refusal)
 
 
-class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
+class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, FormView):
     """``/home/external``: use the provider instead of a password, which the form asks for once more: an unattended
     browser must not be enough to get in for ever."""
 
@@ -99,8 +99,16 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, FormView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = signed_in(self.request)
         sent = self.request.session.pop("password_instead", False)
+        name, identity = provider().name, external.identity_of(user)
         return super().get_context_data(
-            provider=provider(), identity=external.identity_of(user), sent=sent, **kwargs
+            provider=provider(),
+            identity=identity,
+            sent=sent,
+            heading="Use a password instead" if identity else f"Use {name} instead",
+            introduction=f"You then sign in with {name}. Your password does not work any more, and all your other "
+            "sessions end. Enter the password again to continue.",
+            verb=f"Continue to {name}",
+            **kwargs,
         )
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
@@ -234,7 +242,7 @@ def _asked(config: OpenID, work: Callable[[], T]) -> T:
 def _unknown(config: OpenID, who: openid.Identity) -> str:
     return (
         f"No user here has chosen to sign in as {who.label}. Sign in with your password and choose {config.name} "
-        "on your home page, or use the address in your invitation."
+        "in your profile, or use the link in your invitation."
     )
 
 

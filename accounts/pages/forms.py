@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
+from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm, UsernameField
 from django.core.exceptions import ValidationError
 
 from accounts.models import User
@@ -12,6 +12,8 @@ from config.errors import TooMany
 
 LONGEST_ANSWER = 16384
 """Characters of what a security key answers, in JSON."""
+CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+"""Attributes of an input for a code."""
 
 
 class Limited(ValidationError):
@@ -22,10 +24,17 @@ class Limited(ValidationError):
         self.refusal = refusal
 
 
+class CodeInput(forms.PasswordInput):
+    """An input for codes: the code is visible, and the page never sends it back."""
+
+    input_type = "text"
+
+
 class LoginForm(AuthenticationForm):
     """Username and password. Its messages never tell whether a name exists."""
 
-    remember = forms.BooleanField(required=False)
+    username = UsernameField(widget=forms.TextInput(attrs={"autofocus": True, "spellcheck": "false"}))
+    remember = forms.BooleanField(required=False, label="Remember this browser for 30 days")
 
     def confirm_login_allowed(self, user: User) -> None:
         super().confirm_login_allowed(user)
@@ -36,14 +45,21 @@ class LoginForm(AuthenticationForm):
 class CodeForm(forms.Form):
     """A code of the authenticator app."""
 
-    code = forms.CharField(max_length=64)
+    code = forms.CharField(
+        max_length=64, label="Code from the app",
+        widget=CodeInput(attrs={**CODE, "inputmode": "numeric"}),
+    )  # fmt: skip
 
 
 class ProofForm(forms.Form):
     """A code of the authenticator app, or the scratch code; or in its place the answer of a security key."""
 
-    code = forms.CharField(max_length=64, required=False)
-    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False)
+    code = forms.CharField(
+        max_length=64, required=False,
+        help_text="The code that your authenticator app shows, or your scratch code if you lost the app.",
+        widget=CodeInput(attrs={**CODE, "required": True, "autofocus": True}),
+    )  # fmt: skip
+    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not any(self.cleaned_data.values()):
@@ -54,13 +70,24 @@ class ProofForm(forms.Form):
 class ForgottenForm(forms.Form):
     """The username or email of a user who wants a new password."""
 
-    name = forms.CharField(max_length=128, label="Username or email")
+    name = forms.CharField(
+        max_length=128, label="Username or email",
+        widget=forms.TextInput(
+            attrs={"autofocus": True, "autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )  # fmt: skip
+
+
+def own_password_field(label: str) -> forms.CharField:
+    """An input for the current password of the signed-in user."""
+    attributes = {"autocomplete": "current-password", "autofocus": True}
+    return forms.CharField(max_length=4096, strip=False, label=label, widget=forms.PasswordInput(attrs=attributes))
 
 
 class OwnPasswordForm(forms.Form):
-    """The password of the signed-in user, once more."""
+    """The password of the signed-in user, again."""
 
-    password = forms.CharField(max_length=4096, strip=False)
+    password = own_password_field("Password")
 
     def __init__(self, user: User, *args: Any, **kwargs: Any):
         self.user = user
@@ -70,10 +97,23 @@ class OwnPasswordForm(forms.Form):
         return check_own_password(self.user, self.cleaned_data["password"])
 
 
-class ChangePasswordForm(SetPasswordForm):
+class NewPasswordForm(SetPasswordForm):
+    """The new password twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        first, second = self.fields["new_password1"], self.fields["new_password2"]
+        first.help_text, second.help_text = "At least 11 characters. Common passwords are refused.", ""
+        second.label = "Repeat the new password"
+        for field in (first, second):
+            field.widget.attrs["required"] = True  # Django checks it without telling browsers
+
+
+class ChangePasswordForm(NewPasswordForm):
     """The current password once, and the new one twice."""
 
-    password = forms.CharField(max_length=4096, strip=False)
+    field_order = ("password", "new_password1", "new_password2")
+    password = own_password_field("Current password")
 
     def clean_password(self) -> str:
         return check_own_password(self.user, self.cleaned_data["password"])

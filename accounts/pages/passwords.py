@@ -16,10 +16,10 @@ from django.urls import reverse
 from django.views.generic import FormView
 
 from accounts.models import User
-from accounts.pages.base import Page, signed_in
+from accounts.pages.base import Page, ProfilePage, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
-from accounts.pages.forms import ChangePasswordForm, ForgottenForm
+from accounts.pages.forms import ChangePasswordForm, ForgottenForm, NewPasswordForm
 from accounts.pages.login import let_in, name_digest
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.sessions import Backend
@@ -39,6 +39,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
 
     template_name = "accounts/set_password.html"
     lanes = {"post": "passwords"}
+    form_class = NewPasswordForm
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Set the password, or go to the provider instead: the mailed address is good for either."""
@@ -46,7 +47,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
             return super().post(request, *args, **kwargs)
         assert self.user is not None  # noqa: S101 - or dispatch had not let it through
         token = request.session[auth.INTERNAL_RESET_SESSION_TOKEN]
-        return begin(request, {"why": INVITED, "user": self.user.pk, "token": token, "next": reverse("profile")})
+        return begin(request, {"why": INVITED, "user": self.user.pk, "token": token, "next": reverse("home")})
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(provider=settings.OPENID, **kwargs)
@@ -63,13 +64,18 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
         if Backend().get_user(user.pk) is None:
             messages.error(self.request, "Your password was set. This account is suspended.")
             return redirect("login")
-        return let_in(self.request, user, reverse("profile"), False)
+        return let_in(self.request, user, reverse("home"), False)
 
 
-class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, FormView):
+class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, FormView):
     """``/home/password``: a new password, by the current one. Ends all sessions but this one."""
 
     template_name = "accounts/change_password.html"
+    texts = {
+        "heading": "Change password",
+        "introduction": "All your other sessions end, and no other browser is remembered any more.",
+        "verb": "Change password",
+    }
     lanes = {"post": "passwords"}
     form_class = ChangePasswordForm
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.views.generic import FormView, View
 
-from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.base import Page, ProfilePage, actor_of, below_profile, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import CodeForm
 from accounts.pages.remember import SESSION_KEY
@@ -24,11 +24,11 @@ from config.pages.forms import add_problems
 
 ISSUER = "Skerry"
 """The name under which apps file the secret."""
-WRONG = "The code is not right. Wait for the next one, and see that the clock of your phone is right."
-BEGIN_AGAIN = "That took too long, or was begun anew elsewhere. Begin again."
+WRONG = "The code is not right. Wait for the next code, and check that the clock of your phone is right."
+BEGIN_AGAIN = "The set-up took too long, or was started again elsewhere. Begin again."
 
 
-class SecondFactorView(Page, Confirmed, FormView):
+class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
     """``/home/second-factor``: whether it is on, the secret that is being set up, and the form for its code."""
 
     operations = frozenset({"profile_tfa_enable_confirm"})
@@ -52,7 +52,7 @@ class SecondFactorView(Page, Confirmed, FormView):
             self.request.session.set_expiry(0)
         if secret is not None:
             note_confirmed_secret(self.request, second_factor.mark_of(secret))
-        return render(self.request, "accounts/scratch_code.html", {"scratch": scratch})
+        return render(self.request, "accounts/scratch_code.html", {"scratch": scratch, **below_profile()})
 
     def _refused(self, form: CodeForm, error: Invalid) -> HttpResponse:
         [problem] = error.problems

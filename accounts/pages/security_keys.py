@@ -14,7 +14,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.views.generic import FormView
 
 from accounts.models import SecurityKey
-from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import LONGEST_ANSWER
 from accounts.services import security_keys
@@ -57,16 +57,25 @@ class SecurityKeyForm(forms.Form):
 
     name = forms.CharField(
         max_length=SecurityKey._meta.get_field("name").max_length,
-        help_text="Such as what is printed on it, or where you keep it.",
+        help_text="For example the text on the key, or the place where you keep it.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
-    answer = forms.CharField(max_length=LONGEST_ANSWER)
+    answer = forms.CharField(
+        max_length=LONGEST_ANSWER, widget=forms.HiddenInput,
+        error_messages={"required": "The key gave no answer."},
+    )  # fmt: skip
 
 
-class NewSecurityKeyView(Page, Confirmed, FormView):
+class NewSecurityKeyView(Page, Confirmed, ProfilePage, FormView):
     """``/home/security-keys/new``, while the second factor is on."""
 
     template_name = "accounts/security_key_new.html"
+    texts = {
+        "heading": "Add security key",
+        "introduction": "You can then sign in with the key instead of a code of your app. Codes still work. A key "
+        "answers this site only, so no other site can use it.",
+        "verb": "Ask the key",
+    }
     form_class = SecurityKeyForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

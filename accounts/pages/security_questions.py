@@ -8,7 +8,7 @@ from django.contrib.auth.views import RedirectURLMixin
 from django.http import HttpResponse, HttpResponseRedirect
 from django.views.generic import FormView
 
-from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.services import security_questions as questions
 from config.errors import Invalid
@@ -46,11 +46,17 @@ FIELDS = {
 """The form's field names, by the names of the service's fields."""
 
 
-class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
+class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, ProfilePage, FormView):
     """``/home/security-questions``: then on to ``next``, or else home."""
 
     operations = frozenset({"profile_security_questions_answer"})
-    template_name = "accounts/security_questions.html"
+    template_name = "components/form_page.html"
+    texts = {
+        "heading": "Security questions",
+        "introduction": "Support asks these questions to check that it is you who calls. The second factor needs "
+        "them too. Only hashes of the answers are stored. New answers replace all earlier answers.",
+        "verb": "Save answers",
+    }
     lanes = {"post": "passwords"}
     form_class = QuestionsForm
     next_page = "profile"
@@ -69,6 +75,3 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, FormView):
             return self.form_invalid(form)
         messages.success(self.request, "Your answers were saved.")
         return HttpResponseRedirect(self.get_success_url())
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(next=self.get_redirect_url(), **kwargs)

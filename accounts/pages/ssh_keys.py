@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.views.generic import FormView
 
 from accounts.models import SSHKey
-from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.services import ssh_keys
 from config.errors import Invalid
@@ -25,21 +25,29 @@ class SSHKeyForm(forms.Form):
         required=False, label="Public key",
         help_text="One line, such as in ~/.ssh/id_ed25519.pub. It begins with its type, such as ssh-ed25519.",
         widget=forms.Textarea(
-            attrs={"rows": 4, "required": True, "autocomplete": "off", "spellcheck": "false", "class": "code"}
+            attrs={
+                "rows": 4, "required": True, "autocomplete": "off", "spellcheck": "false", "class": "font-monospace"
+            }
         ),
     )  # fmt: skip
     label = forms.CharField(
         required=False, max_length=MAX_LABEL_LENGTH, label="Label (optional)",
-        help_text="Left empty, it is the comment at the end of the key.",
+        help_text="If empty, the comment at the end of the key is used.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
 
 
-class NewSSHKeyView(Page, Confirmed, FormView):
+class NewSSHKeyView(Page, Confirmed, ProfilePage, FormView):
     """``/home/ssh-keys/new``."""
 
     operations = frozenset({"profile_sshkeys_create"})
-    template_name = "accounts/ssh_key_new.html"
+    template_name = "components/form_page.html"
+    texts = {
+        "heading": "Add SSH key",
+        "introduction": "New instances accept the key if you are one of their authorized users. You then sign in "
+        "without a password.",
+        "verb": "Add key",
+    }
     form_class = SSHKeyForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

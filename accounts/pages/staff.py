@@ -22,7 +22,7 @@ from config.pages.middleware import PagesOnly
 MARK, BY_PROVIDER, BY_KEY = "second_factor_passed", "by_provider", "by_key"
 """Session keys: the mark of the secret whose code was given, if any; whether the provider opened the session, and
 whether a security key did."""
-ONCE_MORE = "Sign in once more: the admin wants a second factor, and this session was opened without it."
+ONCE_MORE = "Sign in again. The admin needs a second factor, and this session was opened without it."
 is_admin = re.compile(r"/admin(?:/|$)").match
 is_open = re.compile(r"/admin/log(?:in|out)/").fullmatch
 """Signing in and out, which are for everybody."""

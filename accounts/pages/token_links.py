@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounts.models import TokenLink
 from accounts.pages.base import Page
+from accounts.pages.tokens import shown
 from accounts.scopes import describe_all, split_scopes
 from accounts.services import token_links
 from config.errors import Invalid, Missing
@@ -27,7 +27,7 @@ class TokenLinkView(Page):
             return self._page(None)
         except Invalid as error:
             return self._page(token_links.link_of(key), problem=" ".join(each.reason for each in error.problems))
-        made = {"token": token, "readable": readable, "site": settings.SITE_URL, "handed_over": True}
+        made = {**shown(token, readable), "handed_over": True}
         return render(self.request, "accounts/token_made.html", made)
 
     def _page(self, link: TokenLink | None, problem: str = "") -> HttpResponse:

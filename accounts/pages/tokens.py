@@ -12,7 +12,8 @@ from django.shortcuts import render
 from django.utils.timezone import now
 from django.views.generic import FormView
 
-from accounts.pages.base import Page, actor_of, signed_in
+from accounts.models import PersonalToken
+from accounts.pages.base import Page, ProfilePage, actor_of, below_profile, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, describe, includes
 from accounts.services import tokens
@@ -26,8 +27,8 @@ LIFETIMES = {
     "30": "in 30 days",
     "90": "in 90 days",
     "365": "in a year",
-    ON_A_DAY: "at the end of a day that I choose",
-    NEVER: "never: until I revoke it",
+    ON_A_DAY: "on a date that I choose",
+    NEVER: "never",
 }
 """Lifetimes of a token in days, and the other choices, each with its label."""
 
@@ -45,16 +46,16 @@ class TokenForm(forms.Form):
     """A token's label, scopes and expiry. It reports all problems at once, in the words of the service."""
 
     label = forms.CharField(
-        max_length=tokens.MAX_LABEL_LENGTH, help_text="What will use it, so that you know it again.",
+        max_length=tokens.MAX_LABEL_LENGTH, help_text="The program that uses the token, for example.",
         error_messages={"required": tokens.WRONG_LABEL, "max_length": tokens.WRONG_LABEL},
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in sorted(KNOWN)], error_messages={"required": NONE}
     )
-    expires = forms.ChoiceField(label="It expires", choices=list(LIFETIMES.items()), initial="90")
+    expires = forms.ChoiceField(label="Expires", choices=list(LIFETIMES.items()), initial="90")
     until = forms.DateField(
-        required=False, label="Day", help_text="Such as 2030-12-31, in UTC; only for a day that you choose.",
+        required=False, label="Date", help_text="The token expires at the end of this day, in UTC.",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )  # fmt: skip
 
@@ -63,9 +64,9 @@ class TokenForm(forms.Form):
         day = given.get("until")
         if given.get("expires") == ON_A_DAY and "until" not in self.errors:
             if day is None:
-                self.add_error("until", "Choose a day.")
+                self.add_error("until", "Choose a date.")
             elif day < now().date():
-                self.add_error("until", "Choose a day that is still to come.")
+                self.add_error("until", "Choose a date in the future.")
         return given
 
     def expiry(self) -> datetime | None:
@@ -97,11 +98,17 @@ class TokenForm(forms.Form):
         return ScopeBox(scope, describe(scope), scope in (self["scopes"].value() or ()))
 
 
-class NewTokenView(Page, Confirmed, FormView):
+class NewTokenView(Page, Confirmed, ProfilePage, FormView):
     """``/home/tokens/new``."""
 
     operations = frozenset({"profile_tokens_create"})
     template_name = "accounts/token_new.html"
+    texts = {
+        "heading": "Create a personal access token",
+        "introduction": "Anyone with the token can use the API as you, with the permissions that you choose here. "
+        "The token can never do more than you.",
+        "verb": "Create token",
+    }
     form_class = TokenForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -119,5 +126,10 @@ class NewTokenView(Page, Confirmed, FormView):
         except (Invalid, Denied) as error:
             add_problems(form, error, {"expiry": "until"})
             return self.form_invalid(form)
-        made = {"token": token, "readable": readable, "site": settings.SITE_URL, "handed_over": False}
-        return render(self.request, "accounts/token_made.html", made)
+        return render(self.request, "accounts/token_made.html", {**shown(token, readable), **below_profile()})
+
+
+def shown(token: PersonalToken, readable: str) -> dict[str, Any]:
+    """The context of the page that shows a new token: the token, and a command that uses it."""
+    command = f'curl -sS -H "Authorization: Bearer {readable}" {settings.SITE_URL}/v4/profile'
+    return {"token": token, "readable": readable, "command": command}

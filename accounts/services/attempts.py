@@ -32,6 +32,17 @@ def count(what: str, subject: str) -> bool:
     return _take((what,), subject).allowed
 
 
+def check_with_api(what: str, user_id: int, account_id: int) -> None:
+    """Count a request of a page under the API's limit named `what`. Pages and the API share the count of a user.
+
+    Raises `TooMany`, and counts nothing, where the limit was reached before.
+    """
+    kept = limits()
+    verdict = kept.limiter.begin(f"user:{user_id}", what, [kept.extra[what]], account_id)()
+    if not verdict.allowed:
+        raise too_many(verdict.limit, verdict.reset)
+
+
 def wait(what: str, subject: str) -> float:
     """Seconds that `subject` has to wait after too many attempts, 0 where it may try. Counts nothing: for callers
     that count failures alone, by `count`, once an attempt has failed."""

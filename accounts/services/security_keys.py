@@ -30,7 +30,7 @@ MOST = 10
 TOO_MANY = f"A user has at most {MOST} security keys: remove one first."
 FACTOR_FIRST = "Turn the second factor on first: its scratch code lets you in should the key be lost."
 WRONG = "The key's answer could not be accepted. Try again."
-KNOWN = "This key is there already."
+KNOWN = "This key is registered already."
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ from compute.admin.hosts import FULL, Answers, is_full, shares
 from compute.admin.job_status import live, stuck
 from compute.models import Host, Instance, Job
 from config.admin.board.bars import BarTable, bar, meter
-from config.admin.board.course import Course, Series
 from config.admin.board.registry import Figure, Number, part
 from config.admin.display import BAD, BUSY, GOOD, QUIET, gigabytes, link, list_of, page_of, pill, span
 from config.admin.pages import Row
+from config.charts import Series, TimeSeriesChart
 from config.plurals import counted
 
 WINDOW = 10_000
@@ -214,7 +214,7 @@ def failures(rows: QuerySet[Job]) -> QuerySet[Job]:
     return rows.filter(state=Job.State.FAILED, cancelled=False).exclude(error=Event.SUPERSEDED)
 
 
-def by_minute(rows: QuerySet[Job], edge: datetime | None, clock: datetime) -> Course:
+def by_minute(rows: QuerySet[Job], edge: datetime | None, clock: datetime) -> TimeSeriesChart:
     end = clock.replace(second=0, microsecond=0) + MINUTE
     start, steps = end - HOURS, int(HOURS / MINUTE)
     minute = Func(Value(MINUTE), F("finished_at"), Value(_EPOCH), function="date_bin", output_field=DateTimeField())
@@ -227,7 +227,7 @@ def by_minute(rows: QuerySet[Job], edge: datetime | None, clock: datetime) -> Co
     ):
         (failed if state == Job.State.FAILED else done)[int((at - start) / MINUTE)] += number
     ended, bad = int(sum(done) + sum(failed)), int(sum(failed))
-    return Course.of(
+    return TimeSeriesChart.of(
         "jobs-per-minute", "Jobs that ended, per minute", start, MINUTE,
         [Series("done", BUSY, done), Series("failed", BAD, failed)],
         description=f"{counted(ended, 'job')} ended in the last three hours, {bad:,} of them failed. Times are UTC."

@@ -1,7 +1,16 @@
 """Instances."""
 
 from compute.models import Instance
-from config.filters import ArrayFilter, CharFilter, FilterSet, NumberFilter
+from config.filters import (
+    ArrayFilter,
+    CharFilter,
+    ChoiceFilter,
+    ElementFilter,
+    FilterSet,
+    NumberFilter,
+    PartFilter,
+    StatusFilter,
+)
 
 
 class InstanceFilterSet(FilterSet):
@@ -14,6 +23,20 @@ class InstanceFilterSet(FilterSet):
     image = CharFilter("image_id")
     ipv4 = ArrayFilter()
     tags = ArrayFilter()
+
+    class Meta:
+        model = Instance
+
+
+class InstanceListFilterSet(FilterSet):
+    """The filters of the list in the browser, in the order of its form. Names are those of the API's fields."""
+
+    label = PartFilter(label="Label")
+    status = StatusFilter(label="Status")
+    region = ChoiceFilter("region_id", label="Region")
+    type = ChoiceFilter("type_id", label="Type", words="type__label")
+    image = ChoiceFilter("image_id", label="Image", words="image__label")
+    tags = ElementFilter(label="Tag")
 
     class Meta:
         model = Instance

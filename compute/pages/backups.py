@@ -17,7 +17,7 @@ from compute.services.backups.restores import NOT_AVAILABLE, restore
 from compute.services.backups.settings import NOT_OFFERED, SCHEDULING, is_offered
 from compute.services.instances import instances
 from config.pages.forms import ChoiceField, FlagField, TextField
-from config.templatetags.console import price
+from config.pages.quantities import price
 
 TAB = "instance-backups"
 MOST_CHOICES = 500

@@ -23,8 +23,12 @@ TABS = (
     ("instance-configs", "Configurations"),
     ("instance-backups", "Backups"),
     ("instance-network", "Network"),
+    ("instance-activity", "Activity"),
+    ("instance-settings", "Settings"),
 )
 """The pages of an instance: the name of the URL, and the label of the tab."""
+TABS_OF_CHANGES = frozenset({"instance-settings"})
+"""The tabs that consist of forms. Users who may only read the instance do not have them."""
 
 
 UNDER_WAY = (Event.Status.SCHEDULED, Event.Status.STARTED)
@@ -45,9 +49,11 @@ class InstancePage(ContextMixin, AccountPage):
 
     tab: ClassVar[str] = ""
     """The name of the URL of the tab that the page belongs to."""
+    changes: ClassVar[bool] = True
+    """Whether the page's operations change this instance. Others, such as a clone, need only a `grant`."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if request.user.is_authenticated and self.operations and not self.may_change:
+        if request.user.is_authenticated and self.operations and self.changes and not self.may_change:
             raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)
 
@@ -77,6 +83,8 @@ class InstancePage(ContextMixin, AccountPage):
 
     def tabs(self) -> Iterator[Tab]:
         for page, label in TABS:
+            if page in TABS_OF_CHANGES and not self.may_change:
+                continue
             yield Tab(label, self.address(page), page == self.tab)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -84,8 +92,9 @@ class InstancePage(ContextMixin, AccountPage):
         if type(self).tab != "instance":
             trail.append((self.instance.label, self.address("instance")))
         return super().get_context_data(
-            instance=self.instance, may_change=self.may_change, tabs=self.tabs(), trail=trail, **kwargs
-        )
+            instance=self.instance, may_change=self.may_change, may_clone=self.actor.may("add_computes"),
+            tabs=self.tabs(), trail=trail, **kwargs,
+        )  # fmt: skip
 
 
 class InstanceTab(InstancePage):

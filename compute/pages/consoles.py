@@ -1,4 +1,4 @@
-"""Consoles in browsers: the user's instances, and the page with a console, which staff have as well."""
+"""Consoles in browsers: the page with a console, which staff have as well."""
 
 import json
 from typing import Any
@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.generic import TemplateView
@@ -23,23 +22,7 @@ from config.errors import DomainError, TooMany
 from config.headers import too_many
 from config.pages.policies import POLICY_OF_PAGES
 
-INSTANCES_SHOWN = 50
 SOCKETS = {"http": "ws", "https": "wss"}
-
-
-class InstancesView(Page, LoginRequiredMixin, TemplateView):
-    """``/home/instances``: the instances that the user may change, with the ways in."""
-
-    template_name = "compute/instances.html"
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        rows = Instance.objects.writable_by(actor_of(signed_in(self.request)))
-        wanted = self.request.GET.get("label", "").replace("\0", "").strip()[:64]
-        if wanted:
-            rows = rows.filter(label__icontains=wanted)
-        shown = rows.select_related("region", "image").order_by("label", "pk")
-        page = Paginator(shown, INSTANCES_SHOWN).get_page(self.request.GET.get("page"))
-        return super().get_context_data(page=page, wanted=wanted, **kwargs)
 
 
 class _Console(Page, LoginRequiredMixin, TemplateView):
@@ -95,7 +78,8 @@ class ConsoleView(_Console):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         instance = self._instance(kwargs["pk"])
-        return super().get_context_data(instance=instance, back=reverse("instances"), **kwargs)
+        trail = [("Instances", reverse("instances")), (instance.label, reverse("instance", args=[instance.pk]))]
+        return super().get_context_data(instance=instance, trail=trail, **kwargs)
 
     def ticket(self, pk: int, take_over: bool, reason: str) -> str:
         return consoles.ask(signed_in(self.request), self._instance(pk), self.browser(), take_over=take_over)
@@ -112,7 +96,8 @@ class StaffConsoleView(_Console):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         instance = self._instance(kwargs["pk"])
         back = reverse("admin:compute_instance_change", args=[instance.pk])
-        return super().get_context_data(instance=instance, back=back, staff=True, **kwargs)
+        trail = [("Admin", reverse("admin:index")), (instance.label, back)]
+        return super().get_context_data(instance=instance, trail=trail, staff=True, **kwargs)
 
     def ticket(self, pk: int, take_over: bool, reason: str) -> str:
         user, instance = signed_in(self.request), self._instance(pk)

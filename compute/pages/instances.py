@@ -1,15 +1,28 @@
 """The pages of instances: one instance's overview, and its head, which updates itself."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.timezone import now
 from django.views.generic import TemplateView
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
-from accounts.models import Event
+from compute.models import Address, Instance
+from compute.pages.activity import events_of
 from compute.pages.base import InstancePage, InstanceTab, state_of
-from config.pages.views import fragment
+from compute.serializers.addresses import reverse_name
+from compute.serializers.notices import TOPICS
+from compute.services import notices
+from compute.services.networking.overview import networking
+from compute.services.stats import transfer
+from config.pages.views import UNCHANGED, fragment, is_htmx
 
-EVENTS_SHOWN = 8
+GONE = "This instance has been deleted, or you may not see it any more."
+CHANGED = "instance-changed"
+"""The event in the browser by which other parts of a page learn that the instance or its events changed."""
 
 
 class InstanceView(InstanceTab, TemplateView):
@@ -19,13 +32,57 @@ class InstanceView(InstanceTab, TemplateView):
     tab = "instance"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        events = Event.objects.visible_to(self.actor).filter(entity_type="compute", entity_id=self.instance.pk)
-        return super().get_context_data(events=events.order_by("-pk")[:EVENTS_SHOWN], **kwargs)
+        found = networking(self.instance)
+        return super().get_context_data(
+            addresses=list(addresses_of([*found.public, *found.private, *filter(None, [found.slaac])])),
+            ranges=found.ranges,
+            ssh_address=next((address.address for address in [*found.public, *filter(None, [found.slaac])]), ""),
+            notices=list(self.notices()),
+            transfer=transfer_of(self.instance),
+            **events_of(self.actor, self.instance),
+            **kwargs,
+        )
+
+    def notices(self) -> Iterator[dict[str, Any]]:
+        """The platform's notices about the instance, such as maintenance of its host."""
+        for row in notices.of_instance(self.actor, self.instance):
+            topic = TOPICS[row["notice_topic"]]
+            message = topic.message.format(row["notice_label"])
+            yield {"message": message, "reason": row["notice_body"], "when": row["notice_when"]}
 
 
 class InstanceStateView(InstancePage, TemplateView):
-    """``/home/instances/<id>/state?seen=…``: the head of the instance's pages, if it has changed."""
+    """``/home/instances/<id>/state?seen=…``: the head of the instance's pages, if it has changed.
+
+    Once the instance is gone, its open pages lead to the list.
+    """
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except Http404:
+            if not is_htmx(request):
+                raise
+            messages.info(request, GONE)
+            return HttpResponseClientRedirect(reverse("instances"))
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        context = {"instance": self.instance, "may_change": self.may_change, **state_of(self.instance)}
-        return fragment(request, "compute/instance_state.html", context)
+        may = {"may_change": self.may_change, "may_clone": self.actor.may("add_computes")}
+        context = {"instance": self.instance, **may, **state_of(self.instance)}
+        answer = fragment(request, "compute/instance_state.html", context)
+        return answer if answer.status_code == UNCHANGED else trigger_client_event(answer, CHANGED)
+
+
+def addresses_of(addresses: list[Address]) -> Iterator[dict[str, Any]]:
+    """Addresses with their kinds and reverse names."""
+    for row in addresses:
+        kind = "IPv6" if ":" in row.address else "Public IPv4" if row.public else "Private IPv4"
+        yield {"kind": kind, "address": row.address, "name": reverse_name(row.address, row.public, row.rdns)}
+
+
+def transfer_of(instance: Instance) -> dict[str, Any]:
+    """The transfer that the instance has used this month, in words and in percent. One query."""
+    allotment = transfer.of_instance(instance, now())
+    used = allotment.used / transfer.GB
+    percent = min(100, round(100 * used / allotment.quota)) if allotment.quota else 0
+    return {"text": f"{used:,.2f} GB of {allotment.quota:,} GB", "percent": percent, "beyond": allotment.billable}

@@ -13,7 +13,6 @@ from compute.pages import (
     networking,
     storage,
 )
-from config.api import paths  # noqa: F401 # it registers the converter of addresses
 
 urlpatterns = [
     path("storage", storage.StorageView.as_view(), name="instance-storage"),

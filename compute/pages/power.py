@@ -1,7 +1,12 @@
-"""Boot, reboot, shut down."""
+"""Boot, reboot, shut down; boot and reboot with a chosen configuration profile."""
+
+from typing import Any
 
 from compute.pages.base import InstancePage
+from compute.pages.verbs import VerbPage
+from compute.serializers.instances import BootRequest
 from compute.services.instances import power
+from config.pages.forms import BodyForm, ChoiceField
 from config.pages.views import VerbView
 
 
@@ -33,3 +38,42 @@ class ShutdownView(InstancePage, VerbView):
     def perform(self) -> str:
         power.shutdown(self.actor, self.instance)
         return f"{self.instance} is shutting down."
+
+
+class ProfileForm(BodyForm):
+    body = BootRequest
+    config_id = ChoiceField(label="Configuration profile", number=True)
+
+
+class BootProfileView(VerbPage):
+    """``/home/instances/<id>/boot/profile``."""
+
+    operations = frozenset({"compute_instances_boot"})
+    kind = "boot"
+    form_class = ProfileForm
+    heading = "Boot"
+    verb = "Boot"
+
+    def get_form(self, form_class: Any = None) -> ProfileForm:
+        form: ProfileForm = super().get_form(form_class)
+        profiles = self.instance.configs.order_by("pk").values_list("pk", "label")
+        form.offer("config_id", profiles, self.instance.booted_config_id)
+        return form
+
+    def perform(self, form: ProfileForm) -> str:
+        power.boot(self.actor, self.instance, form.given.get("config_id"), form.given.problems)
+        return f"{self.instance} is booting."
+
+
+class RebootProfileView(BootProfileView):
+    """``/home/instances/<id>/reboot/profile``."""
+
+    operations = frozenset({"compute_instances_reboot"})
+    kind = "reboot"
+    heading = "Reboot"
+    introduction = "Shuts the instance down, and boots it again with the chosen profile."
+    verb = "Reboot"
+
+    def perform(self, form: ProfileForm) -> str:
+        power.reboot(self.actor, self.instance, form.given.get("config_id"), form.given.problems)
+        return f"{self.instance} is rebooting."

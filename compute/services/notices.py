@@ -74,6 +74,16 @@ def notifications(actor: Actor) -> list[QuerySet[Any]]:
     return [moves, kept_off, outages, away]
 
 
+def of_instance(actor: Actor, instance: Instance) -> list[dict[str, Any]]:
+    """The notifications about one instance and its region, with their columns as keys. One query."""
+    moves, kept_off, outages, away = notifications(actor)
+    found = [rows.filter(notice_id=instance.pk) for rows in (moves, kept_off, away)]
+    found.append(outages.filter(notice_label=instance.region_id))
+    columns = ("notice_topic", "notice_when", "notice_body", "notice_label")
+    first, *others = (rows.order_by().values(*columns) for rows in found)
+    return list(first.union(*others, all=True))
+
+
 def _migrations(actor: Actor) -> QuerySet[HostMigration]:
     """Host migrations that are not over."""
     seen = Instance.objects.visible_to(actor).values("pk")

@@ -1,7 +1,8 @@
 """The kit of all filter sets: django-filter with strict values and the operators of ``X-Filter``.
 
 An app declares a `FilterSet` for each of its lists in its layer ``filters``, below ``api`` and ``pages``. `filters`
-has the filters, `fields` their form fields, which read values, and `lookups` the lookups that Django lacks.
+has the filters, `inputs` those of pages alone, `fields` their form fields, which read values, and `lookups` the
+lookups that Django lacks.
 """
 
 from config.filters.filters import (
@@ -19,6 +20,7 @@ from config.filters.filters import (
     refuse,
 )
 from config.filters.filtersets import FilterSet
+from config.filters.inputs import ChoiceFilter, ElementFilter, PartFilter, StatusFilter
 
 __all__ = [
     "OPERATORS",
@@ -27,11 +29,15 @@ __all__ = [
     "BooleanFilter",
     "CaselessFilter",
     "CharFilter",
+    "ChoiceFilter",
     "DateTimeFilter",
     "DecimalFilter",
+    "ElementFilter",
     "Filter",
     "FilterSet",
     "LabelsFilter",
     "NumberFilter",
+    "PartFilter",
+    "StatusFilter",
     "refuse",
 ]

@@ -63,6 +63,22 @@ class ChoiceField(TextField):
         return int(text) if self.number and INTEGER(text) else text
 
 
+class SelectWithReasons(forms.Select):
+    """A select whose options can be disabled. `reasons` has the reason for each, by its value."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.reasons: Mapping[str, str] = {}
+
+    def create_option(self, name: str, value: Any, label: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, label, *args, **kwargs)
+        reason = self.reasons.get(str(value))
+        if reason:
+            option["label"] = f"{label}: {reason}"
+            option["attrs"]["disabled"] = True
+        return option
+
+
 class FlagField(forms.BooleanField):
     """Yes or no, as a checkbox. An unticked checkbox is false."""
 
@@ -149,6 +165,12 @@ class BodyForm(forms.Form):
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc] # Django's hook, which model forms use as well
         self.given = self.body.read_body(self.as_body(), self.partial)
+
+    def offer(self, name: str, choices: Iterable[Any], initial: Any = None) -> None:
+        """Set the choices of a field, and the one that is chosen at first."""
+        field: Any = self.fields[name]
+        field.choices = list(choices)
+        field.initial = initial
 
     def checked(self) -> Body:
         """Return `given`. Raises `Invalid` with all its problems, for services that do not take problems."""

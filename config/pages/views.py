@@ -5,12 +5,14 @@ from hashlib import blake2b
 from typing import Any, ClassVar
 
 from django.contrib import messages
+from django.db import IntegrityError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.generic import FormView, View
 
-from config.errors import DomainError, Missing, TooMany
+from config.api.exceptions import violated
+from config.errors import DomainError, Invalid, Missing, TooMany
 from config.headers import too_many
 from config.pages.forms import add_problems
 
@@ -20,6 +22,8 @@ UNCHANGED = 204
 
 class ServiceFormView(FormView):
     """A form whose values go to a service. The reasons of a service that refuses stand at the form's fields.
+
+    The database's own constraints refuse values that are taken, as for the API.
 
     Subclasses define `perform` and `get_success_url`.
     """
@@ -40,6 +44,11 @@ class ServiceFormView(FormView):
             return self.refused(form, error)
         except DomainError as error:
             return self.refused(form, error)
+        except IntegrityError as error:
+            problem = violated(error)
+            if problem is None:
+                raise
+            return self.refused(form, Invalid(problem["reason"], problem["field"]))
         if message:
             messages.success(self.request, message)
         return redirect(self.get_success_url())
@@ -60,6 +69,11 @@ def fragment(request: HttpRequest, template: str, context: Mapping[str, Any]) ->
     if request.GET.get("seen") == context["seen"]:
         return HttpResponse(status=UNCHANGED)
     return render(request, template, dict(context))
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    """Whether htmx asks, for a part of the page."""
+    return bool(request.htmx)  # type: ignore[attr-defined] # config.pages.middleware.Htmx sets it
 
 
 def version_of(*values: Any) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -59,7 +59,6 @@ def _listed(request: HttpRequest, read: Reference) -> dict[str, Any]:
     return {**listed, "sections": read.sections}
 
 
-@login_required
 @never_cache
 @require_safe
 def noun(request: HttpRequest, slug: str) -> HttpResponse:
@@ -67,6 +66,8 @@ def noun(request: HttpRequest, slug: str) -> HttpResponse:
     found = NOUNS.get(slug)
     if found is None or found.page:
         raise Http404
+    if not request.user.is_authenticated:
+        return redirect_to_login(request.get_full_path())
     read = reference()
     sections = [section for section in read.sections if section.name in found.sections]
     page = render(request, "docs/noun.html", {"noun": found, "sections": sections})

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django import template
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Select
@@ -10,9 +9,13 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-register = template.Library()
+from config.pages.quantities import price, size
+from config.time_zones import zone_of
 
-MB_OF_GB = 1024
+register = template.Library()
+register.filter("size", size)
+register.filter("price", price)
+
 TONES = {
     "good": {"running", "finished", "available", "active", "ready", "enabled", "successful"},
     "quiet": {"offline", "notification", "disabled"},
@@ -26,28 +29,12 @@ def moment(context: template.Context, value: datetime | None, empty: str = "neve
     """A time in the time zone of the user, with UTC on hover: ``{% moment event.created %}``."""
     if value is None:
         return empty
-    zone = _zone_of(getattr(context.get("user"), "timezone", "") or "UTC")
+    zone = zone_of(getattr(context.get("user"), "timezone", "") or "UTC")
     local = value.astimezone(zone)
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',
         f"{value:%Y-%m-%dT%H:%M:%SZ}", f"{value:%Y-%m-%d %H:%M:%S}", f"{local:%Y-%m-%d %H:%M}",
     )  # fmt: skip
-
-
-def _zone_of(name: str) -> ZoneInfo:
-    """The zone of that name, or UTC where this machine's database lacks it."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
-
-
-@register.filter
-def size(megabytes: int) -> str:
-    """MB as people read them: ``25 GB``, ``512 MB``, ``1.5 GB``."""
-    if megabytes < MB_OF_GB:
-        return f"{megabytes} MB"
-    return f"{megabytes / MB_OF_GB:.4g} GB"
 
 
 @register.filter
@@ -60,12 +47,6 @@ def tone(status: str) -> str:
 def words(status: str) -> str:
     """A status as words: ``shutting_down`` is *shutting down*."""
     return status.replace("_", " ")
-
-
-@register.filter
-def price(dollars: float) -> str:
-    """A price in dollars, with as many decimals as it needs: ``$5``, ``$0.0075``."""
-    return f"${dollars:,.4f}".rstrip("0").rstrip(".")
 
 
 @register.filter

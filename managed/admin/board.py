@@ -7,9 +7,9 @@ from django.db.models import Avg, Count, DateTimeField, F, Func, Max, Q, QuerySe
 from django.http import HttpRequest
 from django.utils.timezone import now
 
-from config.admin.board.course import Course, Series
 from config.admin.board.registry import Figure, Number, part
 from config.admin.display import BAD, BUSY, list_of
+from config.charts import Series, TimeSeriesChart
 from config.plurals import counted
 from managed.admin.chart import milliseconds
 from managed.admin.service_status import Status
@@ -35,7 +35,7 @@ def probes(request: HttpRequest) -> Iterator[Number | Figure]:
     yield latency(watched, found["number"])
 
 
-def latency(watched: QuerySet[Service], number: int) -> Course:
+def latency(watched: QuerySet[Service], number: int) -> TimeSeriesChart:
     end = _EPOCH + ((now() - _EPOCH) // STEP + 1) * STEP
     start, steps = end - HOURS, int(HOURS / STEP)
     binned = Func(Value(STEP), F("at"), Value(_EPOCH), function="date_bin", output_field=DateTimeField())
@@ -58,9 +58,10 @@ def latency(watched: QuerySet[Service], number: int) -> Course:
     said = f"{counted(checks, 'check')} in the last three hours, {failed:,} of them failed."
     if highest is not None:
         said += f" The slowest answer took {milliseconds(highest)}."
-    return Course.of(
+    return TimeSeriesChart.of(
         "probe-latency", "Answers of managed services", start, STEP,
-        [Series("average", BUSY, average, whole=False)], lines=[Series("slowest", "line", slowest, whole=False)],
+        [Series("average", BUSY, average, additive=False)],
+        lines=[Series("slowest", "line", slowest, additive=False)],
         unit="ms",
         description=f"{said} Times are UTC." if checks else "Nothing was checked in the last three hours.",
         more=list_of(Service),

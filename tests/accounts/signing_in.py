@@ -61,7 +61,7 @@ def mailed() -> list[tuple[str, str]]:
 
 
 def is_in(browser: Client) -> bool:
-    return browser.get("/home").status_code == 200
+    return browser.get("/home/profile").status_code == 200
 
 
 def words(answer) -> str:

@@ -19,7 +19,7 @@ def test_a_field_that_searches_finds_what_it_is_for(visitor: Visitor, staff: Use
     visitor.visit("/login?next=/admin/")
     visitor.sign_in(staff.username)
     visitor.type("Code", code())
-    visitor.press("Go on")
+    visitor.press("Continue")
     visitor.visit("/admin/accounts/user/add/")
     visitor.driver.find_element(By.CSS_SELECTOR, ".field-account .select2-selection").click()
     gone = [StaleElementReferenceException]  # what says that it searches gives way to what it finds

@@ -31,7 +31,7 @@ def test_who_is_not_signed_in_comes_back_to_the_question(visitor, client, app_si
     assert visitor.heading == "Give Dashboard access?"
     assert "See compute instances" in visitor.text
     assert "See, create, change and delete domains and their records" in visitor.text
-    assert f"you go on to {app_site.netloc}" in visitor.text
+    assert f"Both buttons lead to {app_site.netloc}" in visitor.text
 
 
 @pytest.mark.usefixtures("signed_in")
@@ -58,7 +58,7 @@ class TestTheQuestion:
         OAuthClient.objects.update(thumbnail=None)
         visitor.visit(consent(client))
         assert visitor.driver.execute_script("return document.querySelector('main img')") is None
-        assert visitor.driver.execute_script("return document.querySelector('.mark').innerText") == "D"
+        assert visitor.driver.execute_script("return document.querySelector('.app-letter').innerText") == "D"
 
     def test_going_back_and_answering_again_is_a_second_answer(self, visitor, client, app_site):
         visitor.visit(consent(client))
@@ -109,7 +109,7 @@ class TestTheQuestion:
         assert visitor.heading == "This page was open for too long"
         assert not OAuthGrant.objects.exists()
         visitor.follow("Open the page again")
-        assert "It would act for kari" in visitor.text
+        assert "The app acts for kari" in visitor.text
         visitor.press("Give access")
         assert OAuthGrant.objects.get(code=app_site.visits[0]["code"]).user.username == "kari"
 
@@ -131,7 +131,7 @@ class TestWhatCannotBe:
     def test_an_app_that_is_not_active_is_named_with_its_state(self, visitor, client, app_site, status):
         OAuthClient.objects.update(status=status)
         visitor.visit(consent(client))
-        assert visitor.heading == "This is not possible"
+        assert visitor.heading == "The app cannot have access"
         assert visitor.problem == f"Dashboard is {status}: it can be given no access at present."
 
     def test_an_unknown_app_is_said_to_be_so(self, visitor, client):
@@ -153,24 +153,24 @@ def test_who_has_no_account_is_told_so(visitor, client):
     assert visitor.problem == "Your user cannot give apps access: it has no active account."
 
 
-class TestAtHome:
+class TestTheProfile:
     def test_an_app_is_revoked_and_its_token_refused_from_then_on(self, visitor, client, app_site, web, owner):
         token = web.tokens(owner)["access_token"]
         assert call(token).status_code == 200
-        visitor.visit("/home")
+        visitor.visit("/home/profile")
         visitor.sign_in()
         visitor.open("Revoke Dashboard")
         visitor.press("Yes, revoke")
-        assert visitor.path == "/home"
-        assert "No app has access." in visitor.text
+        assert visitor.path == "/home/profile"
+        assert "No app has access to your account." in visitor.text
         assert call(token).status_code == 401
 
     def test_a_personal_token_is_revoked(self, visitor, owner):
         token = token_of(owner, label="ci")
-        visitor.visit("/home")
+        visitor.visit("/home/profile")
         visitor.sign_in()
         visitor.open("Revoke ci")
         assert call(token).status_code == 200
         visitor.press("Yes, revoke")
-        assert "With one, scripts and tools use the API as you." in visitor.text
+        assert "You have no tokens yet." in visitor.text
         assert call(token).status_code == 401

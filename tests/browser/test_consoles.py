@@ -80,7 +80,7 @@ def test_the_page_says_that_an_instance_is_off_and_goes_on_trying(visitor, owner
     Instance.objects.update(status=Instance.Status.OFFLINE)
     sign_in(visitor, owner)
     visitor.visit(f"/home/instances/{instance.pk}/console")
-    visitor.wait_for(lambda: state(visitor) == "The instance is off. It is tried again.")
+    visitor.wait_for(lambda: state(visitor) == "The instance is off. Trying again.")
     Instance.objects.update(status=Instance.Status.RUNNING)
     visitor.wait_for(lambda: state(visitor) == SIMULATED)
 
@@ -89,14 +89,14 @@ def test_the_keyboard_comes_out_of_the_terminal(visitor, owner, instance):
     Instance.objects.update(status=Instance.Status.OFFLINE)
     sign_in(visitor, owner)
     visitor.visit(f"/home/instances/{instance.pk}/console")
-    visitor.wait_for(lambda: "It is tried again" in state(visitor))
+    visitor.wait_for(lambda: "Trying again" in state(visitor))
     visitor.driver.find_element(By.CSS_SELECTOR, ".xterm-helper-textarea").send_keys(Keys.TAB, "x")
     assert visitor.focused == ""
     visitor.driver.find_element(By.CSS_SELECTOR, ".xterm-helper-textarea").send_keys(Keys.CONTROL, "]")
     visitor.wait_for(lambda: visitor.focused == "Leave")
     visitor.button("Leave").click()
-    visitor.wait_for(lambda: state(visitor) == "You left.")
-    assert visitor.focused == "Open the console"
+    visitor.wait_for(lambda: state(visitor) == "You left the console.")
+    assert visitor.focused == "Open console"
 
 
 def test_without_scripts_it_says_how_else(visitor, owner, instance):
@@ -113,12 +113,12 @@ def test_staff_say_what_they_are_there_for(visitor, staff, instance):
     visitor.visit(f"/admin/compute/instance/{instance.pk}/change/")
     visitor.sign_in(staff.username)
     visitor.type("Code", code())
-    visitor.press("Go on")
+    visitor.press("Continue")
     visitor.follow("open the console")
-    visitor.button("Open the console").click()
-    assert visitor.focused == "What are you there for?", "the browser asks for it"
+    visitor.button("Open console").click()
+    assert visitor.focused == "Reason", "the browser asks for it"
     check(visitor)
-    visitor.type("What are you there for?", "It hangs.")
-    visitor.button("Open the console").click()
+    visitor.type("Reason", "It hangs.")
+    visitor.button("Open console").click()
     visitor.wait_for(lambda: state(visitor) == SIMULATED)
     assert {each.change_message for each in LogEntry.objects.filter(user=staff)} == {"Console: It hangs."}

@@ -331,7 +331,7 @@ class TestTryingOut:
         assert not PersonalToken.objects.exists()
         signed_in.follow("Give your password first")
         signed_in.type("Password", PASSWORD)
-        signed_in.press("Go on")
+        signed_in.press("Continue")
         assert signed_in.path == ACCOUNT
         signed_in.pick(FULL)
         signed_in.send()

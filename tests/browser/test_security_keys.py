@@ -38,33 +38,33 @@ def owner(owner) -> User:
 
 
 def come_in(visitor: Visitor) -> None:
-    visitor.visit("/login")
+    visitor.visit("/login?next=/home/profile")
     visitor.sign_in()
     visitor.type("Code", code())
-    visitor.press("Go on")
-    assert visitor.heading == "owner"
+    visitor.press("Continue")
+    assert visitor.path == "/home/profile"
 
 
 def test_a_key_is_added_and_lets_its_owner_in(with_key, owner):
     visitor = with_key
     come_in(visitor)
-    visitor.follow("Add a security key")
+    visitor.follow("Add security key")
     check(visitor)
     visitor.type("Name", "on my ring")
     visitor.press("Ask the key")
     assert "The security key on my ring was added." in visitor.text
-    assert visitor.path == "/home"
+    assert visitor.path == "/home/profile"
     check(visitor)
-    visitor.follow("Add a security key")
+    visitor.follow("Add security key")
     visitor.type("Name", "the same")
     visitor.button("Ask the key").click()
-    visitor.wait_for(lambda: visitor.problem == "This key is there already.")
+    visitor.wait_for(lambda: visitor.problem == "This key is registered already.")
     visitor.visit("/logout")
     visitor.visit("/login")
     visitor.sign_in()
     check(visitor)
     visitor.press("Use a security key")
-    assert (visitor.path, visitor.heading) == ("/home", "owner")
+    assert (visitor.path, visitor.heading) == ("/home", "Home")
     assert SecurityKey.objects.get().sign_count > 1
 
 
@@ -72,6 +72,6 @@ def test_without_scripts_there_is_the_code(by_name, owner):
     SecurityKey.objects.create(user=owner, name="x", credential=b"x", public_key=b"x")
     by_name.disable_scripts()
     come_in(by_name)
-    by_name.follow("Add a security key")
-    assert "A script asks the key, which this browser does not run" in by_name.text
+    by_name.follow("Add security key")
+    assert "Adding a key needs JavaScript" in by_name.text
     assert "Ask the key" not in by_name.text

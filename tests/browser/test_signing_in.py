@@ -38,15 +38,15 @@ class TestWithAPassword:
         assert visitor.field("Username").get_attribute("value") == "owner"
         assert visitor.field("Password").get_attribute("value") == ""
         visitor.sign_in()
-        assert (visitor.path, visitor.heading) == ("/home", "owner")
+        assert (visitor.path, visitor.heading) == ("/home", "Home")
 
     def test_it_works_without_scripts(self, visitor):
         visitor.disable_scripts()
         visitor.visit("/home")
         assert visitor.path == "/login"
         visitor.sign_in()
-        assert visitor.heading == "owner"
-        visitor.follow("Sign out")
+        assert visitor.heading == "Home"
+        visitor.sign_out()
         assert visitor.heading == "You are signed out"
 
     def test_it_works_by_keyboard_alone(self, visitor):
@@ -64,7 +64,7 @@ class TestWithAPassword:
         assert visitor.field("Remember this browser for 30 days").is_selected()
         visitor.keys(Keys.TAB, PASSWORD)
         visitor.enter()
-        assert visitor.heading == "owner"
+        assert visitor.heading == "Home"
         assert TrustedDevice.objects.exists()
 
     def test_who_is_suspended_is_told_so(self, visitor, account):
@@ -77,7 +77,7 @@ class TestWithAPassword:
     def test_signing_out_ends_the_session(self, visitor):
         visitor.visit("/login")
         visitor.sign_in()
-        visitor.follow("Sign out")
+        visitor.sign_out()
         assert visitor.heading == "You are signed out"
         visitor.visit("/home")
         assert visitor.heading == "Sign in"
@@ -96,35 +96,35 @@ class TestWithASecondFactor:
     def test_a_code_of_the_app_is_asked_for_and_wrong_ones_are_refused(self, visitor):
         visitor.visit("/login")
         visitor.sign_in()
-        assert visitor.heading == "One more step"
+        assert visitor.heading == "Second factor"
         visitor.type("Code", "wrong")
-        visitor.press("Go on")
+        visitor.press("Continue")
         assert visitor.problem == "The code is not right, or was used already."
         visitor.visit("/home")
         assert visitor.path == "/login"
         visitor.visit("/login/code")
         visitor.type("Code", code())
-        visitor.press("Go on")
-        assert visitor.heading == "owner"
+        visitor.press("Continue")
+        assert visitor.heading == "Home"
 
     def test_a_code_works_once(self, visitor):
         used = code(ahead=1)  # which is good for a minute at least: the pages take a while
-        for heading in ("owner", "One more step"):
+        for heading in ("Home", "Second factor"):
             visitor.visit("/logout")
             visitor.visit("/login")
             visitor.sign_in()
             visitor.type("Code", used)
-            visitor.press("Go on")
+            visitor.press("Continue")
             assert visitor.heading == heading
         assert visitor.problem
 
     def test_the_scratch_code_lets_in_once(self, visitor):
-        for heading in ("owner", "One more step"):
+        for heading in ("Home", "Second factor"):
             visitor.visit("/logout")
             visitor.visit("/login")
             visitor.sign_in()
             visitor.type("Code", SCRATCH)
-            visitor.press("Go on")
+            visitor.press("Continue")
             assert visitor.heading == heading
         assert visitor.problem
 
@@ -132,12 +132,13 @@ class TestWithASecondFactor:
         visitor.visit("/login")
         visitor.sign_in(remember=True)
         visitor.type("Code", code())
-        visitor.press("Go on")
-        assert "(this one)" in visitor.text
-        visitor.follow("Sign out")
+        visitor.press("Continue")
+        visitor.visit("/home/profile")
+        assert "(this browser)" in visitor.text
+        visitor.sign_out()
         visitor.visit("/login")
         visitor.sign_in()
-        assert visitor.heading == "owner"
+        assert visitor.heading == "Home"
 
         device = TrustedDevice.objects.get()
         api = APIClient(token_of(owner))
@@ -145,34 +146,34 @@ class TestWithASecondFactor:
         visitor.visit("/home")
         assert visitor.path == "/login"
         visitor.sign_in()
-        assert visitor.heading == "One more step"
+        assert visitor.heading == "Second factor"
 
 
 class TestAPasswordByMail:
     def test_who_forgot_it_chooses_a_new_one(self, visitor):
         visitor.visit("/login")
-        visitor.follow("Forgotten your password?")
+        visitor.follow("Forgot your password?")
         visitor.type("Username or email", "owner@example.com")
-        visitor.press("Send a mail")
-        assert visitor.heading == "Look into your mail"
+        visitor.press("Send email")
+        assert visitor.heading == "Check your email"
         address = mailed_address()
         visitor.visit(address)
         visitor.type("New password", "short")
-        visitor.type("The same once more", "short")
+        visitor.type("Repeat the new password", "short")
         visitor.press("Set password")
         assert "too short" in visitor.problem
         visitor.type("New password", NEW)
-        visitor.type("The same once more", NEW)
+        visitor.type("Repeat the new password", NEW)
         visitor.press("Set password")
-        assert visitor.heading == "owner"
-        visitor.follow("Sign out")
+        assert visitor.heading == "Home"
+        visitor.sign_out()
         visitor.visit("/login")
         visitor.sign_in()
         assert visitor.problem
         visitor.sign_in(password=NEW)
-        assert visitor.heading == "owner"
+        assert visitor.heading == "Home"
         visitor.visit(address)
-        assert visitor.heading == "This address does not work any more"
+        assert visitor.heading == "This link does not work any more"
 
     def test_who_is_invited_chooses_the_first_one(self, visitor, owner):
         api = APIClient(token_of(owner))
@@ -181,7 +182,7 @@ class TestAPasswordByMail:
         visitor.visit(mailed_address())
         assert "For kari." in visitor.text
         visitor.type("New password", NEW)
-        visitor.type("The same once more", NEW)
+        visitor.type("Repeat the new password", NEW)
         visitor.press("Set password")
-        assert visitor.heading == "kari"
-        assert "restricted to what was granted" in visitor.text
+        assert visitor.heading == "Home"
+        assert "Ask an unrestricted user of your account" in visitor.text

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 WIDTHS = (1400, 420)
 # Space that nothing fills, at the right of what the page is about, in CSS pixels.
 EMPTY = """
-return arguments[0] - (document.querySelector('#content') ?? document.body).getBoundingClientRect().right
+return arguments[0] - (document.querySelector('#container #content') ?? document.body).getBoundingClientRect().right
 """
 # Lists, of which some columns are seen only after scrolling.
 CUT_OFF = """
@@ -42,7 +42,7 @@ def clerk(visitor: Visitor, staff: User) -> Visitor:
     visitor.visit("/login?next=/admin/")
     visitor.sign_in(staff.username)
     visitor.type("Code", code())
-    visitor.press("Go on")
+    visitor.press("Continue")
     return visitor
 
 
@@ -132,7 +132,7 @@ def a_link(visitor: Visitor, there: There) -> None:
     with visitor.leaving():
         visitor.driver.find_element(By.CSS_SELECTOR, "#content input[type=submit]").click()
     assert "/token/" in visitor.text
-    assert visitor.button("Copy it")
+    assert visitor.button("Copy")
 
 
 def test_pages_can_be_read_by_everybody(clerk: Visitor):

@@ -170,7 +170,8 @@ class Visitor:
     @property
     def problem(self) -> str:
         """What is announced as wrong; empty where nothing is."""
-        return " ".join(found.text for found in self.driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
+        alerts = self.driver.find_elements(By.CSS_SELECTOR, "[role=alert]")
+        return " ".join(found.text for found in alerts if found.is_displayed())
 
     @property
     def focused(self) -> str:
@@ -215,6 +216,11 @@ class Visitor:
         if remember:
             self.tick("Remember this browser for 30 days")
         self.press("Sign in")
+
+    def sign_out(self) -> None:
+        """In the menu of the user, on a page of the frame."""
+        self.driver.find_element(By.CSS_SELECTOR, ".user-menu > summary").click()
+        self.press("Sign out")
 
 
 PASSWORD = "correct-horse-7-battery"

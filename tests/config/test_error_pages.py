@@ -19,7 +19,7 @@ def is_page(answer, words: str) -> bool:
     assert answer["Content-Security-Policy"].startswith("default-src 'none'")
     assert "no-store" in answer["Cache-Control"]
     page = answer.content.decode()
-    assert '<link rel="stylesheet" href="/static/pages/pages.css">' in page
+    assert '<link rel="stylesheet" href="/static/frame/frame.css">' in page
     return answer["Content-Type"].startswith("text/html") and words in page
 
 
@@ -27,7 +27,7 @@ def is_page(answer, words: str) -> bool:
 def test_a_browser_is_shown_that_there_is_no_such_page(client, path):
     answer = client.get(path, headers={"Accept": BROWSER})
     assert answer.status_code == 404
-    assert is_page(answer, "There is no such page")
+    assert is_page(answer, "This page does not exist")
 
 
 @pytest.mark.parametrize("path", UNKNOWN)
@@ -60,7 +60,7 @@ def test_the_path_is_shown_and_not_obeyed(client):
 def test_pages_that_are_not_for_this_user_look_the_same(staff):
     browser = sign_in("staff", staff)
     for path in ("/home/tokens/new", "/admin/nothing/", "/home/tokens/1/revoke/x"):
-        assert is_page(browser.get(path, headers={"Accept": BROWSER}), "There is no such page"), path
+        assert is_page(browser.get(path, headers={"Accept": BROWSER}), "This page does not exist"), path
 
 
 @pytest.mark.parametrize("path", ["/home/tokens/1/revoke", "/docs/token", "/home/second-factor/off"])
@@ -68,7 +68,7 @@ def test_a_wrong_method_is_no_blank_page(owner, path):
     browser = sign_in("owner", owner)
     answer = browser.get(path, headers={"Accept": BROWSER})
     assert answer.status_code == 405
-    assert is_page(answer, "This address is no page")
+    assert is_page(answer, "This address is not a page")
     assert "POST" in answer["Allow"]
     assert browser.get(path).json()["errors"][0]["reason"] == "Method Not Allowed"
 
@@ -83,13 +83,13 @@ def test_what_staff_may_not_do_is_a_page(staff):
     User.objects.filter(pk=staff.pk).update(is_superuser=False)
     answer = sign_in("staff", staff).get("/admin/accounts/account/add/", headers={"Accept": BROWSER})
     assert answer.status_code == 403
-    assert is_page(answer, "You may not do that")
+    assert is_page(answer, "You are not allowed to do this")
 
 
 def test_forms_of_elsewhere_and_of_before_are_pages():
     answer = Client(enforce_csrf_checks=True).post("/login", {"username": "x"}, headers={"Accept": BROWSER})
     assert answer.status_code == 403
-    assert '<link rel="stylesheet" href="/static/pages/pages.css">' in answer.content.decode()
+    assert '<link rel="stylesheet" href="/static/frame/frame.css">' in answer.content.decode()
 
 
 def test_a_failure_is_a_page_that_needs_neither_session_nor_user(monkeypatch):
@@ -99,18 +99,18 @@ def test_a_failure_is_a_page_that_needs_neither_session_nor_user(monkeypatch):
     monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", broken)
     browser = Client(raise_request_exception=False)
     browser.cookies["sessionid"] = "x" * 32
-    answer = browser.get("/home", headers={"Accept": BROWSER})
+    answer = browser.get("/home/profile", headers={"Accept": BROWSER})
     assert answer.status_code == 500
-    assert is_page(answer, "Something went wrong here")
+    assert is_page(answer, "Something went wrong")
     assert "broken" not in answer.content.decode()
-    assert browser.get("/home").json()["errors"][0]["reason"] == "An unexpected error occurred"
+    assert browser.get("/home/profile").json()["errors"][0]["reason"] == "An unexpected error occurred"
 
 
 def test_a_host_that_is_none_of_ours_is_a_page(client, settings):
     settings.ALLOWED_HOSTS = ["cloud.example.com"]
     answer = client.get("/home", headers={"Accept": BROWSER, "Host": "evil.example"})
     assert answer.status_code == 400
-    assert is_page(answer, "could not be understood")
+    assert is_page(answer, "was not understood")
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/version", "/metrics"])

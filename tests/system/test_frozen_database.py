@@ -93,5 +93,5 @@ def test_processes_live_and_say_that_they_are_of_no_use_and_no_job_is_lost(serve
         found = get("/v4/compute/instances").json()["data"]
         return {each["label"]: each["status"] for each in found}
 
-    wait_for(lambda: statuses() == {"before": "offline", "after": "offline"})
+    wait_for(lambda: statuses() == {"example": "running", "before": "offline", "after": "offline"})
     assert server.stop() == 0

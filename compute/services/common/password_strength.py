@@ -1,12 +1,30 @@
-"""Whether a root password is strong enough."""
+"""Whether a root password is strong enough, and making one that is."""
+
+import secrets
 
 from zxcvbn_rs_py import zxcvbn
 
 WEAK = "Password does not meet strength requirement"
 LEAST_SCORE = 2
 """Of zxcvbn's scale 0..4: 2 is more than 10^6 guesses, too many for who has to ask the machine for each."""
+MOST_SCORE = 4
+ALPHABET = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Letters and digits that people do not take for each other."""
+GROUPS, GROUP_LENGTH = 4, 5
+
+
+def score(password: str) -> int:
+    """The strength of the password on zxcvbn's scale 0..4. Its first 72 characters decide: more cannot
+    weaken it."""
+    return int(zxcvbn(password[:72]).score)
 
 
 def is_strong(password: str) -> bool:
-    """Whether zxcvbn scores the password high enough. Its first 72 characters decide: more cannot weaken it."""
-    return int(zxcvbn(password[:72]).score) >= LEAST_SCORE
+    """Whether zxcvbn scores the password high enough."""
+    return score(password) >= LEAST_SCORE
+
+
+def make_password() -> str:
+    """Make a password of 20 random characters, more than 110 bits, such as ``kW4nt-pQ7Zx-9mRaB-e2HuD``."""
+    groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH)) for _ in range(GROUPS))
+    return "-".join(groups)

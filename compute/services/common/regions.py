@@ -1,5 +1,7 @@
 """The capabilities that a region needs for new instances and other new resources."""
 
+from collections.abc import Iterable
+
 from compute.models import InstanceType
 from config.errors import Problems
 from regions.models import Region
@@ -28,3 +30,9 @@ def check_region(region: Region | None, capability: str | None, problems: Proble
     else:
         return True
     return False
+
+
+def refusals_of_regions(regions: Iterable[Region], capability: str | None) -> dict[str, str]:
+    """The reasons why regions accept no new resource that needs this capability, by their ids."""
+    found = {region.pk: region.refusal(capability) for region in regions}
+    return {pk: refusal for pk, refusal in found.items() if refusal}

@@ -30,6 +30,7 @@ from regions.models import Region
 log = logging.getLogger(__name__)
 
 Status = HostMigration.Status
+HERE_ALREADY = "The compute is in this region already."
 SCHEDULED = "A migration to another host was scheduled for this time."
 MOST_AT_ONCE = 100
 """Due migrations that one run starts; the next run comes soon."""
@@ -120,7 +121,7 @@ def _plan(instance: Instance, upgrade: bool, busy: bool, problems: Problems) -> 
 def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> None:
     """Note on ``region`` everything that ties the instance to its present region."""
     if region.pk == instance.region_id:
-        problems.add("region", "The compute is in this region already.")
+        problems.add("region", HERE_ALREADY)
     if instance.volumes.exists():
         problems.add("region", "Volumes are attached to the compute: detach them first.")
     check_vlans(instance.account_id, region, vlans_of(instance.configs.all()), "region", problems)

@@ -266,11 +266,15 @@ def _check_backup(
 
 def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
     """Note a problem where the type's disk does not hold the image beside the swap disk."""
-    if plan.disk - spec.swap_size < image.size:
-        problems.add(
-            "swap_size" if plan.disk >= image.size else "type",
-            f"The image needs {image.size} MB, which this type does not have beside {spec.swap_size} MB of swap.",
-        )
+    if reason := space_refusal(image, plan, spec.swap_size):
+        problems.add("swap_size" if plan.disk >= image.size else "type", reason)
+
+
+def space_refusal(image: Image, plan: InstanceType, swap_size: int) -> str:
+    """The reason why the type's disk does not hold the image beside `swap_size` MB of swap; empty if it does."""
+    if plan.disk - swap_size >= image.size:
+        return ""
+    return f"The image needs {image.size} MB, which this type does not have beside {swap_size} MB of swap."
 
 
 def _check_interfaces(
@@ -324,6 +328,20 @@ def update(
         write(locked, wanted, "updated")
         record_event(actor, "compute_update", instance_ref(locked))
     return locked
+
+
+@transaction.atomic
+def add_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
+    """As `update`, with one more tag. The other tags stay, also those of a request at the same moment."""
+    locked = lock(Instance.objects.filter(pk=instance.pk))
+    return update(actor, locked, InstanceChanges({}, (*locked.tags, tag)))
+
+
+@transaction.atomic
+def remove_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
+    """As `add_tag`, without one of the tags."""
+    locked = lock(Instance.objects.filter(pk=instance.pk))
+    return update(actor, locked, InstanceChanges({}, tuple(each for each in locked.tags if each != tag)))
 
 
 def delete(actor: Actor, instance: Instance) -> Job | None:

@@ -1,5 +1,6 @@
 """Resizing an instance: to a type that the customer chooses, or to the successor of a deprecated type."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from compute.services.hosts.placement import grow, place
 from config.errors import Busy, Problems
 
 DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
+NO_UPGRADE = "There is no upgrade of this compute's type."
 
 
 @transaction.atomic
@@ -53,6 +55,28 @@ def _check_type(instance: Instance, plan: InstanceType, problems: Problems) -> N
         problems.add("type", f"The compute's region does not offer {needs}.")
 
 
+def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[str, str]:
+    """The reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Two queries.
+
+    For pages that show such types as unavailable. Free capacity of hosts is not looked at.
+    """
+    disks, used = list(instance.disks.order_by("pk")), taken(instance)
+    found: dict[str, str] = {}
+    for plan in plans:
+        problems = Problems()
+        _check_type(instance, plan, problems)
+        for problem in problems:
+            found.setdefault(plan.pk, problem.reason)
+        if _automatic(disks, plan) is None and used > plan.disk:
+            found.setdefault(plan.pk, too_small(used, plan))
+    return found
+
+
+def upgrade_of(instance: Instance) -> InstanceType | None:
+    """The type that replaces the instance's deprecated type; None where there is none."""
+    return instance.type.successor if instance.type.deprecated else None
+
+
 @transaction.atomic
 def mutate(
     actor: Actor, instance: Instance, auto_disk_resize: bool = True, problems: Problems | None = None
@@ -63,9 +87,9 @@ def mutate(
     """
     problems = problems or Problems()
     locked = lock_any(instance)
-    plan = locked.type.successor if locked.type.deprecated else None
+    plan = upgrade_of(locked)
     if plan is None and locked.status in Instance.SETTLED:
-        problems.add(None, "There is no upgrade of this compute's type.")
+        problems.add(None, NO_UPGRADE)
     return _change("mutate", actor, locked, plan, auto_disk_resize, None, problems)
 
 

@@ -11,6 +11,7 @@ from regions.models import Region
 
 MAX_INTERFACES = 3
 PUBLIC, VLAN = "public", "vlan"
+NO_VLANS = "This region does not offer VLANs."
 LABEL = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
 
@@ -39,7 +40,7 @@ def check_interfaces(
                     problems.add(f"{where}.{name}", f"A public interface has no {name}.")
             continue
         if region and VLANS not in region.capabilities:
-            problems.add(f"{where}.purpose", "This region does not offer VLANs.")
+            problems.add(f"{where}.purpose", NO_VLANS)
         _check_label(f"{where}.label", each["label"], labels, problems)
         _check_address(f"{where}.ipam_address", each["ipam_address"], addresses, problems)
     return kept

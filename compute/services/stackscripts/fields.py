@@ -114,7 +114,7 @@ def _wrong_with(field: Field | None, names: set[str]) -> str:
     if "oneOf" in field and "manyOf" in field:
         return "has both oneOf and manyOf"
     for key in ("oneOf", "manyOf"):
-        if key in field and not _choices(field[key]):
+        if key in field and not choices_of(field[key]):
             return f"has an empty {key}"
     return ""
 
@@ -152,14 +152,15 @@ def _text(given: Any) -> str | None:
     return str(given) if isinstance(given, str | int | float) else None
 
 
-def _choices(listed: str) -> list[str]:
+def choices_of(listed: str) -> list[str]:
+    """The values in a list of `oneOf`, of `manyOf`, or of a default, which are separated by commas."""
     return [choice.strip() for choice in listed.split(",") if choice.strip()]
 
 
 def _refused(field: Field, value: str) -> bool:
     """Whether `value` is not one of the field's choices, or, with `manyOf`, lists something that is none."""
     if "oneOf" in field:
-        return value not in _choices(field["oneOf"])
+        return value not in choices_of(field["oneOf"])
     if "manyOf" in field:
-        return not set(_choices(value)) <= set(_choices(field["manyOf"]))
+        return not set(choices_of(value)) <= set(choices_of(field["manyOf"]))
     return False

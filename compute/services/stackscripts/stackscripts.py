@@ -26,6 +26,7 @@ PLACE = "/root/StackScript"
 """The path of a script on the disk that is deployed with it."""
 MAX_LENGTHS = {"script": 65_535, "description": 65_535, "rev_note": 512}
 MOST_IMAGES = 100
+NOT_FOR_IMAGE = "The script does not support this image."
 
 
 # --- writing ------------------------------------------------------------------------------------------
@@ -155,8 +156,8 @@ def resolve(
     if "image" not in problems:
         if image_id is None:
             problems.add("image", "image is required")
-        elif ANY not in script.images and image_id not in script.images:
-            problems.add("image", "The script does not support this image.")
+        elif not supports(script, image_id):
+            problems.add("image", NOT_FOR_IMAGE)
     values = {}
     if "stackscript_data" not in problems:
         values = read_values(script.user_defined_fields, data, problems)
@@ -166,6 +167,11 @@ def resolve(
         problems.add("stackscript_id", str(error))
         return None
     return None if problems else Deployment(script, _first_boot(included, values))
+
+
+def supports(script: StackScript, image_id: str) -> bool:
+    """Whether the script can be deployed on the image."""
+    return ANY in script.images or image_id in script.images
 
 
 def count_deployment(script: StackScript) -> None:

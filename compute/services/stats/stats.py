@@ -1,5 +1,6 @@
 """Statistics of an instance: the samples of a day or of a month, in the form of charts."""
 
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -16,13 +17,23 @@ TITLES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The samples between two times, in their order: each row is the time of a sample and its values of `COUNTERS`.
+
+    `when` says in words which time. Each sample is an average over `span` seconds.
+    """
+
+    when: str
+    since: datetime
+    until: datetime
+    span: int
+    rows: list[tuple]
+
+
 def of_last_day(instance: Instance, at: datetime) -> dict[str, Any]:
     """The samples of the 24 hours before `at`. Raises `Invalid` where there are none. One query."""
-    since = at - timedelta(hours=24)
-    rows = _rows(instance, since, at, Sample.Span.FIVE_MINUTES)
-    if not rows:
-        raise Invalid(NONE_YET)
-    return _charts(instance, "last 24 hours", Sample.Span.FIVE_MINUTES, rows)
+    return _charts(instance, last_day(instance, at))
 
 
 def of_month(instance: Instance, month: date) -> dict[str, Any]:
@@ -32,6 +43,20 @@ def of_month(instance: Instance, month: date) -> dict[str, Any]:
     The title says which, of which month, and the days that they are of where these are not all. Raises `Invalid`
     where there are none.
     """
+    return _charts(instance, in_month(instance, month))
+
+
+def last_day(instance: Instance, at: datetime) -> Samples:
+    """As `of_last_day`, without a form."""
+    since = at - timedelta(hours=24)
+    rows = _rows(instance, since, at, Sample.Span.FIVE_MINUTES)
+    if not rows:
+        raise Invalid(NONE_YET)
+    return Samples("last 24 hours", since, at, Sample.Span.FIVE_MINUTES, rows)
+
+
+def in_month(instance: Instance, month: date) -> Samples:
+    """As `of_month`, without a form."""
     since, until = start_of(month), start_of(next_month(month))
     found = {span: _rows(instance, since, until, span) for span in (Sample.Span.HOUR, Sample.Span.DAY)}
     span = min((span for span in found if found[span]), key=lambda span: found[span][0][0].date(), default=None)
@@ -41,7 +66,7 @@ def of_month(instance: Instance, month: date) -> dict[str, Any]:
     rows = found[span]
     if not rows:
         raise Invalid(NONE_YET)
-    return _charts(instance, _when(month, rows[0][0].date(), rows[-1][0].date()), span, rows)
+    return Samples(_when(month, rows[0][0].date(), rows[-1][0].date()), since, until, span, rows)
 
 
 def _when(month: date, first: date, last: date) -> str:
@@ -57,14 +82,14 @@ def _rows(instance: Instance, since: datetime, until: datetime, span: int) -> li
     return list(taken.order_by("at").values_list("at", *COUNTERS))
 
 
-def _charts(instance: Instance, when: str, span: int, rows: list[tuple]) -> dict[str, Any]:
+def _charts(instance: Instance, samples: Samples) -> dict[str, Any]:
     series: dict[str, list[list[float]]] = {name: [] for name in COUNTERS}
-    for at, *values in rows:
+    for at, *values in samples.rows:
         moment = int(at.timestamp() * 1000)
         for name, value in zip(COUNTERS, values, strict=True):
             series[name].append([moment, round(value, 2)])
     return {
-        "title": f"{instance.label} ({instance.pk}), {when}, {TITLES[Sample.Span(span)]}",
+        "title": f"{instance.label} ({instance.pk}), {samples.when}, {TITLES[Sample.Span(samples.span)]}",
         "data": {
             "cpu": series["cpu"],
             "io": {"io": series["io"], "swap": series["swap"]},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 
 from config.admin.board.bars import BarTable
-from config.admin.board.course import Course
+from config.charts import TimeSeriesChart
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Number:
     tone: str = ""
 
 
-Figure = BarTable | Course
+Figure = BarTable | TimeSeriesChart
 Part = Callable[[HttpRequest], Iterable[Number | Figure]]
 
 

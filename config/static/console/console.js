@@ -61,7 +61,7 @@ function ended(reason, again, none) {
     buttons.open.hidden = true;
     document.body.dataset.console = "none";
   } else if (again && Date.now() < trying) {
-    show(`${reason} It is tried again.`);
+    show(`${reason} Trying again.`);
     buttons.leave.hidden = false;
     timer = setTimeout(begin, AGAIN);
   } else {
@@ -144,7 +144,7 @@ buttons.leave.addEventListener("click", () => {
   socket = null;
   leaving?.close();
   trying = 0;
-  show("You left.");
+  show("You left the console.");
   buttons.open.focus();
 });
 buttons.size.addEventListener("click", () => {
@@ -152,7 +152,6 @@ buttons.size.addEventListener("click", () => {
   terminal.focus();
 });
 
-form.hidden = false;
 show("");
 if (form.dataset.begin === "now") {
   trying = Date.now() + KEPT_TRYING;

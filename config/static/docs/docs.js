@@ -1,4 +1,4 @@
-// The API reference: colours, search, and going from operation to operation without loading the page anew, which
+// The API reference: search, and going from operation to operation without loading the page anew, which
 // would forget the token and the place in the list. Without this script all of it are links and forms.
 import { Caller } from "./caller.js";
 import { tryOut } from "./try.js";
@@ -9,20 +9,6 @@ const search = document.getElementById("search");
 const words = document.getElementById("q");
 const caller = new Caller(document.getElementById("caller").content.cloneNode(true));
 const wholeList = list.innerHTML;
-
-// --- Colours ---------------------------------------------------------------------------------------------------
-
-const colours = document.getElementById("colours");
-colours.value = document.documentElement.dataset.colours ?? "";
-colours.parentElement.hidden = false;
-colours.addEventListener("change", () => {
-  document.documentElement.dataset.colours = colours.value;
-  try {
-    localStorage.setItem("colours", colours.value);
-  } catch {
-    // a browser that keeps nothing has them on this page alone
-  }
-});
 
 // --- Search ----------------------------------------------------------------------------------------------------
 

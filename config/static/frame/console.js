@@ -1,22 +1,7 @@
 // What the pages do beyond htmx. Each part is for an attribute, so that no page has a script of its own.
 
-// Copy buttons: the text of the element that data-copy names. Without this script they stay hidden.
-document.addEventListener("click", async ({ target }) => {
-  const button = target.closest("button[data-copy]");
-  if (!button) return;
-  const source = document.getElementById(button.dataset.copy);
-  const status = button.parentElement.querySelector("[role=status]");
-  getSelection().selectAllChildren(source);
-  try {
-    await navigator.clipboard.writeText(source.textContent);
-    status.textContent = "Copied";
-  } catch {
-    // without HTTPS there is no clipboard, and a browser may deny it; selected text is copied the older way
-    status.textContent = document.execCommand("copy") ? "Copied" : "Selected: press Ctrl+C";
-  }
-});
-
-// "Select all" of a table.
+// "Select all" of a table. Without this script the box stays hidden.
+for (const box of document.querySelectorAll("input[data-select-all]")) box.hidden = false;
 document.addEventListener("change", ({ target }) => {
   if (!target.matches("input[data-select-all]")) return;
   for (const box of target.form.querySelectorAll(`input[name="${target.dataset.selectAll}"]`)) box.checked = target.checked;
@@ -26,6 +11,26 @@ document.addEventListener("change", ({ target }) => {
 document.addEventListener("change", ({ target }) => {
   const form = target.closest("form[data-auto]");
   if (form) form.requestSubmit();
+});
+
+// A second click on the button of a form with data-once does not send the form again.
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (!form.matches("[data-once]")) return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+// On a phone, filters are folded up while none is set.
+if (!matchMedia("(min-width: 48rem)").matches) document.querySelector("details[data-folds]")?.removeAttribute("open");
+
+// Filters that are not set stay out of the address.
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (target.method !== "get") return;
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
 });
 
 // Menus close when another one opens, with Escape, and when the pointer goes elsewhere.
@@ -42,10 +47,12 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// Parts that update themselves (data-live): a page that nobody sees asks for nothing, and a lost connection is shown
-// until an answer comes again. A session that ended leads to the sign-in page.
+// Parts that update themselves (data-live): a page that nobody sees asks for nothing, nor does a part with an open
+// menu, which would close. A lost connection is shown until an answer comes again. A session that ended leads to the
+// sign-in page.
 document.addEventListener("htmx:beforeRequest", event => {
-  if (event.target.matches("[data-live]") && document.hidden) event.preventDefault();
+  if (!event.target.matches("[data-live]")) return;
+  if (document.hidden || event.target.querySelector("details.dropdown[open]")) event.preventDefault();
 });
 
 function connected(yes) {

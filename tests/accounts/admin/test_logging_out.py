@@ -9,11 +9,11 @@ from tests.config.admin.pages import do, messages_of
 
 pytestmark = pytest.mark.django_db
 
-HOME = reverse("home")
+PROFILE = reverse("profile")
 
 
 def is_in(browser: Client) -> bool:
-    return browser.get(HOME).status_code == 200
+    return browser.get(PROFILE).status_code == 200
 
 
 @pytest.fixture

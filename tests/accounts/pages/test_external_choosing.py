@@ -29,11 +29,11 @@ class TestChoosingIt:
         other = Client()
         other.post("/login", {"username": "owner", "password": PASSWORD})
         TrustedDeviceFactory(user=with_password)
-        assert "use Example ID instead" in words(browser.get("/home"))
+        assert "Use Example ID instead" in words(browser.get("/home/profile"))
         to = browser.post("/home/external", {"password": PASSWORD})["Location"]
         answer = browser.get(sign_in_there(to, "kari"))
-        assert answer["Location"] == "/home"
-        assert "with Example ID, as kari" in words(browser.get("/home"))
+        assert answer["Location"] == "/home/profile"
+        assert "with Example ID, as kari" in words(browser.get("/home/profile"))
         with_password.refresh_from_db()
         assert with_password.authentication_type == "github"
         held = with_password.external_identity

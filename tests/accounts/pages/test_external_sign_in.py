@@ -14,6 +14,7 @@ from accounts.models import Event, ExternalIdentity, Login, Message, SecondFacto
 from accounts.services import external
 from config.encryption import encrypt_json
 from config.errors import Invalid
+from tests.accounts.pages.browsers import has_inline
 from tests.accounts.providers import BACK, sign_in_there
 from tests.accounts.signing_in import NEW, PASSWORD, SECRET, code, come_in, is_in, path_in_mail, start, tie, words
 from tests.factories import UserFactory
@@ -26,7 +27,7 @@ class TestWithARealProvider:
     def test_who_is_known_comes_in_and_it_is_written_down(self, tied):
         browser = Client(REMOTE_ADDR="198.51.100.7")
         assert come_in(browser, sign_in_there)["Location"] == "/home"
-        assert "with Example ID, as kari" in words(browser.get("/home"))
+        assert "with Example ID, as kari" in words(browser.get("/home/profile"))
         noted = Login.objects.get()
         assert (noted.user, noted.ip) == (tied, "198.51.100.7")
 
@@ -147,7 +148,7 @@ class TestGoingBackToAPassword:
     def test_by_a_mail_and_nothing_changes_before(self, tied):
         browser = Client()
         come_in(browser, sign_in_there)
-        assert "Look into your mail" in words(browser.post("/home/external/password", follow=True))
+        assert "Check your email" in words(browser.post("/home/external/password", follow=True))
         path = path_in_mail()
         assert external.identity_of(tied) is not None
         assert is_in(browser)
@@ -193,7 +194,7 @@ class TestGoingBackToAPassword:
         assert come_in(Client(), sign_in_there).status_code == 403
         path = path_in_mail()
         assert printed.getvalue() == f"http://testserver{path}\n"
-        assert "Choose a password" in words(Client().get(path, follow=True))
+        assert "Set a password" in words(Client().get(path, follow=True))
         assert (Event.objects.get().action, Event.objects.get().username) == ("user_update", "")
         with pytest.raises(CommandError, match="already"):
             call_command("use_password", "owner")
@@ -222,7 +223,7 @@ class TestWithoutAProvider:
         browser = Client()
         assert b"external" not in browser.get("/login").content
         browser.force_login(owner)
-        assert b"external" not in browser.get("/home").content
+        assert b"external" not in browser.get("/home/profile").content
         client_for(owner).post("/v4/account/users", {"username": "ola", "email": "ola@example.com"})
         page = Client().get(path_in_mail(), follow=True)
         assert b"external" not in page.content
@@ -232,7 +233,7 @@ class TestWithoutAProvider:
         settings.OPENID = None
         browser = Client()
         browser.force_login(forged)
-        assert "a provider that is turned off" in words(browser.get("/home"))
+        assert "a provider that is turned off" in words(browser.get("/home/profile"))
 
 
 def test_the_button_is_on_the_login_page(provider):
@@ -242,13 +243,13 @@ def test_the_button_is_on_the_login_page(provider):
 
 
 @pytest.mark.parametrize("path", ["/home/external", "/login/external/callback"])
-def test_its_pages_are_kept_by_no_cache_and_run_nothing(owner, provider, path):
+def test_its_pages_are_kept_by_no_cache_and_have_nothing_inline(owner, provider, path):
     browser = Client()
     browser.force_login(owner)
     page = browser.get(path)
     assert "no-store" in page["Cache-Control"]
     assert page["Content-Security-Policy"].startswith("default-src 'none'")
-    assert b"<script" not in page.content
+    assert not has_inline(page.content)
 
 
 def test_an_identity_goes_with_its_user(tied):

@@ -20,6 +20,7 @@ from accounts.models import Event, Login, Message, SecondFactor, SSHKey, Trusted
 from accounts.services import outbox
 from config.encryption import encrypt_json
 from tests.accounts.apps import call
+from tests.accounts.pages.browsers import has_inline
 from tests.accounts.signing_in import SECRET, code
 from tests.factories import UserFactory, token_of
 
@@ -47,7 +48,7 @@ def sign_in(browser: Client, username: str = "owner", password: str = PASSWORD, 
 
 
 def is_in(browser: Client) -> bool:
-    return browser.get("/home").status_code == 200
+    return browser.get("/home/profile").status_code == 200
 
 
 class TestPasswords:
@@ -397,7 +398,7 @@ class TestForgottenPasswords:
         assert (mail.outbox, Message.objects.count()) == ([], 0)
 
 
-class TestHome:
+class TestProfile:
     @pytest.fixture
     def browser(self, owner) -> Client:
         browser = Client()
@@ -408,7 +409,7 @@ class TestHome:
         SSHKey.objects.create(user=owner, ssh_key=KEY, label="laptop")
         token_of(owner, "computes:read_only", label="ci")
         web.tokens(owner)
-        text = unescape(browser.get("/home").content.decode())
+        text = unescape(browser.get("/home/profile").content.decode())
         for each in (
             "owner@example.com",
             "Dashboard",
@@ -421,12 +422,12 @@ class TestHome:
             assert each in text
 
     def test_is_for_those_who_are_signed_in(self):
-        assert Client().get("/home")["Location"] == "/login?next=/home"
+        assert Client().get("/home/profile")["Location"] == "/login?next=/home/profile"
 
     def test_an_app_is_revoked_there(self, browser, owner, web):
         tokens = web.tokens(owner)
         pk = owner.authorizations.get().pk
-        assert browser.post(f"/home/apps/{pk}/revoke")["Location"] == "/home"
+        assert browser.post(f"/home/apps/{pk}/revoke")["Location"] == "/home/profile"
         assert call(tokens["access_token"]).status_code == 401
 
     def test_a_token_is_revoked_there(self, browser, owner, client_for):
@@ -437,7 +438,7 @@ class TestHome:
     def test_a_browser_is_forgotten_there(self, owner):
         browser = Client()
         sign_in(browser, remember="on")
-        assert b"(this one)" in browser.get("/home").content
+        assert b"(this browser)" in browser.get("/home/profile").content
         browser.post(f"/home/devices/{TrustedDevice.objects.get().pk}/revoke")
         assert not is_in(browser)
 
@@ -482,7 +483,7 @@ class TestStaff:
         staff.refresh_from_db()
         assert staff.check_password(PASSWORD)
 
-    def test_and_forget_their_browsers_at_home(self, staff):
+    def test_and_forget_their_browsers_in_the_profile(self, staff):
         browser = Client()
         sign_in(browser, "staff", remember="on")
         assert browser.post(f"/home/devices/{TrustedDevice.objects.get().pk}/revoke").status_code == 302
@@ -496,17 +497,24 @@ class TestStaff:
 
 @pytest.mark.parametrize(
     "path",
-    ["/login", "/password/forgotten", "/signed-out", "/home", "/home/password", "/home/confirm", "/login/code"],
+    [
+        "/login",
+        "/password/forgotten",
+        "/signed-out",
+        "/home/profile",
+        "/home/password",
+        "/home/confirm",
+        "/login/code",
+    ],
 )
-def test_every_page_is_kept_by_no_cache_and_runs_nothing(path, factor):
+def test_every_page_is_kept_by_no_cache_and_has_nothing_inline(path, factor):
     browser = Client()
     sign_in(browser) if path == "/login/code" else browser.force_login(UserFactory(username="somebody"))
     page = browser.get(path)
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
     assert page["Content-Security-Policy"].startswith("default-src 'none'")
-    assert b"<script" not in page.content
-    assert b' style="' not in page.content
+    assert not has_inline(page.content)
 
 
 def test_the_address_alone_leads_to_the_home_page():

@@ -35,8 +35,8 @@ def late_reset(monkeypatch, user: User) -> None:
 class TestChangingIt:
     def test_ends_all_other_sessions_and_keeps_this_one(self, browser, owner):
         other = sign_in("owner")
-        assert browser.post(PAGE, GOOD)["Location"] == "/home"
-        assert "Your password was changed." in words(browser.get("/home"))
+        assert browser.post(PAGE, GOOD)["Location"] == "/home/profile"
+        assert "Your password was changed." in words(browser.get("/home/profile"))
         assert is_in(browser)
         assert not is_in(other)
         owner.refresh_from_db()
@@ -104,7 +104,7 @@ class TestChangingIt:
         assert owner.check_password(PASSWORD)
 
     def test_is_for_staff_too(self, staff_browser, staff):
-        assert staff_browser.post(PAGE, GOOD)["Location"] == "/home"
+        assert staff_browser.post(PAGE, GOOD)["Location"] == "/home/profile"
         staff.refresh_from_db()
         assert staff.check_password(NEW)
         assert not Event.objects.exists()
@@ -117,7 +117,7 @@ class TestChangingIt:
         assert browser.post(PAGE, GOOD).status_code == 200
         owner.refresh_from_db()
         assert not owner.has_usable_password()
-        assert "Change the password" not in words(browser.get("/home"))
+        assert "Change password" not in words(browser.get("/home/profile"))
 
 
 class TestChoosingIt:
@@ -191,4 +191,4 @@ class TestChoosingIt:
         Client().post("/password/forgotten", {"name": "owner"})
         page = browser.get(path_in_mail(), follow=True)
         browser.post(page.request["PATH_INFO"], {"new_password1": NEW, "new_password2": NEW})
-        assert browser.get("/home").context["user"] == with_password
+        assert browser.get("/home/profile").context["user"] == with_password

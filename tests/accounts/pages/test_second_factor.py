@@ -1,4 +1,4 @@
-"""The second factor is turned on and off at home."""
+"""The second factor is turned on and off in the profile."""
 
 import re
 from datetime import timedelta
@@ -54,7 +54,7 @@ class TestTurningItOn:
         scratch = turn_on(browser)
         assert is_on(owner)
         assert [event.action for event in Event.objects.all()] == ["tfa_enabled"]
-        for path in ("/home", PAGE):
+        for path in ("/home/profile", PAGE):
             assert scratch not in browser.get(path).content.decode()
         assert scratch not in kept_in_sessions()
         assert SECRET not in browser.get(PAGE).content.decode()

@@ -1,4 +1,4 @@
-"""SSH keys are added and removed at home."""
+"""SSH keys are added and removed in the profile."""
 
 import pytest
 
@@ -10,9 +10,9 @@ PAGE = "/home/ssh-keys/new"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 
 
-def test_a_key_is_added_and_seen_at_home(browser, owner, client_for):
+def test_a_key_is_added_and_seen_in_the_profile(browser, owner, client_for):
     answer = browser.post(PAGE, {"ssh_key": f"{KEY}\n", "label": "work"}, follow=True)
-    assert answer.request["PATH_INFO"] == "/home"
+    assert answer.request["PATH_INFO"] == "/home/profile"
     assert "The key work was added." in answer.content.decode()
     assert "SHA256:" in answer.content.decode()
     assert [event.action for event in Event.objects.all()] == ["user_ssh_key_add"]
@@ -47,7 +47,7 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_is_added(browser, wrong,
 
 def test_a_label_is_shown_as_text(browser):
     browser.post(PAGE, {"ssh_key": KEY, "label": "<b>mine</b>"})
-    assert b"<b>mine" not in browser.get("/home").content
+    assert b"<b>mine" not in browser.get("/home/profile").content
 
 
 class TestRemovingOne:
@@ -56,7 +56,7 @@ class TestRemovingOne:
         return SSHKey.objects.create(user=owner, ssh_key=KEY, label="work")
 
     def test_it_is_gone(self, browser, key):
-        assert browser.post(f"/home/ssh-keys/{key.pk}/revoke")["Location"] == "/home"
+        assert browser.post(f"/home/ssh-keys/{key.pk}/revoke")["Location"] == "/home/profile"
         assert not SSHKey.objects.exists()
         assert [event.action for event in Event.objects.all()] == ["user_ssh_key_delete"]
         assert browser.post(f"/home/ssh-keys/{key.pk}/revoke").status_code == 404

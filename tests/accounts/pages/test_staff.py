@@ -64,10 +64,10 @@ def test_nothing_is_sent_past_it(staff_browser):
 
 def test_the_page_says_so_and_leads_on_to_the_admin(staff_browser):
     page = words(staff_browser.get(ADMIN, follow=True))
-    assert "The admin opens to you once you have set up a second factor here." in page
+    assert "The admin needs a second factor. Set it up here first." in page
     assert "questions" not in page
     before = staff_browser.session.session_key
-    assert 'href="/admin/">I have kept it' in set_up(staff_browser).content.decode()
+    assert 'href="/admin/">I have stored it' in set_up(staff_browser).content.decode()
     assert where(staff_browser) == ADMIN
     thief = Client()
     thief.cookies["sessionid"] = before
@@ -79,7 +79,7 @@ def test_a_session_from_before_has_to_sign_in_with_it(staff_browser):
     set_up(staff_browser)
     answer = other.get("/admin/compute/instance/?q=web", follow=True)
     assert answer.redirect_chain == [("/login?next=%2Fadmin%2Fcompute%2Finstance%2F%3Fq%3Dweb", 302)]
-    assert "Sign in once more: the admin wants a second factor" in words(answer)
+    assert "Sign in again. The admin needs a second factor" in words(answer)
     assert other.post("/admin/compute/instance/")["Location"] == "/login?next=%2Fadmin%2F"
     entered = other.post("/login", {"username": "staff", "password": PASSWORD, "next": ADMIN})
     assert (entered["Location"], where(other)) == ("/login/code", "/admin/login/?next=/admin/")

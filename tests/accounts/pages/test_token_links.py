@@ -18,7 +18,7 @@ from tests.client import APIClient
 from tests.factories import PersonalTokenFactory
 
 pytestmark = pytest.mark.django_db
-GONE = "This address does not work any more"
+GONE = "This link does not work any more"
 
 
 def link_to(user: User, **given) -> str:

@@ -47,3 +47,11 @@ def test_one_that_a_second_limit_refuses_counts_under_none(limit):
     limit(login="5/60")
     for _ in range(4):
         attempts.check_all(("login_pause", "login"), "kari")
+
+
+def test_pages_count_under_the_limits_of_the_api(limit, api, owner):
+    limit(instance_create="2/60")
+    for _ in range(2):
+        assert api.post("/v4/compute/instances", {}).status_code == 400
+    with pytest.raises(TooMany):
+        attempts.check_with_api("instance_create", owner.pk, owner.account_id)

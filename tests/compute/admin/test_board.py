@@ -66,8 +66,8 @@ def test_jobs_are_counted_by_minute_and_timed_by_kind(admin):
     for took in range(1, 21):
         ended(took=took)
     ended("shutdown", error="No.", ago=300)
-    course = figure(admin, "Jobs that ended, per minute")
-    assert course.description.startswith("21 jobs ended in the last three hours, 1 of them failed.")
+    chart = figure(admin, "Jobs that ended, per minute")
+    assert chart.description.startswith("21 jobs ended in the last three hours, 1 of them failed.")
     (row,) = figure(admin, "Time of jobs by kind").rows
     assert "boot" in row.cells[0]
     assert (row.cells[1], *row.cells[3:]) == ("20", "10 s", "19 s", "20 s")

@@ -1,7 +1,6 @@
 """The pages of consoles: what they show to whom, their tickets, and what browsers are let do there."""
 
 import json
-import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -37,38 +36,6 @@ def ask(browser, address: str, **wishes):
 def ticket_in(answer) -> str:
     assert answer.status_code == 200, answer.content
     return answer.json()["address"].rpartition("/")[2]
-
-
-class TestInstances:
-    def test_those_that_the_user_may_change_are_listed(self, owner, restricted, instance):
-        other = InstanceFactory(account=instance.account, label="web-2")
-        GrantFactory(user=restricted, entity_id=other.pk, permissions="read_write")
-        GrantFactory(user=restricted, entity_id=instance.pk)
-        InstanceFactory(label="theirs")
-        for user, labels in ((owner, ["web-1", "web-2"]), (restricted, ["web-2"])):
-            page = signed_in(user).get("/home/instances").content.decode()
-            assert re.findall(r'<th scope="row">([^<]*)', page) == labels
-            assert "theirs" not in page
-
-    def test_they_are_searched_and_turned_over(self, owner, account):
-        InstanceFactory.create_batch(52, account=account)
-        InstanceFactory(account=account, label="odd-one")
-        browser = signed_in(owner)
-        assert browser.get("/home/instances").content.decode().count('<th scope="row">') == 50
-        assert browser.get("/home/instances?page=2").content.decode().count('<th scope="row">') == 3
-        assert browser.get("/home/instances?label=DD-O").content.decode().count('<th scope="row">') == 1
-        assert "No label has this in it" in browser.get("/home/instances?label=%00%25").content.decode()
-        assert browser.get("/home/instances?page=x").status_code == 200
-
-    def test_the_list_has_a_fixed_number_of_queries(self, owner, account, django_assert_num_queries):
-        browser = signed_in(owner)
-        for _ in range(2):
-            InstanceFactory.create_batch(5, account=account)
-            with django_assert_num_queries(4):
-                browser.get("/home/instances")
-
-    def test_home_leads_there(self, owner):
-        assert 'href="/home/instances"' in signed_in(owner).get("/home").content.decode()
 
 
 class TestThePage:

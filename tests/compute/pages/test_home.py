@@ -1,6 +1,7 @@
 """Home: what it shows to whom, and that it asks for itself again without cost where nothing changed."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
@@ -56,7 +57,7 @@ class TestHome:
 
     def test_outages_stand_first(self, owner, account):
         instance = InstanceFactory(account=account, label="web-1", status=Status.RUNNING)
-        Host.objects.filter(pk=instance.host_id).update(unreachable_since=now())
+        Host.objects.filter(pk=instance.host_id).update(unreachable_since=now() - timedelta(hours=1))
         Region.objects.filter(pk=instance.region_id).update(status=Region.Status.OUTAGE)
         text = text_of(signed_in(owner).get("/home"))
         assert "Its host does not answer. web-1 may not be available" in text

@@ -104,6 +104,6 @@ def test_lines_of_a_strangers_request_name_nobody_who_asked_before(owner, lines)
 def test_a_page_names_who_is_signed_in(owner, lines):
     browser = Client()
     browser.force_login(owner)
-    browser.get("/home")
+    browser.get("/home/profile")
     [line] = [line for line in lines() if line["logger"] == "access"]
     assert (line["user"], line["account_id"]) == ("owner", owner.account_id)

@@ -1,0 +1,278 @@
+"""Creating an instance: one page with all choices, and the parts of it that follow the choices."""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.generic.base import ContextMixin
+
+from accounts.models import Account
+from accounts.pages.base import AccountPage, signed_in
+from accounts.services import attempts
+from compute.models import Image, StackScript
+from compute.pages import script_fields
+from compute.pages.base import state_of
+from compute.pages.instance_form import NO_IMAGE, InstanceForm, scripts, starting_values, users_with_keys
+from compute.serializers.disks import DeployRequest
+from compute.serializers.instances import spec_of
+from compute.services.common.password_strength import WEAK, is_strong, make_password, score
+from compute.services.instances import instances
+from compute.services.instances.deploy import DEFAULT_SWAP
+from compute.services.instances.offers import Offer, Offers, Wanted, find_offers, version_of
+from config.pages.curl import curl
+from config.pages.forms import INTEGER
+from config.pages.views import ServiceFormView
+from regions.countries import country_name
+
+CREATED = "created"
+"""The session's key for the forms that made an instance: ``{form: instance}``, the last ones."""
+REMEMBERED_FORMS = 10
+MOST_DIGITS = 9
+CLASSES = {
+    "Shared processors": {"nanode", "standard"},
+    "Dedicated processors": {"dedicated"},
+    "High memory": {"highmem"},
+    "Graphics processors": {"gpu"},
+    "Bare metal": {"metal"},
+}
+"""The groups of types, by their classes."""
+STRENGTHS = ("very weak", "weak", "fair", "good", "strong")
+SHOWN_SCRIPT = "script_shown"
+"""The name of the hidden input with the script whose fields the page shows."""
+UPDATE = "update"
+"""The name of the button that shows the page again with what the choices allow, for browsers without scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Choices that are shown together; `open` if they are shown at first."""
+
+    name: str
+    offers: list[Offer[Any]]
+    open: bool = True
+
+
+class _Choosing(ContextMixin, AccountPage):
+    """What the page and its parts have in common: the choices that a request names."""
+
+    operations = frozenset({"compute_instances_create"})
+    grant = "add_computes"
+
+    @cached_property
+    def given(self) -> QueryDict:
+        return self.request.POST if self.request.method == "POST" else self.request.GET
+
+    @cached_property
+    def offers(self) -> Offers:
+        suggest = self.request.method != "POST"
+        wanted = {name: self.given.get(name) or None for name in ("region", "image", "type")}
+        swap = self.given.get("swap_size", "").strip()
+        size = int(swap) if INTEGER(swap) and len(swap) <= MOST_DIGITS else DEFAULT_SWAP
+        return find_offers(self.actor, Wanted(**wanted, swap_size=size), suggest=suggest)
+
+    @cached_property
+    def script(self) -> StackScript | None:
+        number = self.given.get("stackscript_id", "")
+        if not INTEGER(number):
+            return None
+        rows = StackScript.objects.visible_to(self.actor).defer("script")
+        return rows.filter(pk=int(number)).first()
+
+    def make_form(self) -> InstanceForm:
+        users = users_with_keys(self.actor)
+        if self.request.method == "POST":
+            data: Any = self.sent()
+        else:
+            data = starting_values(self.actor, self.offers, self.script, users, self.given)
+        return InstanceForm(self.actor, self.account, self.offers, self.script, users, data)
+
+    def sent(self) -> QueryDict:
+        """The values that the browser sent. Fields of a script that it has not shown yet have their defaults."""
+        sent = self.given.copy()
+        if self.script and sent.get(SHOWN_SCRIPT) != str(self.script.pk):
+            for name, value in script_fields.starting_values(self.script).items():
+                if name not in sent:
+                    sent.setlist(name, value if isinstance(value, list) else [value])
+        return sent
+
+    @cached_property
+    def account(self) -> Account:
+        account = signed_in(self.request).account
+        if account is None:  # AccountPage answers 404
+            raise TypeError("the user is on no account")
+        return account
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        form: InstanceForm = kwargs["form"]
+        return super().get_context_data(
+            offers=self.offers,
+            countries=_countries(self.offers),
+            images=_image_groups(self.offers),
+            no_image=NO_IMAGE,
+            image_choice=form["image"].value(),
+            types=_type_groups(self.offers),
+            scripts=scripts(self.actor, self.offers.image, self.script),
+            script=self.script,
+            prices=form.prices(),
+            curl=curl("POST", "/v4/compute/instances", form.without_secrets()),
+            **kwargs,
+        )
+
+
+class InstanceCreateView(_Choosing, ServiceFormView):
+    """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with."""
+
+    template_name = "compute/instance_create.html"
+
+    def get_form(self, form_class: Any = None) -> InstanceForm:
+        form = self.make_form()
+        if self.request.method != "POST":
+            form.full_clean()
+            form.errors.clear()  # nobody has sent the values that the form begins with
+        return form
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        made = self.made_before()
+        if made is not None:
+            return redirect("instance", made)
+        if UPDATE not in request.POST:
+            return super().post(request, *args, **kwargs)
+        form = self.get_form()
+        form.full_clean()
+        form.errors.clear()
+        return self.render_to_response(self.get_context_data(form=form))
+
+    renamed = InstanceForm.renamed
+
+    def perform(self, form: InstanceForm) -> str:
+        attempts.check_with_api("instance_create", self.actor.person, self.actor.account_id)
+        body, sent = form.given, form.as_body()
+        if form.cleaned_data.get("image") == "":
+            body.problems.add("image", "image is required")
+        self.password = make_password() if "image" in sent and "root_pass" not in sent else ""
+        if self.password:
+            body["root_pass"] = self.password
+        self.instance = instances.create(self.actor, spec_of(body), body.problems)
+        self.remember()
+        return "" if self.password else f"{self.instance} is being created."
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        answer = super().form_valid(form)
+        if answer.status_code != 302 or not self.password:
+            return answer
+        context = {
+            "instance": self.instance,
+            "password": self.password,
+            "may_change": True,
+            "ssh": f"ssh root@{self.instance.ipv4[0]}",
+        }
+        return render(self.request, "compute/instance_created.html", context | state_of(self.instance))
+
+    def get_success_url(self) -> str:
+        return reverse("instance", args=[self.instance.pk])
+
+    def made_before(self) -> int | None:
+        """The instance that this form has made already: a page that is sent again makes no second one."""
+        return self.request.session.get(CREATED, {}).get(self.once)
+
+    def remember(self) -> None:
+        made = {**self.request.session.get(CREATED, {}), self.once: self.instance.pk}
+        self.request.session[CREATED] = dict(list(made.items())[-REMEMBERED_FORMS:])
+
+    @cached_property
+    def once(self) -> str:
+        """The random name of this form, which the form sends."""
+        return self.request.POST.get("once") or secrets.token_hex(8)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(
+            trail=[("Instances", reverse("instances"))],
+            once=self.once,
+            form=kwargs.pop("form", None) or self.get_form(),
+            **kwargs,
+        )
+
+
+class InstanceChoiceView(_Choosing):
+    """``/home/instances/new/choice``: the parts of the page that follow a choice, for htmx.
+
+    The part that the choice was made in decides which parts are sent. The summary always is.
+    """
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        form = self.make_form()
+        form.full_clean()
+        form.errors.clear()
+        part = request.headers.get("HX-Trigger", "")
+        return render(request, "compute/instance_create_parts.html", self.get_context_data(form=form, part=part))
+
+
+class PasswordStrengthView(AccountPage):
+    """``/home/instances/new/strength``: how strong the typed root password is, for htmx. Nothing is kept."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        password = request.POST.get("root_pass", "")
+        problems = [problem.reason for problem in DeployRequest.read_body({"root_pass": password}).problems]
+        if not problems and not is_strong(password):
+            problems.append(WEAK)
+        found = score(password)
+        context = {
+            "empty": not password, "reason": " ".join(problems), "score": found, "strength": STRENGTHS[found],
+        }  # fmt: skip
+        return render(request, "compute/password_strength.html", context)
+
+
+def _countries(offers: Offers) -> list[Group]:
+    """The regions by country, the countries by name."""
+    named = sorted(offers.regions, key=lambda offer: country_name(offer.item.country))
+    return [
+        Group(country, list(regions))
+        for country, regions in groupby(named, key=lambda offer: country_name(offer.item.country))
+    ]
+
+
+def _image_groups(offers: Offers) -> list[Group]:
+    """The account's own images, the newest official release of each vendor, and all others, older ones last."""
+    own = [offer for offer in offers.images if not offer.item.is_public]
+    public = [offer for offer in offers.images if offer.item.is_public]
+    newest = _newest_of_vendors(public)
+    others = sorted((offer for offer in public if offer not in newest), key=lambda offer: offer.item.deprecated)
+    shown = any(offer.item == offers.image for offer in others)
+    groups = (Group("Your images", own), Group("", newest), Group("Other versions", others, open=shown))
+    return [group for group in groups if group.offers]
+
+
+def _newest_of_vendors(public: Iterable[Offer[Image]]) -> list[Offer[Image]]:
+    current = [offer for offer in public if not offer.item.deprecated and _is_plain(offer.item)]
+    vendors = sorted(current, key=lambda offer: (offer.item.vendor or "").lower())
+    return [
+        max(group, key=lambda offer: version_of(offer.item))
+        for _, group in groupby(vendors, key=lambda offer: offer.item.vendor)
+    ]
+
+
+def _is_plain(image: Image) -> bool:
+    """Whether an image is a release of its vendor, not something built on one."""
+    return image.label.startswith(image.vendor or "")
+
+
+def _type_groups(offers: Offers) -> list[Group]:
+    """The types by class. The group of the chosen type is open, or the first one."""
+    groups = []
+    for name, classes in CLASSES.items():
+        found = [offer for offer in offers.types if offer.item.type_class in classes]
+        if found:
+            groups.append(Group(name, found, open=any(offer.item == offers.type for offer in found)))
+    if groups and not any(group.open for group in groups):
+        groups[0] = Group(groups[0].name, groups[0].offers)
+    return groups

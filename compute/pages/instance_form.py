@@ -1,0 +1,242 @@
+"""The form for a new instance."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
+
+from django import forms
+from django.db.models import F
+from django.http import QueryDict
+from django.urls import reverse_lazy
+
+from accounts.actors import Actor
+from accounts.models import Account, SSHKey
+from compute.models import Firewall, Image, StackScript
+from compute.pages import script_fields
+from compute.serializers.instances import InstanceCreate
+from compute.services.backups.settings import NOT_OFFERED, is_offered
+from compute.services.common.regions import VLANS
+from compute.services.instances.deploy import DEFAULT_SWAP
+from compute.services.instances.offers import Offer, Offers
+from compute.services.networking.interfaces import NO_VLANS, PUBLIC, VLAN
+from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
+from config.pages.curl import Secret
+from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, NumberField, TextField, WordsField
+
+NO_IMAGE = "none"
+"""The value of the choice to deploy no image. Without any choice the form is refused."""
+DEFAULTS = {"backups_enabled": False, "private_ip": False, "booted": True, "swap_size": DEFAULT_SWAP}
+"""Values that a body does not need to have."""
+MOST_LISTED = 100
+"""Scripts, firewalls and SSH keys that are listed of each kind."""
+
+Users: TypeAlias = list[tuple[str, str]]
+"""Usernames with the labels of their SSH keys, as choices."""
+
+
+class InstanceForm(BodyForm):
+    """The fields of the API's request, a VLAN for its `interfaces`, and the fields of the script."""
+
+    body = InstanceCreate
+    region = ChoiceField(label="Region")
+    image = ChoiceField(label="Image")
+    type = ChoiceField(label="Type")
+    label = TextField(
+        help_text="3 to 64 letters, digits and - _ . If you leave it empty, the platform chooses a name.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": 64, "spellcheck": "false"}),
+    )
+    tags = WordsField(
+        help_text="Words to find the instance by, separated by commas.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    root_pass = TextField(
+        label="Root password", strip=False,
+        help_text="If you leave it empty, the platform makes a strong password and shows it to you once.",
+        widget=forms.PasswordInput(attrs={
+            "autocomplete": "new-password", "maxlength": 128,
+            "hx-post": reverse_lazy("password-strength"), "hx-trigger": "input changed delay:300ms",
+            "hx-target": "#strength", "hx-swap": "innerHTML", "hx-sync": "this:replace",
+            "hx-params": "root_pass,csrfmiddlewaretoken",
+        }),
+    )  # fmt: skip
+    authorized_users = ListField(label="SSH keys of users")
+    authorized_keys = WordsField(
+        label="Other SSH keys", separators=r"\n", help_text="Public keys, one on each line.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+    )  # fmt: skip
+    private_ip = FlagField(
+        label="Private IPv4 address", help_text="Instances and load balancers of the same region reach it."
+    )
+    vlan = TextField(
+        label="VLAN", help_text="The name of a private network of your account. A new name creates one.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": 64, "spellcheck": "false"}),
+    )  # fmt: skip
+    vlan_address = TextField(
+        label="Address in the VLAN", help_text="Such as 10.0.0.1/24. May be empty.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )  # fmt: skip
+    firewall_id = ChoiceField(label="Firewall", number=True)
+    backups_enabled = FlagField(
+        label="Backups", help_text="Each day. The last daily, weekly and biweekly backups are kept."
+    )
+    stackscript_id = ChoiceField(label="Script", number=True)
+    swap_size = NumberField(
+        label="Swap disk in MB", help_text="0 for none.", widget=forms.NumberInput(attrs={"min": 0, "step": 128})
+    )
+    booted = FlagField(label="Boot the instance when it is ready")
+
+    renamed: ClassVar[Mapping[str, str]] = {
+        "interfaces": "vlan",
+        "interfaces[1].purpose": "vlan",
+        "interfaces[1].label": "vlan",
+        "interfaces[1].ipam_address": "vlan_address",
+    }
+    """The form's fields for the service's."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        account: Account,
+        offers: Offers,
+        script: StackScript | None,
+        users: Users,
+        data: Mapping[str, Any],
+    ):
+        super().__init__(data)
+        self.offers = offers
+        self.script = script
+        self.fields["authorized_users"].choices = users  # type: ignore[attr-defined]
+        self.fields["firewall_id"].choices = firewalls(actor)  # type: ignore[attr-defined]
+        if actor.restricted:
+            del self.fields["tags"]
+        if script:
+            self.fields.update(script_fields.form_fields(script))
+        self._set_backups(account)
+        if offers.region and VLANS not in offers.region.capabilities:
+            self._disable("vlan", NO_VLANS)
+            self._disable("vlan_address", "")
+
+    def _set_backups(self, account: Account) -> None:
+        plan = self.offers.type
+        if plan and not is_offered(plan):
+            self._disable("backups_enabled", NOT_OFFERED)
+        elif account.backups_enabled:
+            self._disable("backups_enabled", "The settings of your account turn on backups for each new instance.")
+        self.has_backups = bool(plan and is_offered(plan)) and (
+            account.backups_enabled or self["backups_enabled"].data
+        )
+
+    def _disable(self, name: str, reason: str) -> None:
+        """Disable the input only: a value that is sent nevertheless is refused by the service."""
+        self.fields[name].widget.attrs["disabled"] = True
+        self.fields[name].help_text = reason
+
+    def is_sent(self, name: str, value: Any) -> bool:
+        if name in ("vlan", "vlan_address"):
+            return False
+        if name == "image" and value == NO_IMAGE:
+            return False
+        if self.script and name in script_fields.cleared(self.script):
+            return True
+        return value != DEFAULTS.get(name) and super().is_sent(name, value)
+
+    def as_body(self) -> dict[str, Any]:
+        made = super().as_body()
+        vlan, address = self.cleaned_data.get("vlan"), self.cleaned_data.get("vlan_address")
+        if vlan or address:
+            made["interfaces"] = [
+                {"purpose": PUBLIC},
+                {"purpose": VLAN, "label": vlan, "ipam_address": address},
+            ]
+        return made
+
+    def without_secrets(self) -> dict[str, Any]:
+        """The body with a `Secret` for each value that nobody may read from a page."""
+        body = self.as_body()
+        if "image" in body:
+            body["root_pass"] = Secret("ROOT_PASS")
+        if self.script and "stackscript_data" in body:
+            body["stackscript_data"] = script_fields.without_secrets(self.script, body["stackscript_data"])
+        return body
+
+    def script_inputs(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith(script_fields.PREFIX)]
+
+    def prices(self) -> tuple[float, float] | None:
+        """The price of the choices by the hour and by the month; None without a type."""
+        plan = self.offers.type
+        if plan is None:
+            return None
+        if not self.has_backups:
+            return plan.price_hourly, plan.price_monthly
+        return (
+            plan.price_hourly + (plan.backup_price_hourly or 0),
+            plan.price_monthly + (plan.backup_price_monthly or 0),
+        )
+
+
+def starting_values(
+    actor: Actor, offers: Offers, script: StackScript | None, users: Users, given: QueryDict
+) -> dict[str, Any]:
+    """The values that the form begins with: the offered choices, or those of the address."""
+    mine = [username for username, _ in users if username == actor.username]
+    values: dict[str, Any] = {"authorized_users": mine, "booted": True, "swap_size": DEFAULT_SWAP}
+    for name in ("region", "image", "type"):
+        chosen = getattr(offers, name)
+        values[name] = chosen.pk if chosen else given.get(name, "")
+    if script:
+        values |= {"stackscript_id": script.pk, **script_fields.starting_values(script)}
+    return values
+
+
+# --- lists --------------------------------------------------------------------------------------------
+
+
+def users_with_keys(actor: Actor) -> Users:
+    """The users whose SSH keys can be chosen, with the labels of the keys: the actor before the others.
+
+    Restricted users choose their own keys alone, because they do not see other users. One query.
+    """
+    keys = SSHKey.objects.filter(user__account_id=actor.account_id, user__is_active=True)
+    if actor.restricted:
+        keys = keys.filter(user_id=actor.person)
+    rows = keys.order_by("user__username", "pk").values_list("user__username", "label", "pk")
+    found: dict[str, list[str]] = {}
+    for username, label, pk in rows[:MOST_LISTED]:
+        found.setdefault(username, []).append(label or f"key {pk}")
+    users = sorted(found, key=lambda username: username != actor.username)
+    return [(username, f"{username}: {', '.join(found[username])}") for username in users]
+
+
+def firewalls(actor: Actor) -> list[tuple[Any, str]]:
+    """The firewalls that can be chosen. One query."""
+    rows = Firewall.objects.writable_by(actor).order_by("label").values_list("pk", "label", "status")
+    disabled = Firewall.Status.DISABLED
+    named = [
+        (pk, f"{label} (disabled)" if status == disabled else label) for pk, label, status in rows[:MOST_LISTED]
+    ]
+    return [("", "None"), *named] if named else []
+
+
+def scripts(
+    actor: Actor, image: Image | None, chosen: StackScript | None
+) -> list[tuple[str, list[Offer[StackScript]]]]:
+    """The scripts of the account and the public ones, in groups. Two queries.
+
+    Of public scripts the platform's own come first, then those that are deployed most.
+    """
+    rows = StackScript.objects.visible_to(actor).only("label", "username", "images")
+    own = list(rows.filter(account_id=actor.account_id).order_by("label")[:MOST_LISTED])
+    others = rows.exclude(account_id=actor.account_id).order_by(
+        F("account_id").asc(nulls_first=True), "-deployments_total", "pk"
+    )
+    public = list(others[:MOST_LISTED])
+    if chosen and chosen not in own and chosen not in public:
+        (own if chosen.account_id == actor.account_id else public).append(chosen)
+    groups = (("Your scripts", own), ("Public scripts", public))
+    return [
+        (name, [Offer(each, _script_refusal(each, image)) for each in group]) for name, group in groups if group
+    ]
+
+
+def _script_refusal(script: StackScript, image: Image | None) -> str:
+    return NOT_FOR_IMAGE if image and not supports(script, image.pk) else ""

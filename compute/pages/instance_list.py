@@ -1,0 +1,82 @@
+"""The list of instances, and its changing part."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Lower
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from accounts.models import Event
+from accounts.pages.base import AccountPage, actor_of, signed_in
+from compute.filters.instances import InstanceListFilterSet
+from compute.models import Instance
+from compute.pages.base import UNDER_WAY
+from compute.pages.selections import chosen_ids
+from config.pages.lists import Column, ListView
+from config.pages.views import fragment, version_of
+
+
+class InstancesView(AccountPage, ListView):
+    """``/home/instances``: the instances that the user may see."""
+
+    template_name = "compute/instances.html"
+    extra_context = {"heading": "Instances", "no_match": "No instances match"}
+    filterset_class = InstanceListFilterSet
+    columns = (
+        Column("Label", "label", Lower("label")),
+        Column("Status", "status"),
+        Column("Type"),
+        Column("Region", "region", F("region_id")),
+        Column("Addresses"),
+        Column("Tags"),
+        Column("Created", "created"),
+    )
+
+    def get_queryset(self) -> QuerySet[Instance]:
+        return Instance.objects.visible_to(self.actor).select_related("type")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        shown = list(context["page_obj"])
+        return {
+            **context,
+            "rows": shown,
+            "writable": self._writable([row.pk for row in shown]),
+            "may_create": self.actor.may("add_computes"),
+            "new": reverse("instance-new"),
+            **states_of(self.actor.account_id, shown),
+        }
+
+    def _writable(self, shown: list[int]) -> Collection[int]:
+        """The ids that the user may change. One query if the user is restricted."""
+        if not self.actor.restricted:
+            return shown
+        return set(Instance.objects.writable_by(self.actor).filter(pk__in=shown).values_list("pk", flat=True))
+
+
+class StatesView(AccountPage):
+    """``/home/instances/states?id=…&seen=…``: the changing cells of the listed rows, if any has changed."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        asked = chosen_ids(request.GET.getlist("id"))
+        actor = actor_of(signed_in(request))  # a look at rows needs no account-level grants
+        found = Instance.objects.visible_to(actor).only("status", "ipv4", "ipv6").in_bulk(asked)
+        rows = [found[pk] for pk in asked if pk in found]
+        gone = [pk for pk in asked if pk not in found]
+        context = {"rows": rows, "gone": gone, **states_of(actor.account_id, rows)}
+        return fragment(request, "compute/instances_states.html", context)
+
+
+def states_of(account_id: int, instances: Collection[Instance]) -> dict[str, Any]:
+    """The changing part of the rows of a list: the events under way, by the instances' ids. One query.
+
+    `seen` is the hash by which a page knows whether the part has changed (`config.pages.views.fragment`).
+    """
+    about = {"account_id": account_id, "entity_type": "compute", "entity_id__in": [row.pk for row in instances]}
+    under_way = Event.objects.filter(**about, status__in=UNDER_WAY).order_by("pk")
+    events = {event.entity_id: event for event in under_way}
+    shown = [(row.pk, row.status, row.ipv4, row.ipv6) for row in instances]
+    progress = [(pk, event.action, event.percent_complete) for pk, event in sorted(events.items())]
+    return {"events": events, "seen": version_of(shown, progress)}

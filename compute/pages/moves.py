@@ -1,0 +1,60 @@
+"""Move: an instance to another region, or to another host as the platform has scheduled it."""
+
+from functools import cached_property
+from typing import Any
+
+from compute.models import HostMigration
+from compute.pages.verbs import VerbPage
+from compute.serializers.moves import MigrateRequest
+from compute.services.common.regions import capability_of, refusals_of_regions
+from compute.services.hosts.moves import HERE_ALREADY, migrate
+from compute.services.instances.resize import upgrade_of
+from config.pages.forms import BodyForm, ChoiceField, FlagField, SelectWithReasons
+from regions.models import Region
+
+
+class MigrateForm(BodyForm):
+    body = MigrateRequest
+    region = ChoiceField(label="Move to", widget=SelectWithReasons)
+    upgrade = FlagField(label="Upgrade the type as well")
+
+
+class MigrateView(VerbPage):
+    """``/home/instances/<id>/migrate``."""
+
+    operations = frozenset({"compute_instances_migrate"})
+    kind = "migrate_region"
+    form_class = MigrateForm
+    heading = "Move"
+    introduction = (
+        "Moves the instance to another region, with its disks and configuration profiles. It gets other addresses "
+        "there: its present ones, their names and its IPv6 ranges stay behind. A running instance is shut down, "
+        "and booted again at the end."
+    )
+    verb = "Move"
+
+    @cached_property
+    def scheduled(self) -> HostMigration | None:
+        """The move to another host that is scheduled for the instance."""
+        rows = HostMigration.objects.filter(instance=self.instance, status=HostMigration.Status.PENDING)
+        return rows.first()
+
+    def get_form(self, form_class: Any = None) -> MigrateForm:
+        form: MigrateForm = super().get_form(form_class)
+        regions = list(Region.objects.order_by("position", "pk"))
+        offered = [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions]
+        reasons = refusals_of_regions(regions, capability_of(self.instance.type))
+        field = form.fields["region"]
+        field.widget.reasons = {**reasons, self.instance.region_id: HERE_ALREADY}
+        first = "Another host of this region, now" if self.scheduled else "Choose a region"
+        form.offer("region", [("", first), *offered])
+        if self.scheduled:
+            field.help_text = f"A move to another host is scheduled for {self.scheduled.when:%Y-%m-%d %H:%M} UTC."
+        if upgrade_of(self.instance) is None:
+            del form.fields["upgrade"]
+        return form
+
+    def perform(self, form: MigrateForm) -> str:
+        given = form.given
+        migrate(self.actor, self.instance, given.get("region"), given.get("upgrade", False), given.problems)
+        return f"{self.instance} is being moved."

@@ -1,0 +1,69 @@
+"""Rebuild: an image in place of all disks of an instance."""
+
+from functools import cached_property
+from typing import Any
+
+from django import forms
+
+from accounts.pages.confirm import Confirmed
+from compute.models import StackScript
+from compute.pages.deploy import DeployForm, scripts_for
+from compute.pages.verbs import SecretVerbPage
+from compute.serializers.disks import spec_fields
+from compute.serializers.rebuild import RebuildRequest
+from compute.services.instances.rebuild import RebuildSpec, rebuild
+from config.pages.forms import FlagField
+
+UNCONFIRMED = "Tick this box to confirm that all disks are deleted."
+
+
+class RebuildForm(DeployForm):
+    body = RebuildRequest
+    booted = FlagField(label="Boot the instance at the end", initial=True)
+    confirm = FlagField(label="Delete all disks and configuration profiles")
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.order_fields([name for name in self.fields if name not in ("booted", "confirm")])
+
+    def clean_confirm(self) -> bool:
+        if not self.cleaned_data["confirm"]:
+            raise forms.ValidationError(UNCONFIRMED)
+        return True
+
+    def is_sent(self, name: str, value: Any) -> bool:
+        return name != "confirm" and super().is_sent(name, value)
+
+
+class RebuildView(SecretVerbPage, Confirmed):
+    """``/home/instances/<id>/rebuild?script=…``: for users who have confirmed their own password."""
+
+    template_name = "compute/instance_rebuild.html"
+    operations = frozenset({"compute_instances_rebuild"})
+    kind = "rebuild"
+    form_class = RebuildForm
+    heading = "Rebuild"
+    introduction = (
+        "Deletes all disks and configuration profiles, and deploys an image. This cannot be undone. The instance "
+        "keeps its addresses, label, type and backups."
+    )
+    verb = "Rebuild"
+    dangerous = True
+
+    @cached_property
+    def script(self) -> StackScript | None:
+        """The chosen script, of those that the user may see."""
+        chosen = self.request.POST.get("stackscript_id") or self.request.GET.get("script") or ""
+        if not chosen.isdecimal() or len(chosen) > 18:
+            return None
+        return StackScript.objects.visible_to(self.actor).filter(pk=int(chosen)).first()
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "actor": self.actor, "script": self.script}
+
+    def perform(self, form: RebuildForm) -> str:
+        rebuild(self.actor, self.instance, RebuildSpec(**spec_fields(form.given)), form.given.problems)
+        return f"{self.instance} is being rebuilt."
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(scripts=scripts_for(self.actor), script=self.script, **kwargs)

@@ -1,0 +1,74 @@
+"""Resize of an instance, and upgrade from a deprecated type."""
+
+from typing import Any
+
+from compute.models import InstanceType
+from compute.pages.verbs import VerbPage
+from compute.serializers.resize import MutateRequest, ResizeRequest
+from compute.services.instances.resize import NO_UPGRADE, mutate, reasons_against, resize, upgrade_of
+from config.pages.forms import BodyForm, ChoiceField, FlagField
+
+AUTO = "allow_auto_disk_resize"
+AUTO_LABEL = "Resize the disk to fill the type"
+AUTO_HELP = "Only for an instance with one ext3 or ext4 disk and one swap disk."
+
+
+class ResizeForm(BodyForm):
+    body = ResizeRequest
+    type = ChoiceField(label="Type")
+    allow_auto_disk_resize = FlagField(label=AUTO_LABEL, initial=True, help_text=AUTO_HELP)
+
+
+class UpgradeForm(BodyForm):
+    body = MutateRequest
+    allow_auto_disk_resize = FlagField(label=AUTO_LABEL, initial=True, help_text=AUTO_HELP)
+
+
+class ResizeView(VerbPage):
+    """``/home/instances/<id>/resize``."""
+
+    template_name = "compute/instance_resize.html"
+    operations = frozenset({"compute_instances_resize"})
+    kind = "resize"
+    form_class = ResizeForm
+    heading = "Resize"
+    introduction = "Gives the instance another type. A running instance is shut down, and booted again at the end."
+    verb = "Resize"
+
+    def perform(self, form: ResizeForm) -> str:
+        given = form.given
+        resize(self.actor, self.instance, given.get("type"), given.get(AUTO, True), given.problems)
+        return f"{self.instance} is being resized."
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        plans = list(InstanceType.objects.filter(deprecated=False).order_by("position", "pk"))
+        reasons = reasons_against(self.instance, plans)
+        rows = [{"plan": plan, "reason": reasons.get(plan.pk, "")} for plan in plans]
+        return super().get_context_data(plans=rows, **kwargs)
+
+
+class UpgradeView(VerbPage):
+    """``/home/instances/<id>/upgrade``: for instances of a deprecated type that has a successor."""
+
+    operations = frozenset({"compute_instances_mutate"})
+    kind = "mutate"
+    form_class = UpgradeForm
+    heading = "Upgrade"
+    verb = "Upgrade"
+
+    def perform(self, form: UpgradeForm) -> str:
+        mutate(self.actor, self.instance, form.given.get(AUTO, True), form.given.problems)
+        return f"{self.instance} is being upgraded."
+
+    def unavailable(self) -> str:
+        return super().unavailable() if upgrade_of(self.instance) else NO_UPGRADE
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        plan = upgrade_of(self.instance)
+        if plan:
+            context["introduction"] = (
+                f"Gives the instance the type {plan}, which replaces {self.instance.type}. A running instance is "
+                "shut down, and booted again at the end."
+            )
+        return context

@@ -1,0 +1,53 @@
+"""Root's password: the fields of forms that set one, and the page that sets it on an instance."""
+
+import secrets
+from typing import Any
+
+from django import forms
+
+from accounts.pages.confirm import Confirmed
+from compute.pages.verbs import SecretVerbPage
+from compute.serializers.rebuild import PasswordRequest
+from compute.services.instances import root_passwords
+from config.pages.forms import BodyForm, FlagField, TextField
+
+GENERATED_BYTES = 15
+
+
+class RootPasswordForm(BodyForm):
+    """A form with root's password, typed or generated. `generated` is the generated password."""
+
+    generated = ""
+
+    root_pass = TextField(
+        label="Root password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="7 to 128 characters.",
+    )
+    generate = FlagField(label="Generate a password, and show it once")
+
+    def as_body(self) -> dict[str, Any]:
+        body = super().as_body()
+        if body.pop("generate", False):
+            self.generated = body["root_pass"] = secrets.token_urlsafe(GENERATED_BYTES)
+        return body
+
+
+class PasswordForm(RootPasswordForm):
+    body = PasswordRequest
+
+
+class PasswordView(SecretVerbPage, Confirmed):
+    """``/home/instances/<id>/password``: for users who have confirmed their own password."""
+
+    operations = frozenset({"compute_instances_password"})
+    kind = "password_reset"
+    form_class = PasswordForm
+    heading = "Root password of"
+    introduction = "Sets the password of root on the disk of the instance. The instance must be off."
+    verb = "Set password"
+
+    def perform(self, form: PasswordForm) -> str:
+        root_passwords.reset(self.actor, self.instance, form.given.get("root_pass"), form.given.problems)
+        return f"The root password of {self.instance} is being set."

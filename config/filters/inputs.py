@@ -1,0 +1,67 @@
+"""Filters of pages: their inputs suit people, who type a part of a label and choose among the values that exist."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Func, Q, QuerySet
+from django.forms import Field, Select
+
+from config.filters.filters import ArrayFilter, CharFilter
+
+Choice = tuple[str, str]
+"""A value, and its words in a list of options."""
+
+
+class PartFilter(CharFilter):
+    """A part of a text. Upper and lower case do not differ."""
+
+    def is_value(self, value: Any) -> Q:
+        return Q(**{f"{self.field_name}__icontains": value.strip()})
+
+
+class ChoiceFilter(CharFilter):
+    """One of the values that the rows of the page have. One query for the options.
+
+    `words` is the ORM path of the options' words where they differ from the values: ``type__label``. Another value
+    in the address matches no row. It stays among the options, so that people see what they filter by.
+    """
+
+    def __init__(self, *args: Any, words: str = "", **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.words = words
+
+    @property
+    def field(self) -> Field:
+        # django-filter makes the field once for each filter set
+        if not hasattr(self, "_field"):
+            self._field = self.field_class(label=self.label, required=False, widget=Select(choices=self.options()))
+        return self._field
+
+    def options(self) -> list[Choice]:
+        found = list(self.choices(self.parent.queryset))
+        wanted = self.parent.data.get(self.name)
+        if wanted and wanted not in dict(found):
+            found.append((wanted, wanted))
+        return [("", "any"), *found]
+
+    def choices(self, rows: QuerySet) -> Iterable[Choice]:
+        """The values of `rows`, in the order of their words."""
+        words = self.words or self.field_name
+        pairs = rows.order_by(words).values_list(self.field_name, words).distinct()
+        return pairs.exclude(**{self.field_name: None})
+
+
+class StatusFilter(ChoiceFilter):
+    """A status, in the words of the badges."""
+
+    def choices(self, rows: QuerySet) -> Iterable[Choice]:
+        return [(status, status.replace("_", " ")) for status, _ in super().choices(rows)]
+
+
+class ElementFilter(ArrayFilter, ChoiceFilter):
+    """An array, such as the tags, which has the chosen value among others."""
+
+    def choices(self, rows: QuerySet) -> Iterable[Choice]:
+        elements = Func(self.field_name, function="unnest")
+        found = rows.order_by().values_list(elements, flat=True).distinct()
+        return [(each, each) for each in sorted(found, key=str.casefold)]

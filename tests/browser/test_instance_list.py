@@ -1,0 +1,72 @@
+"""The list of instances in a browser: verbs for several rows, and rows that update themselves."""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from compute.models import Instance
+from tests.browser.looks import check
+from tests.factories import ConfigFactory, DiskFactory, EventFactory, InstanceFactory
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def listed(visitor, owner, account):
+    """The list of three instances, which can be booted."""
+    for label in ("web-1", "web-2", "web-3"):
+        instance = InstanceFactory(account=account, label=label, tags=["web"], ipv4=["203.0.113.7"])
+        ConfigFactory(instance=instance, disk=DiskFactory(instance=instance))
+    visitor.visit("/home/instances")
+    visitor.sign_in()
+    return visitor
+
+
+def choose(visitor, label: str) -> None:
+    visitor.driver.find_element(By.CSS_SELECTOR, f"[aria-label='Choose {label}']").click()
+
+
+def row(visitor, label: str) -> str:
+    """The words of a row; empty if the page does not show the row. Read at once: the page changes."""
+    find = "[...document.querySelectorAll('tbody tr')].find(row => row.cells[1].innerText.trim() === arguments[0])"
+    return visitor.driver.execute_script(f"return {find}?.innerText || ''", label)
+
+
+def test_chosen_rows_are_booted_and_show_how_it_goes_on(listed, account):
+    choose(listed, "web-1")
+    choose(listed, "web-2")
+    listed.press("Boot")
+    assert "Booting: web-1, web-2" in listed.text
+    assert "booting" in row(listed, "web-1")
+    assert "offline" in row(listed, "web-3")
+    choose(listed, "web-3")
+    Instance.objects.filter(label="web-1").update(status="running", ipv4=["203.0.113.99"])
+    listed.wait_for(lambda: "running" in row(listed, "web-1") and "203.0.113.99" in row(listed, "web-1"))
+    Instance.objects.filter(label="web-2").delete()
+    listed.wait_for(lambda: not row(listed, "web-2"))
+    listed.press("Delete")  # the third is still chosen
+    assert listed.heading == "Delete instances"
+    assert "web-3" in listed.text
+
+
+def test_a_filter_takes_effect_at_once_and_stays_short_in_the_address(listed):
+    with listed.leaving():
+        listed.choose("Tag", "web")
+    assert listed.driver.current_url.endswith("/home/instances?tags=web")
+    listed.follow("Clear")
+    assert listed.driver.current_url.endswith("/home/instances")
+
+
+def test_the_pages_can_be_read_and_used(listed, account):
+    Instance.objects.filter(label="web-1").update(status="booting")
+    EventFactory(
+        account=account, action="compute_boot", entity_type="compute", status="started", percent_complete=40,
+        entity_id=Instance.objects.get(label="web-1").pk,
+    )  # fmt: skip
+    numbers = "&".join(f"id={pk}" for pk in Instance.objects.values_list("pk", flat=True))
+    pages = ("", "?order=-created&status=offline", "?label=nothing", f"/tag?{numbers}", f"/delete?{numbers}")
+    for page in pages:
+        listed.visit(f"/home/instances{page}")
+        check(listed)
+    Instance.objects.all().delete()
+    listed.visit("/home/instances")
+    check(listed)

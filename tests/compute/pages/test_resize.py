@@ -1,0 +1,70 @@
+"""Resize and upgrade in a browser."""
+
+import pytest
+
+from compute.models import Instance, InstanceType
+from compute.services.instances.resize import NO_UPGRADE
+from tests.accounts.pages.browsers import problems
+from tests.compute.pages.visiting import last_event, owner_of, page_of, text_of
+from tests.compute.run_jobs import finish
+from tests.compute.worker.scenarios import deployed
+from tests.factories import DiskFactory, InstanceTypeFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def larger(world) -> InstanceType:
+    return InstanceTypeFactory(id="g6-test-4", label="Test 4GB", memory=4096, disk=51200, vcpus=4)
+
+
+def test_an_instance_gets_another_type(world, driver, larger):
+    browser, instance = owner_of(world), deployed(world, driver)
+    assert "4 GB memory, 4 processors, 50 GB disk" in text_of(browser.get(page_of(instance, "resize")))
+    answer = browser.post(page_of(instance, "resize"), {"type": larger.pk, "allow_auto_disk_resize": "on"})
+    assert answer["Location"] == page_of(instance)
+    assert last_event(instance) == "compute_resize"
+    finish(instance, driver)
+    assert instance.type == larger
+    assert sum(instance.disks.values_list("size", flat=True)) == larger.disk
+
+
+def test_types_that_the_instance_cannot_get_are_disabled_with_the_reason(world, larger):
+    InstanceTypeFactory(id="g6-test-1", label="Test 1GB", disk=10)
+    InstanceTypeFactory(id="g1-gpu", label="GPU", type_class="gpu")
+    instance = world.offline(image=None)
+    DiskFactory(instance=instance, size=20)
+    page = text_of(owner_of(world).get(page_of(instance, "resize")))
+    assert page.count("disabled>") == 3
+    for reason in (
+        "Compute is already running this service plan.",
+        "They need 20 MB, and the type has 10 MB.",
+        "The compute&#x27;s region does not offer GPU Computes.",
+    ):
+        assert reason in page
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ({}, "type is required"),
+        ({"type": "none"}, "A valid plan type by that ID was not found"),
+        ({"type": "g6-test-2"}, "Compute is already running this service plan."),
+    ],
+)
+def test_the_reason_stands_at_the_type(world, sent, reason):
+    answer = owner_of(world).post(page_of(world.offline(), "resize"), sent)
+    assert problems(answer, "type") == reason
+
+
+def test_a_deprecated_type_is_upgraded(world, larger):
+    instance = world.offline()
+    browser = owner_of(world)
+    assert NO_UPGRADE in text_of(browser.get(page_of(instance, "upgrade"))).replace("&#x27;", "'")
+    assert ">Upgrade</a>" not in text_of(browser.get(page_of(instance)))
+    InstanceType.objects.filter(pk=instance.type_id).update(deprecated=True, successor=larger)
+    assert ">Upgrade</a>" in text_of(browser.get(page_of(instance)))
+    assert "the type Test 4GB, which replaces Test 2GB" in text_of(browser.get(page_of(instance, "upgrade")))
+    browser.post(page_of(instance, "upgrade"))
+    assert last_event(instance) == "compute_mutate"
+    assert Instance.objects.get(pk=instance.pk).status == "migrating"

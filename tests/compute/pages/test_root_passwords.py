@@ -1,0 +1,52 @@
+"""Root's password in a browser."""
+
+import re
+from html import unescape
+
+import pytest
+
+from compute.models import Job
+from compute.services.common.password_strength import WEAK
+from config.encryption import decrypt_json
+from tests.accounts.pages.browsers import problems
+from tests.compute.pages.visiting import last_event, owner_of, page_of, text_of
+from tests.compute.worker.scenarios import deployed
+from tests.world import STRONG
+
+pytestmark = pytest.mark.django_db
+
+
+def password_of(job: Job) -> str:
+    return decrypt_json(job.encrypted)["root_pass"]
+
+
+def test_a_typed_password_is_set_and_never_shown(world, driver):
+    instance = deployed(world, driver, running=False)
+    answer = owner_of(world).post(page_of(instance, "password"), {"root_pass": f" {STRONG} "}, follow=True)
+    assert STRONG not in text_of(answer)
+    assert password_of(instance.jobs.get(finished_at=None)) == f" {STRONG} "
+    assert last_event(instance) == "password_reset"
+
+
+def test_a_generated_password_is_shown_once(world, driver):
+    browser, instance = owner_of(world), deployed(world, driver, running=False)
+    answer = browser.post(page_of(instance, "password"), {"generate": "on"})
+    shown = re.search(r'id="root-password"[^>]*>([^<]+)', text_of(answer))
+    assert shown
+    assert unescape(shown[1]) == password_of(instance.jobs.get(finished_at=None))
+    assert "no-store" in answer["Cache-Control"]
+    assert shown[1] not in text_of(browser.get(page_of(instance)))
+
+
+@pytest.mark.parametrize(("sent", "reason"), [("", "root_pass is required"), ("password", WEAK)])
+def test_the_reason_stands_at_the_password(world, driver, sent, reason):
+    instance = deployed(world, driver, running=False)
+    answer = owner_of(world).post(page_of(instance, "password"), {"root_pass": sent})
+    assert problems(answer, "root_pass") == reason
+    assert 'value="password"' not in text_of(answer)
+
+
+def test_the_instance_must_be_off(world, driver):
+    instance = deployed(world, driver)
+    page = text_of(owner_of(world).get(page_of(instance, "password")))
+    assert "that is running" in page
