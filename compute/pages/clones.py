@@ -5,7 +5,7 @@ from typing import Any
 from django.urls import reverse
 
 from compute.models import Instance, InstanceType
-from compute.pages.verbs import VerbPage
+from compute.pages.base import FormPage
 from compute.serializers.clones import CloneRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.instances.availability import is_busy
@@ -47,14 +47,14 @@ class CloneForm(BodyForm):
         return body
 
 
-class CloneView(VerbPage):
+class CloneView(FormPage):
     """``/home/instances/<id>/clone``: for users who may create instances, and see this one."""
 
     operations = frozenset({"compute_instances_clone"})
     grant = "add_computes"
     changes = False
     form_class = CloneForm
-    heading = "Clone"
+    heading = "Clone {page.instance}"
     introduction = "Copies disks and configuration profiles. Switch the instance off first for a consistent copy."
     verb = "Clone"
     target: Instance

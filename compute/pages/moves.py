@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from compute.models import HostMigration
-from compute.pages.verbs import VerbPage
+from compute.pages.base import FormPage
 from compute.serializers.moves import MigrateRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.hosts.moves import HERE_ALREADY, migrate
@@ -19,13 +19,13 @@ class MigrateForm(BodyForm):
     upgrade = FlagField(label="Upgrade the type as well")
 
 
-class MigrateView(VerbPage):
+class MigrateView(FormPage):
     """``/home/instances/<id>/migrate``."""
 
     operations = frozenset({"compute_instances_migrate"})
     kind = "migrate_region"
     form_class = MigrateForm
-    heading = "Move"
+    heading = "Move {page.instance}"
     introduction = (
         "Moves the instance to another region, with its disks and configuration profiles. It gets other addresses "
         "there: its present ones, their names and its IPv6 ranges stay behind. A running instance is shut down, "

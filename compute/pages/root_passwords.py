@@ -4,9 +4,11 @@ import secrets
 from typing import Any
 
 from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
 
 from accounts.pages.confirm import Confirmed
-from compute.pages.verbs import SecretVerbPage
+from compute.pages.base import FormPage
 from compute.serializers.rebuild import PasswordRequest
 from compute.services.instances import root_passwords
 from config.pages.forms import BodyForm, FlagField, TextField
@@ -34,17 +36,28 @@ class RootPasswordForm(BodyForm):
         return body
 
 
+class RootPasswordPage(FormPage):
+    """A page whose form can generate a password. The page after it shows the password, once."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        answer = super().form_valid(form)
+        if form.errors or not form.generated:
+            return answer
+        context = self.get_context_data(form=form, password=form.generated)
+        return render(self.request, "compute/password_shown.html", context)
+
+
 class PasswordForm(RootPasswordForm):
     body = PasswordRequest
 
 
-class PasswordView(SecretVerbPage, Confirmed):
+class PasswordView(RootPasswordPage, Confirmed):
     """``/home/instances/<id>/password``: for users who have confirmed their own password."""
 
     operations = frozenset({"compute_instances_password"})
     kind = "password_reset"
     form_class = PasswordForm
-    heading = "Root password of"
+    heading = "Root password of {page.instance}"
     introduction = "Sets the password of root on the disk of the instance. The instance must be off."
     verb = "Set password"
 
