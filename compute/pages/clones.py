@@ -5,6 +5,7 @@ from typing import Any
 from django.urls import reverse
 
 from compute.models import Instance, InstanceType
+from compute.pages import choices
 from compute.pages.base import FormPage
 from compute.serializers.clones import CloneRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
@@ -73,9 +74,7 @@ class CloneView(FormPage):
         form.offer("compute_id", [("", "A new instance"), *targets])
         regions = list(Region.objects.order_by("position", "pk"))
         form.fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
-        form.offer(
-            "region", [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions], source.region_id
-        )
+        form.offer("region", choices.regions(regions), source.region_id)
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
         form.offer("type", types.items(), source.type_id)

@@ -1,17 +1,16 @@
 """The disks of an instance: creating, changing, copying and deleting one, and making an image of it."""
 
-from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 from django import forms
 from django.http import Http404
 
-from accounts.models import User
 from accounts.pages.confirm import Confirmed
-from compute.models import Disk, Image, Instance
+from compute.models import Disk, Instance
+from compute.pages import choices
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.root_passwords import root_password_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
@@ -27,12 +26,6 @@ FILESYSTEMS = (
     ("initrd", "initrd: a first root file system, for kernels"),
 )
 TAB = "instance-storage"
-
-
-def password_field(label: str, help_text: str) -> TextField:
-    """A new password: kept as it was typed, and never shown again."""
-    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
-    return TextField(label=label, help_text=help_text, strip=False, widget=widget)
 
 
 def space_left(instance: Instance, size: int = 0) -> str:
@@ -57,7 +50,7 @@ class DiskForm(InstanceForm):
         label="Filesystem", choices=[("", "ext4, the default"), *FILESYSTEMS[1:]],
         help_text="A disk that is deployed from an image has ext4.",
     )  # fmt: skip
-    root_pass = password_field("Root password", "Needed with an image: 7 to 128 characters.")
+    root_pass = root_password_field("Needed with an image: 7 to 128 characters.")
     authorized_users = ListField(label="SSH keys", help_text="Root can be reached with the keys of these users.")
     authorized_keys = WordsField(
         label="Other public SSH keys", separators=r"\n", help_text="One on each line.",
@@ -67,27 +60,11 @@ class DiskForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["size"].help_text = space_left(self.instance)
-        self.offer("image", [("", "none"), *image_choices(self)])
-        if users := users_with_keys(self):
-            self.offer("authorized_users", [(name, name) for name in users])
+        self.offer("image", [("", "none"), *choices.images(self.actor)])
+        if users := choices.users_with_keys(self.actor):
+            self.offer("authorized_users", users)
         else:
             del self.fields["authorized_users"]
-
-
-def image_choices(form: InstanceForm) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """The images that can be deployed, in groups: the account's own, then the public ones by vendor."""
-    seen = Image.objects.visible_to(form.actor).filter(status=Image.Status.AVAILABLE, deprecated=False)
-    rows = seen.order_by("is_public", "vendor", "label").values_list("is_public", "vendor", "pk", "label")
-    for group, found in groupby(rows, key=lambda row: (row[1] or "Others") if row[0] else "Your images"):
-        yield group, [(pk, label) for *_, pk, label in found]
-
-
-def users_with_keys(form: InstanceForm) -> list[str]:
-    """The users of the account with SSH keys. Restricted users cannot list users: they find their own name."""
-    users = User.objects.filter(account=form.actor.account_id, is_active=True, ssh_keys__isnull=False)
-    if form.actor.restricted:
-        users = users.filter(pk=form.actor.person)
-    return list(users.order_by("username").values_list("username", flat=True).distinct())
 
 
 class NewDiskView(FormPage):
@@ -200,7 +177,9 @@ class CloneDiskView(DiskPage, ConfirmationPage):
 
 class DiskPasswordForm(InstanceForm):
     body = DiskPassword
-    password = password_field("New root password", "Up to 128 characters. It must be strong enough by an estimate.")
+    password = root_password_field(
+        "Up to 128 characters. It must be strong enough by an estimate.", label="New root password"
+    )
 
 
 class DiskPasswordView(DiskPage, FormPage, Confirmed):

@@ -18,7 +18,8 @@ from accounts.services import attempts
 from compute.models import Image, StackScript
 from compute.pages import script_fields
 from compute.pages.base import state_of
-from compute.pages.instance_form import NO_IMAGE, InstanceForm, scripts, starting_values, users_with_keys
+from compute.pages.choices import scripts, users_with_keys
+from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
 from compute.serializers.disks import DeployRequest
 from compute.serializers.instances import spec_of
 from compute.services.common.password_strength import WEAK, is_strong, make_password, score
@@ -84,13 +85,13 @@ class _Choosing(ContextMixin, AccountPage):
         rows = StackScript.objects.visible_to(self.actor).defer("script")
         return rows.filter(pk=int(number)).first()
 
-    def make_form(self) -> InstanceForm:
+    def make_form(self) -> NewInstanceForm:
         users = users_with_keys(self.actor)
         if self.request.method == "POST":
             data: Any = self.sent()
         else:
             data = starting_values(self.actor, self.offers, self.script, users, self.given)
-        return InstanceForm(self.actor, self.account, self.offers, self.script, users, data)
+        return NewInstanceForm(self.actor, self.account, self.offers, self.script, users, data)
 
     def sent(self) -> QueryDict:
         """The values that the browser sent. Fields of a script that it has not shown yet have their defaults."""
@@ -109,7 +110,7 @@ class _Choosing(ContextMixin, AccountPage):
         return account
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        form: InstanceForm = kwargs["form"]
+        form: NewInstanceForm = kwargs["form"]
         return super().get_context_data(
             offers=self.offers,
             countries=_countries(self.offers),
@@ -130,7 +131,7 @@ class InstanceCreateView(_Choosing, ServiceFormView):
 
     template_name = "compute/instance_create.html"
 
-    def get_form(self, form_class: Any = None) -> InstanceForm:
+    def get_form(self, form_class: Any = None) -> NewInstanceForm:
         form = self.make_form()
         if self.request.method != "POST":
             form.full_clean()
@@ -148,9 +149,9 @@ class InstanceCreateView(_Choosing, ServiceFormView):
         form.errors.clear()
         return self.render_to_response(self.get_context_data(form=form))
 
-    renamed = InstanceForm.renamed
+    renamed = NewInstanceForm.renamed
 
-    def perform(self, form: InstanceForm) -> str:
+    def perform(self, form: NewInstanceForm) -> str:
         attempts.check_with_api("instance_create", self.actor.person, self.actor.account_id)
         body, sent = form.given, form.as_body()
         if form.cleaned_data.get("image") == "":

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from compute.models import HostMigration
+from compute.pages import choices
 from compute.pages.base import FormPage
 from compute.serializers.moves import MigrateRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
@@ -42,12 +43,11 @@ class MigrateView(FormPage):
     def get_form(self, form_class: Any = None) -> MigrateForm:
         form: MigrateForm = super().get_form(form_class)
         regions = list(Region.objects.order_by("position", "pk"))
-        offered = [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions]
         reasons = refusals_of_regions(regions, capability_of(self.instance.type))
         field = form.fields["region"]
         field.widget.reasons = {**reasons, self.instance.region_id: HERE_ALREADY}
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
-        form.offer("region", [("", first), *offered])
+        form.offer("region", [("", first), *choices.regions(regions)])
         if self.scheduled:
             field.help_text = f"A move to another host is scheduled for {self.scheduled.when:%Y-%m-%d %H:%M} UTC."
         if upgrade_of(self.instance) is None:

@@ -7,7 +7,8 @@ from django import forms
 
 from accounts.pages.confirm import Confirmed
 from compute.models import StackScript
-from compute.pages.deploy import DeployForm, scripts_for
+from compute.pages.choices import scripts
+from compute.pages.deploy import DeployForm
 from compute.pages.root_passwords import RootPasswordPage
 from compute.serializers.disks import spec_fields
 from compute.serializers.rebuild import RebuildRequest
@@ -66,4 +67,5 @@ class RebuildView(RootPasswordPage, Confirmed):
         return f"{self.instance} is being rebuilt."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(scripts=scripts_for(self.actor), script=self.script, **kwargs)
+        offered = scripts(self.actor, None, self.script)
+        return super().get_context_data(scripts=offered, script=self.script, **kwargs)

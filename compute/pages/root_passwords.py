@@ -1,6 +1,6 @@
 """Root's password: the fields of forms that set one, and the page that sets it on an instance."""
 
-import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -10,10 +10,17 @@ from django.shortcuts import render
 from accounts.pages.confirm import Confirmed
 from compute.pages.base import FormPage
 from compute.serializers.rebuild import PasswordRequest
+from compute.services.common.password_strength import make_password
 from compute.services.instances import root_passwords
 from config.pages.forms import BodyForm, FlagField, TextField
 
-GENERATED_BYTES = 15
+
+def root_password_field(
+    help_text: str, attributes: Mapping[str, Any] | None = None, *, label: str = "Root password"
+) -> TextField:
+    """A field for a new password: kept as it was typed, and never shown again."""
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password", **(attributes or {})})
+    return TextField(label=label, help_text=help_text, strip=False, widget=widget)
 
 
 class RootPasswordForm(BodyForm):
@@ -21,18 +28,13 @@ class RootPasswordForm(BodyForm):
 
     generated = ""
 
-    root_pass = TextField(
-        label="Root password",
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="7 to 128 characters.",
-    )
+    root_pass = root_password_field("7 to 128 characters.")
     generate = FlagField(label="Generate a password, and show it once")
 
     def as_body(self) -> dict[str, Any]:
         body = super().as_body()
         if body.pop("generate", False):
-            self.generated = body["root_pass"] = secrets.token_urlsafe(GENERATED_BYTES)
+            self.generated = body["root_pass"] = make_password()
         return body
 
 
