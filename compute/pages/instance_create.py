@@ -171,9 +171,10 @@ class InstanceCreateView(_Choosing, ServiceFormView):
             "instance": self.instance,
             "password": self.password,
             "may_change": True,
+            "trail": [("Instances", reverse("instances"))],
             "ssh": f"ssh root@{self.instance.ipv4[0]}",
         }
-        return render(self.request, "compute/instance_created.html", context | state_of(self.instance))
+        return render(self.request, "compute/password_shown.html", context | state_of(self.instance))
 
     def get_success_url(self) -> str:
         return reverse("instance", args=[self.instance.pk])

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from accounts.pages.confirm import Confirmed
-from compute.pages.base import FormPage
+from compute.pages.base import FormPage, state_of
 from compute.serializers.rebuild import PasswordRequest
 from compute.services.common.password_strength import make_password
 from compute.services.instances import root_passwords
@@ -46,7 +46,7 @@ class RootPasswordPage(FormPage):
         if form.errors or not form.generated:
             return answer
         context = self.get_context_data(form=form, password=form.generated)
-        return render(self.request, "compute/password_shown.html", context)
+        return render(self.request, "compute/password_shown.html", context | state_of(self.instance))
 
 
 class PasswordForm(RootPasswordForm):
