@@ -84,7 +84,7 @@ class ShareForm(InstanceForm):
         self.offer("ips", self._choices())
 
     def _choices(self) -> Iterator[tuple[str, str]]:
-        """Those that the instance shares now, and those of other instances that the user may change."""
+        """Addresses and ranges that the instance shares, and those of other instances that the user may change."""
         shared = Q(shares__instance=self.instance)
         theirs = Q(instance__in=others(self).values("pk"))
         addresses = Address.objects.filter(shared | theirs & Q(public=True)).select_related("instance").distinct()

@@ -1,4 +1,4 @@
-"""Clone: copy an instance into a new one, or into one that exists."""
+"""Clone page: copies an instance into a new one, or into an existing one."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, Sele
 from regions.models import Region
 
 TARGETS_OFFERED = 500
-OF_NEW = ("region", "type", "label", "group", "backups_enabled")
-"""The fields that only a clone into a new instance has."""
+FIELDS_OF_NEW = ("region", "type", "label", "group", "backups_enabled")
+"""Fields that apply only to a clone into a new instance."""
 
 
 class CloneForm(BodyForm):
@@ -44,7 +44,7 @@ class CloneForm(BodyForm):
     def as_body(self) -> dict[str, Any]:
         body = super().as_body()
         if "compute_id" in body:
-            body = {name: value for name, value in body.items() if name not in OF_NEW}
+            body = {name: value for name, value in body.items() if name not in FIELDS_OF_NEW}
         return body
 
 

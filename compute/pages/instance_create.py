@@ -59,8 +59,8 @@ class Group:
     open: bool = True
 
 
-class _Choosing(ContextMixin, AccountPage):
-    """What the page and its parts have in common: the choices that a request names."""
+class _ChoicesPage(ContextMixin, AccountPage):
+    """Base of the page and its parts: the choices that a request names."""
 
     operations = frozenset({"compute_instances_create"})
     grant = "add_computes"
@@ -126,7 +126,7 @@ class _Choosing(ContextMixin, AccountPage):
         )
 
 
-class InstanceCreateView(_Choosing, ServiceFormView):
+class InstanceCreateView(_ChoicesPage, ServiceFormView):
     """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with."""
 
     template_name = "compute/instance_create.html"
@@ -201,7 +201,7 @@ class InstanceCreateView(_Choosing, ServiceFormView):
         )
 
 
-class InstanceChoiceView(_Choosing):
+class InstanceChoiceView(_ChoicesPage):
     """``/home/instances/new/choice``: the parts of the page that follow a choice, for htmx.
 
     The part that the choice was made in decides which parts are sent. The summary always is.

@@ -1,4 +1,4 @@
-"""Move: an instance to another region, or to another host as the platform has scheduled it."""
+"""Move page: moves an instance to another region, or to another host if the platform has scheduled it."""
 
 from functools import cached_property
 from typing import Any

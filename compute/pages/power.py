@@ -1,4 +1,4 @@
-"""Boot, reboot, shut down; boot and reboot with a chosen configuration profile."""
+"""Power verbs: boot, reboot and shut down, and booting with a chosen configuration profile."""
 
 from typing import Any
 

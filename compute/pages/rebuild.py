@@ -1,4 +1,4 @@
-"""Rebuild: an image in place of all disks of an instance."""
+"""Rebuild page: replaces all disks of an instance with an image."""
 
 from functools import cached_property
 from typing import Any

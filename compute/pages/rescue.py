@@ -1,4 +1,4 @@
-"""Rescue: boot an instance from the platform's own system, with its disks attached."""
+"""Rescue page: boots an instance from the platform's own system, with its disks attached."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Resize of an instance, and upgrade from a deprecated type."""
+"""Pages that resize an instance, and upgrade it from a deprecated type."""
 
 from typing import Any
 
