@@ -28,7 +28,7 @@ class NetworkPage(FormPage):
 class AddressForm(InstanceForm):
     body = AddressRequest
     public = ChoiceField(
-        label="Kind", widget=forms.RadioSelect,
+        label="Kind", widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
         choices=(
             ("true", "Public: reached from the internet"),
             ("false", "Private: reached within the region. An instance has one at most."),
