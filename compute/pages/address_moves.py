@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django import forms
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from compute.models import Address, Instance, IPv6Range
 from compute.pages.base import InstanceForm
@@ -85,15 +85,22 @@ class ShareForm(InstanceForm):
 
     def _choices(self) -> Iterator[tuple[str, str]]:
         """Addresses and ranges that the instance shares, and those of other instances that the user may change."""
-        shared = Q(shares__instance=self.instance)
         theirs = Q(instance__in=others(self).values("pk"))
-        addresses = Address.objects.filter(shared | theirs & Q(public=True)).select_related("instance").distinct()
-        for row in addresses.order_by("pk")[:MOST_CHOICES]:
+        addresses = Address.objects.select_related("instance")
+        for row in self._shared_first(addresses, theirs & Q(public=True)):
             yield row.address, f"{row.address} of {row.instance}"
-        mine = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
-        mine = mine.filter(shared | theirs | Q(instance=self.instance)).select_related("instance").distinct()
-        for each in mine.order_by("pk")[:MOST_CHOICES]:
+        ranges = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
+        for each in self._shared_first(ranges.select_related("instance"), theirs | Q(instance=self.instance)):
             yield str(each), f"{each} of {each.instance or 'no instance'}"
+
+    def _shared_first(self, rows: QuerySet[Any], offered: Q) -> list[Any]:
+        """All rows that the instance shares, and as many of the offered ones as a page lists.
+
+        A shared row that the page leaves out would be dropped when the form is saved.
+        """
+        shared = list(rows.filter(shares__instance=self.instance).order_by("pk"))
+        others = rows.filter(offered).exclude(pk__in=[row.pk for row in shared])
+        return [*shared, *others.order_by("pk")[:MOST_CHOICES]]
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
