@@ -104,7 +104,7 @@ class NewTokenView(Page, Confirmed, ProfilePage, FormView):
     operations = frozenset({"profile_tokens_create"})
     template_name = "accounts/token_new.html"
     texts = {
-        "heading": "Create a personal access token",
+        "heading": "Create token",
         "introduction": "Anyone with the token can use the API as you, with the permissions that you choose here. "
         "The token can never do more than you.",
         "verb": "Create token",

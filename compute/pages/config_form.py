@@ -7,7 +7,7 @@ from django import forms
 
 from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Kernel, Volume
-from compute.pages.parts import InstanceForm
+from compute.pages.base import InstanceForm
 from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
 from config.errors import DomainError, Invalid, Problem
 from config.pages.forms import INTEGER, ChoiceField, FlagField, NumberField, TextField
@@ -67,7 +67,7 @@ class ConfigForm(InstanceForm):
         for name, label in HELPERS.items():
             self.fields[f"helpers.{name}"] = FlagField(label=label)
         kernels = Kernel.objects.filter(kvm=True).order_by("position", "pk").values_list("pk", "label")
-        self.set_choices("kernel", list(kernels))
+        self.offer("kernel", list(kernels))
         self.fields["root_device"].widget.attrs["list"] = "slots"
 
     def _devices(self, config: Config | None) -> Iterable[tuple[str, Any]]:

@@ -82,7 +82,7 @@ def test_a_new_account_has_a_running_instance_after_three_clicks(at_home):
     check(at_home)
     run_job(instance)
     at_home.wait_for(lambda: "running" in part(at_home, "state"))
-    at_home.follow(f"I have kept the password: go to {instance.label}")
+    at_home.follow(f"I have stored it: go to {instance.label}")
     assert at_home.driver.current_url.endswith(f"/home/instances/{instance.pk}")
 
 

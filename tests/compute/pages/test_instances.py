@@ -38,7 +38,7 @@ class TestOverview:
         page = text_of(owner_of(world).get(page_of(instance)))
         for part in (
             f"ssh root@{instance.ipv4[0]}", "web.example.com", instance.ipv4[1], "Test 2GB",
-            "us-test (US)", "Test 11", "$5 a month", 'href="/home/instances?tags=live%20shop"',
+            "us-test (United States)", "Test 11", "$5 a month", 'href="/home/instances?tags=live%20shop"',
         ):  # fmt: skip
             assert part in page
 
