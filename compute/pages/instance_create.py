@@ -34,6 +34,8 @@ from regions.countries import country_name
 CREATED = "created"
 """The session's key for the forms that made an instance: ``{form: instance}``, the last ones."""
 REMEMBERED_FORMS = 10
+MAX_ONCE = 16
+"""Characters of the random name of a form."""
 MOST_DIGITS = 9
 CLASSES = {
     "Shared processors": {"nanode", "standard"},
@@ -183,7 +185,7 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
     @cached_property
     def once(self) -> str:
         """The random name of this form, which the form sends."""
-        return self.request.POST.get("once") or secrets.token_hex(8)
+        return self.request.POST.get("once", "")[:MAX_ONCE] or secrets.token_hex(MAX_ONCE // 2)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(

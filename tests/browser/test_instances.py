@@ -1,5 +1,8 @@
 """The pages of an instance in a browser: they move by themselves, and verbs work without scripts."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from django.contrib.sessions.models import Session
 from selenium.webdriver.common.by import By
@@ -11,6 +14,7 @@ from tests.browser.visitor import PASSWORD, Visitor
 from tests.world import World
 
 pytestmark = pytest.mark.browser
+LOST = "The connection is lost."
 
 
 @pytest.fixture
@@ -51,6 +55,30 @@ def test_a_deleted_instance_s_page_leads_to_the_list(visitor, instance):
         instance.delete()
     assert visitor.path == "/home/instances"
     assert "has been deleted" in words(visitor)
+
+
+def test_a_lost_connection_is_shown_and_heals(visitor, instance):
+    visitor.visit(f"/home/instances/{instance.pk}")
+    assert LOST not in words(visitor)
+    with offline(visitor):
+        visitor.wait_for(lambda: LOST in words(visitor))
+        assert "web-1" in words(visitor)
+        Instance.objects.filter(pk=instance.pk).update(status="running")
+    visitor.wait_for(lambda: LOST not in words(visitor) and "running" in words(visitor))
+    expected = ("ERR_INTERNET_DISCONNECTED", "htmx:sendError", "htmx:afterRequest")
+    assert [line for line in visitor.complaints() if not any(each in line for each in expected)] == []
+
+
+@contextmanager
+def offline(visitor: Visitor) -> Iterator[None]:
+    """Pull the browser's cable for the length of the block."""
+    unlimited = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    visitor.command("Network.enable")
+    visitor.command("Network.emulateNetworkConditions", offline=True, **unlimited)
+    try:
+        yield
+    finally:
+        visitor.command("Network.emulateNetworkConditions", offline=False, **unlimited)
 
 
 def test_a_session_that_ended_leads_to_the_sign_in_page_and_back(visitor, instance):
