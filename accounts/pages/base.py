@@ -5,17 +5,20 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.generic import View
 from django.views.generic.base import ContextMixin
+from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.actors import Actor
 from accounts.models import GlobalGrants, User
 from config.pages.policies import POLICY_OF_PAGES
+from config.pages.views import is_htmx
 
 
 class Page(View):
@@ -51,6 +54,17 @@ class AccountPage(LoginRequiredMixin, Page):
             if self.grant and not self.actor.may(self.grant):
                 raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)
+
+    def handle_no_permission(self) -> HttpResponse:  # type: ignore[override] # a redirect for htmx is another class
+        """Lead anonymous users to the sign-in page, and from there back to a page that a browser can show.
+
+        htmx would put the sign-in page into the part that asked. It opens the sign-in page instead.
+        """
+        if is_htmx(self.request):
+            shown = self.request.htmx.current_url_abs_path  # type: ignore[attr-defined] # see `is_htmx`
+            return HttpResponseClientRedirect(redirect_to_login(shown or reverse("home")).url)
+        # a verb without a page of its own takes no GET
+        return redirect_to_login(self.request.get_full_path() if hasattr(self, "get") else reverse("home"))
 
     @cached_property
     def actor(self) -> Actor:

@@ -52,7 +52,7 @@ REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], 
     "ssh-keys": (keys_of, ssh_keys.remove),
     "tokens": (tokens_of, tokens.revoke_token),
 }
-"""What can be revoked here, by kind: the query for the user's rows, and the service that revokes one."""
+"""Kinds of rows that users can revoke: the query for the user's rows, and the service that revokes one."""
 
 
 class ProfileView(Page, LoginRequiredMixin, TemplateView):

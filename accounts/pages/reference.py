@@ -21,7 +21,7 @@ LABELS = {READ_ONLY: "API reference page, read only", FULL: "API reference page,
 
 
 class AccessForm(forms.Form):
-    """What the token may do, and the page to come back to where the password is asked for first."""
+    """The permissions of the token, and the page to return to after the password was confirmed."""
 
     access = forms.ChoiceField(choices=[(access, access) for access in SCOPES])
     back = forms.CharField(max_length=2000)

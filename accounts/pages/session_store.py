@@ -16,11 +16,11 @@ from django.utils.timezone import now
 from config.encryption import decrypt_json, encrypt_json
 
 LENGTH = 40
-"""Of a stored hash, in hexadecimal digits: as many as the column takes. Ids have 32 characters."""
+"""Hexadecimal digits of a stored hash: the length of the column. Ids have 32 characters."""
 
 
 def hashed(session_key: str) -> str:
-    """What the table has in place of a session's id. Ids are random, so that a plain hash cannot be reversed."""
+    """Return the hash that the table has in place of a session's id. Ids are random: a plain hash is safe."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:LENGTH]
 
 

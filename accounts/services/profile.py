@@ -36,7 +36,8 @@ def update(actor: Actor, changes: dict[str, Any], problems: Problems | None = No
         former = user.email
         write(user, wanted)
         outbox.warn_former(user, former)
-        record_event(actor, "profile_update", profile_ref(user))
+        if user.account_id is not None:  # staff are on no account, so they have no events
+            record_event(actor, "profile_update", profile_ref(user))
     return user
 
 

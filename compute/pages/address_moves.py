@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from django import forms
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from compute.models import Address, Instance, IPv6Range
-from compute.pages.instance_addresses import OfAddress, OfNetwork
-from compute.pages.parts import InstanceForm, PartForm
+from compute.pages.base import InstanceForm
+from compute.pages.instance_addresses import AddressPage, NetworkPage
 from compute.serializers.addresses import AssignRequest, ShareRequest, assignments_of
 from compute.services.networking import reassign
 from config.errors import DomainError, Invalid, Problem
-from config.pages.forms import ChoiceField, ListField
+from config.pages.forms import INTEGER, ChoiceField, ListField
 
 MOST_CHOICES = 500
 
@@ -37,12 +37,12 @@ class MoveForm(InstanceForm):
         self.theirs = {row.address: row for row in rows.order_by("instance__label", "pk")[:MOST_CHOICES]}
         swaps = [(f"for:{text}", f"{text} of {row.instance}") for text, row in self.theirs.items()]
         moves = [(f"to:{pk}", label) for pk, label in instances]
-        self.set_choices("target", [("", "choose one"), ("Move it to", moves), ("Swap it for", swaps)])
+        self.offer("target", [("", "choose one"), ("Move it to", moves), ("Swap it for", swaps)])
 
     def as_body(self) -> dict[str, Any]:
         verb, _, value = str(self.cleaned_data["target"]).partition(":")
         moves: list[dict[str, Any]] = [{"address": self.address.address}]
-        if verb == "to" and value.isdecimal():
+        if verb == "to" and INTEGER(value):
             moves[0]["compute_id"] = int(value)
         elif value in self.theirs:
             moves[0]["compute_id"] = self.theirs[value].instance_id
@@ -50,23 +50,19 @@ class MoveForm(InstanceForm):
         return {"region": self.instance.region_id, "assignments": moves}
 
 
-class MoveAddressView(OfAddress, OfNetwork, PartForm):
+class MoveAddressView(AddressPage, NetworkPage):
     """``/home/instances/<id>/addresses/<address>/move``: to another instance, or for an address of that."""
 
     form_class = MoveForm
     operations = frozenset({"networking_ips_assign"})
+    heading = "Move {page.row}"
+    introduction = "Each instance keeps a public address. Instances get new addresses when they boot."
+    verb = "Move the address"
 
     def get_form(self, form_class: Any = None) -> Any:
         form = super().get_form(form_class)
         form.address = self.row
         return form
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Move {self.row}",
-            "verb": "Move the address",
-            "introduction": "Each instance keeps a public address. Instances get new addresses when they boot.",
-        }
 
     def perform(self, form: MoveForm) -> str:
         given = form.given
@@ -85,41 +81,47 @@ class ShareForm(InstanceForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.set_choices("ips", self._choices())
+        self.offer("ips", self._choices())
 
     def _choices(self) -> Iterator[tuple[str, str]]:
-        """Those that the instance shares now, and those of other instances that the user may change."""
-        shared = Q(shares__instance=self.instance)
+        """Addresses and ranges that the instance shares, and those of other instances that the user may change."""
         theirs = Q(instance__in=others(self).values("pk"))
-        addresses = Address.objects.filter(shared | theirs & Q(public=True)).select_related("instance").distinct()
-        for row in addresses.order_by("pk")[:MOST_CHOICES]:
-            yield row.address, f"{row.address} of {row.instance}"
-        mine = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
-        mine = mine.filter(shared | theirs | Q(instance=self.instance)).select_related("instance").distinct()
-        for each in mine.order_by("pk")[:MOST_CHOICES]:
-            yield str(each), f"{each} of {each.instance or 'no instance'}"
+        ranges = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
+        rows = [
+            *self._shared_first(Address.objects.all(), theirs & Q(public=True)),
+            *self._shared_first(ranges, theirs | Q(instance=self.instance)),
+        ]
+        seen = Instance.objects.visible_to(self.actor).in_bulk([row.instance_id for row in rows])
+        for row in rows:
+            owner = seen.get(row.instance_id, "another instance") if row.instance_id else "no instance"
+            yield str(row), f"{row} of {owner}"
+
+    def _shared_first(self, rows: QuerySet[Any], offered: Q) -> list[Any]:
+        """All rows that the instance shares, and as many of the offered ones as a page lists.
+
+        A shared row that the page leaves out would be dropped when the form is saved.
+        """
+        shared = list(rows.filter(shares__instance=self.instance).order_by("pk"))
+        others = rows.filter(offered).exclude(pk__in=[row.pk for row in shared])
+        return [*shared, *others.order_by("pk")[:MOST_CHOICES]]
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
 
 
-class ShareAddressesView(OfNetwork, PartForm):
+class ShareAddressesView(NetworkPage):
     """``/home/instances/<id>/addresses/share``: the addresses that the instance may take over."""
 
     form_class = ShareForm
     operations = frozenset({"networking_ips_share"})
+    heading = "Shared addresses"
+    introduction = "{page.instance} may take over these addresses of other instances (IP failover)."
+    verb = "Save"
 
     def get_initial(self) -> dict[str, Any]:
         addresses = Address.objects.filter(shares__instance=self.instance)
         ranges = IPv6Range.objects.filter(shares__instance=self.instance)
         return {"ips": [*(row.address for row in addresses), *map(str, ranges)]}
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Shared addresses",
-            "verb": "Save",
-            "introduction": f"{self.instance} may take over these addresses of other instances (IP failover).",
-        }
 
     def perform(self, form: ShareForm) -> str:
         reassign.share(self.actor, self.instance.pk, form.given.get("ips", ()), form.given.problems)

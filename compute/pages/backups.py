@@ -9,7 +9,8 @@ from django.http import Http404
 from django.urls import reverse
 
 from compute.models import Backup, Instance
-from compute.pages.parts import InstanceForm, PartForm, PartQuestion, PartTab, Row, Verb
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
+from compute.pages.parts import PartTab, Row, Verb
 from compute.serializers.backups import RestoreRequest, SnapshotRequest
 from compute.serializers.instances import InstanceResource, changes_of
 from compute.services.backups import backups
@@ -77,42 +78,39 @@ def unavailable(backup: Backup) -> str:
     return "" if backup.status == Backup.Status.SUCCESSFUL else NOT_AVAILABLE
 
 
-class EnableBackupsView(PartQuestion):
+class EnableBackupsView(ConfirmationPage):
     """``/home/instances/<id>/backups/enable``."""
 
     tab = TAB
     dangerous = False
     operations = frozenset({"compute_instances_backups_enable"})
+    heading = "Enable backups of {page.instance}"
+    introduction = (
+        "The instance is backed up each day, and you can take a snapshot at any time.{page.price_sentence}"
+    )
+    verb = "Enable backups"
 
-    def refusal(self) -> str:
-        return "" if is_offered(self.instance.type) else NOT_OFFERED
-
-    def texts(self) -> dict[str, str]:
+    @property
+    def price_sentence(self) -> str:
         cost = self.instance.type.backup_price_monthly
-        return {
-            "heading": f"Enable backups of {self.instance}",
-            "verb": "Enable backups",
-            "introduction": "The instance is backed up each day, and you can take a snapshot at any time."
-            + ("" if cost is None else f" This costs {price(cost)} a month."),
-        }
+        return "" if cost is None else f" This costs {price(cost)} a month."
+
+    def unavailable(self) -> str:
+        return "" if is_offered(self.instance.type) else NOT_OFFERED
 
     def perform(self, form: forms.Form) -> str:
         backups.enable(self.actor, self.instance)
         return f"Backups of {self.instance} are enabled."
 
 
-class CancelBackupsView(PartQuestion):
+class CancelBackupsView(ConfirmationPage):
     """``/home/instances/<id>/backups/cancel``."""
 
     tab = TAB
     operations = frozenset({"compute_instances_backups_cancel"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Cancel backups of {self.instance}",
-            "verb": "Cancel backups",
-            "introduction": "All backups and the snapshot are deleted. This cannot be undone.",
-        }
+    heading = "Cancel backups of {page.instance}"
+    introduction = "All backups and the snapshot are deleted. This cannot be undone."
+    verb = "Cancel backups"
 
     def perform(self, form: forms.Form) -> str:
         backups.cancel(self.actor, self.instance)
@@ -133,14 +131,16 @@ class ScheduleForm(InstanceForm):
         )
 
 
-class BackupScheduleView(PartForm):
+class BackupScheduleView(FormPage):
     """``/home/instances/<id>/backups/schedule``."""
 
     form_class = ScheduleForm
     tab = TAB
     operations = frozenset({"compute_instances_update"})
+    heading = "Backup schedule"
+    verb = "Save"
 
-    def refusal(self) -> str:
+    def unavailable(self) -> str:
         return "" if self.instance.backups_enabled else backups.NOT_ENABLED
 
     def get_initial(self) -> dict[str, Any]:
@@ -148,9 +148,6 @@ class BackupScheduleView(PartForm):
             "backups.schedule.window": self.instance.backups_window,
             "backups.schedule.day": self.instance.backups_day,
         }
-
-    def texts(self) -> dict[str, str]:
-        return {"heading": "Backup schedule", "verb": "Save"}
 
     def perform(self, form: ScheduleForm) -> str:
         instances.update(self.actor, self.instance, changes_of(form.given), form.given.problems)
@@ -162,23 +159,19 @@ class SnapshotForm(InstanceForm):
     label = TextField(label="Label")
 
 
-class SnapshotView(PartForm):
+class SnapshotView(FormPage):
     """``/home/instances/<id>/backups/snapshot``."""
 
     form_class = SnapshotForm
     tab = TAB
     kind = "snapshot"
     operations = frozenset({"compute_instances_backups_create"})
+    heading = "Take a snapshot"
+    introduction = "When it is complete, it replaces the snapshot before. The instance is busy meanwhile."
+    verb = "Take the snapshot"
 
-    def refusal(self) -> str:
-        return super().refusal() if self.instance.backups_enabled else backups.NOT_ENABLED
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Take a snapshot",
-            "verb": "Take the snapshot",
-            "introduction": "When it is complete, it replaces the snapshot before. The instance is busy meanwhile.",
-        }
+    def unavailable(self) -> str:
+        return super().unavailable() if self.instance.backups_enabled else backups.NOT_ENABLED
 
     def perform(self, form: SnapshotForm) -> str:
         made = backups.snapshot(self.actor, self.instance, form.given.get("label"), form.given.problems)
@@ -197,15 +190,18 @@ class RestoreForm(InstanceForm):
         super().__init__(*args, **kwargs)
         others = Instance.objects.writable_by(self.actor).filter(region=self.instance.region_id)
         rows = others.exclude(pk=self.instance.pk).order_by("label").values_list("pk", "label")[:MOST_CHOICES]
-        self.set_choices("compute_id", [(self.instance.pk, f"{self.instance} (this instance)"), *rows])
+        self.offer("compute_id", [(self.instance.pk, f"{self.instance} (this instance)"), *rows])
 
 
-class RestoreBackupView(PartForm):
+class RestoreBackupView(FormPage):
     """``/home/instances/<id>/backups/<id>/restore``: to this instance or to another one of the region."""
 
     form_class = RestoreForm
     tab = TAB
     operations = frozenset({"compute_instances_backups_restore"})
+    heading = "Restore {page.backup}"
+    introduction = "The disks of the backup take {page.backup.size} MB."
+    verb = "Restore"
 
     @cached_property
     def backup(self) -> Backup:
@@ -214,15 +210,8 @@ class RestoreBackupView(PartForm):
             raise Http404
         return found
 
-    def refusal(self) -> str:
+    def unavailable(self) -> str:
         return unavailable(self.backup)
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Restore {self.backup}",
-            "verb": "Restore",
-            "introduction": f"The disks of the backup take {self.backup.size} MB.",
-        }
 
     def perform(self, form: RestoreForm) -> str:
         wanted = form.given.get("compute_id")

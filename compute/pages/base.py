@@ -1,21 +1,24 @@
-"""The base classes of the pages of one instance: who sees the instance, who may change it, and the common head."""
+"""Base classes of the pages of one instance: its visibility, permission to change it, tabs and forms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.views.generic.base import ContextMixin
 
+from accounts.actors import Actor
 from accounts.models import Event
 from accounts.pages.base import AccountPage
 from compute.models import Instance
 from compute.services.instances.availability import is_busy, refusals
-from config.pages.views import version_of
+from config.pages.forms import BodyForm
+from config.pages.views import ServiceFormView, version_of
 
 TABS = (
     ("instance", "Overview"),
@@ -95,6 +98,57 @@ class InstancePage(ContextMixin, AccountPage):
             instance=self.instance, may_change=self.may_change, may_clone=self.actor.may("add_computes"),
             tabs=self.tabs(), trail=trail, **kwargs,
         )  # fmt: skip
+
+
+class InstanceForm(BodyForm):
+    """A form about an instance. Subclasses fill its choices when they are made."""
+
+    def __init__(self, *args: Any, instance: Instance, actor: Actor, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.instance, self.actor = instance, actor
+
+
+class FormPage(InstancePage, ServiceFormView):
+    """A page with one form about an instance. It leads back to its tab.
+
+    If a job of its `kind` cannot start now, the button is disabled with the reason. In the texts, `{page.name}`
+    is replaced by the page's attribute of that name, as in `{page.instance}`.
+    """
+
+    template_name = "components/form_page.html"
+    kind: ClassVar[str] = ""
+    """The kind of the job that the page starts; empty for none."""
+    heading: ClassVar[str] = ""
+    introduction: ClassVar[str] = ""
+    verb: ClassVar[str] = ""
+    """The text of the button."""
+    dangerous: ClassVar[bool] = False
+
+    def unavailable(self) -> str:
+        """Return the reason why the form cannot be sent now; empty if it can."""
+        return refusals(self.instance, busy=is_busy(self.instance))[self.kind] if self.kind else ""
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        about = {"instance": self.instance, "actor": self.actor}
+        return super().get_form_kwargs() | (about if issubclass(self.get_form_class(), InstanceForm) else {})
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        tab = self.tab or "instance"
+        context = super().get_context_data(
+            heading=self.heading.format(page=self), introduction=self.introduction.format(page=self),
+            verb=self.verb, dangerous=self.dangerous, unavailable=self.unavailable(), back=self.address(tab),
+            **kwargs,
+        )  # fmt: skip
+        if self.tab:
+            context["trail"].append((dict(TABS)[tab], context["back"]))
+        return context
+
+
+class ConfirmationPage(FormPage):
+    """A page that asks before it does something that cannot be undone, or that costs something."""
+
+    form_class = forms.Form
+    dangerous = True
 
 
 class InstanceTab(InstancePage):

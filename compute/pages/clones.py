@@ -1,11 +1,12 @@
-"""Clone: copy an instance into a new one, or into one that exists."""
+"""Clone page: copies an instance into a new one, or into an existing one."""
 
 from typing import Any
 
 from django.urls import reverse
 
 from compute.models import Instance, InstanceType
-from compute.pages.verbs import VerbPage
+from compute.pages import choices
+from compute.pages.base import FormPage
 from compute.serializers.clones import CloneRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.instances.availability import is_busy
@@ -15,8 +16,8 @@ from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, Sele
 from regions.models import Region
 
 TARGETS_OFFERED = 500
-OF_NEW = ("region", "type", "label", "group", "backups_enabled")
-"""The fields that only a clone into a new instance has."""
+FIELDS_OF_NEW = ("region", "type", "label", "group", "backups_enabled")
+"""Fields that apply only to a clone into a new instance."""
 
 
 class CloneForm(BodyForm):
@@ -43,18 +44,18 @@ class CloneForm(BodyForm):
     def as_body(self) -> dict[str, Any]:
         body = super().as_body()
         if "compute_id" in body:
-            body = {name: value for name, value in body.items() if name not in OF_NEW}
+            body = {name: value for name, value in body.items() if name not in FIELDS_OF_NEW}
         return body
 
 
-class CloneView(VerbPage):
+class CloneView(FormPage):
     """``/home/instances/<id>/clone``: for users who may create instances, and see this one."""
 
     operations = frozenset({"compute_instances_clone"})
     grant = "add_computes"
     changes = False
     form_class = CloneForm
-    heading = "Clone"
+    heading = "Clone {page.instance}"
     introduction = "Copies disks and configuration profiles. Switch the instance off first for a consistent copy."
     verb = "Clone"
     target: Instance
@@ -67,23 +68,21 @@ class CloneView(VerbPage):
 
     def get_form(self, form_class: Any = None) -> CloneForm:
         form: CloneForm = super().get_form(form_class)
-        source, fields = self.instance, form.fields
+        source = self.instance
         others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
         targets = others.values_list("pk", "label")[:TARGETS_OFFERED]
-        fields["compute_id"].choices = [("", "A new instance"), *targets]
+        form.offer("compute_id", [("", "A new instance"), *targets])
         regions = list(Region.objects.order_by("position", "pk"))
-        fields["region"].choices = [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions]
-        fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
-        fields["region"].initial = source.region_id
+        form.fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
+        form.offer("region", choices.regions(regions), source.region_id)
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
-        own = {source.type_id: source.type.label}
-        fields["type"].choices = list({**own, **dict(plans.values_list("pk", "label"))}.items())
-        fields["type"].initial = source.type_id
-        fields["group"].initial = source.group
+        types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
+        form.offer("type", types.items(), source.type_id)
+        form.fields["group"].initial = source.group
         configs = list(source.configs.order_by("pk"))
-        fields["configs"].choices = [(each.pk, each.label) for each in configs]
-        fields["configs"].initial = [each.pk for each in configs if not each.rescue]
-        fields["disks"].choices = [(each.pk, each.label) for each in source.disks.order_by("pk")]
+        booted = [each.pk for each in configs if not each.rescue]
+        form.offer("configs", [(each.pk, each.label) for each in configs], booted)
+        form.offer("disks", [(each.pk, each.label) for each in source.disks.order_by("pk")])
         return form
 
     def perform(self, form: CloneForm) -> str:

@@ -5,8 +5,9 @@ from typing import Any
 
 from django import forms
 
+from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Kernel, Volume
-from compute.pages.parts import InstanceForm
+from compute.pages.base import InstanceForm
 from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
 from config.errors import DomainError, Invalid, Problem
 from config.pages.forms import INTEGER, ChoiceField, FlagField, NumberField, TextField
@@ -66,7 +67,7 @@ class ConfigForm(InstanceForm):
         for name, label in HELPERS.items():
             self.fields[f"helpers.{name}"] = FlagField(label=label)
         kernels = Kernel.objects.filter(kvm=True).order_by("position", "pk").values_list("pk", "label")
-        self.set_choices("kernel", list(kernels))
+        self.offer("kernel", list(kernels))
         self.fields["root_device"].widget.attrs["list"] = "slots"
 
     def _devices(self, config: Config | None) -> Iterable[tuple[str, Any]]:
@@ -79,8 +80,9 @@ class ConfigForm(InstanceForm):
             *here.filter(instance=None).order_by("label"),
             *here.filter(instance=self.instance).order_by("label"),
         ]
-        there = [device.volume for device in config.volume_devices.all()] if config else []
-        volumes = {volume.pk: volume.label for volume in (*free, *there)}
+        volumes = {volume.pk: volume.label for volume in free}
+        if config:
+            volumes |= volume_names(self.actor, [config])
         if volumes:
             yield "Volumes", [(f"volume_id:{pk}", label) for pk, label in volumes.items()]
 
@@ -132,6 +134,13 @@ class ConfigForm(InstanceForm):
         for position, row in enumerate(self._rows()):
             names |= {f"interfaces[{position}].{name}": f"interfaces[{row}].{name}" for name in INTERFACE_FIELDS}
         return Invalid.of(Problem(each.reason, names.get(each.field or "", each.field)) for each in error.problems)
+
+
+def volume_names(actor: Actor, configs: Iterable[Config]) -> dict[int, str]:
+    """The names of the volumes of profiles, by id: the label if the actor may see the volume. One query."""
+    keys = {device.volume_id for config in configs for device in config.volume_devices.all()}
+    seen = Volume.objects.visible_to(actor).in_bulk(keys)
+    return {pk: seen[pk].label if pk in seen else f"Volume {pk}" for pk in sorted(keys)}
 
 
 class EditConfigForm(ConfigForm):

@@ -11,12 +11,12 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from compute.models import Config, ConfigDevice, Instance
-from compute.pages.base import InstancePage
-from compute.pages.config_form import ConfigForm, EditConfigForm
-from compute.pages.parts import BUSY, PartForm, PartQuestion, PartTab, Verb
+from compute.pages.base import ConfirmationPage, FormPage, InstancePage
+from compute.pages.config_form import ConfigForm, EditConfigForm, volume_names
+from compute.pages.parts import PartTab, Verb
 from compute.serializers.configs import changes_of
 from compute.services.instances import configs, power
-from config.errors import DomainError
+from config.errors import Busy, DomainError
 from config.pages.views import VerbView
 
 TAB = "instance-configs"
@@ -39,9 +39,10 @@ class ConfigsView(PartTab):
     tab = TAB
 
     def shown(self, refusals: Mapping[str, str]) -> dict[str, Any]:
+        configs = with_devices(self.instance.configs.order_by("pk"))
+        names = volume_names(self.actor, configs)
         rows = [
-            ConfigRow(config, devices_of(config), self._verbs_of(config, refusals))
-            for config in with_devices(self.instance.configs.order_by("pk"))
+            ConfigRow(config, devices_of(config, names), self._verbs_of(config, refusals)) for config in configs
         ]
         return {"part_title": "Configurations", "configs": rows, "reason": deleting(self.instance)}
 
@@ -66,40 +67,42 @@ class ConfigsView(PartTab):
 
 
 def with_devices(configs: QuerySet[Config]) -> list[Config]:
-    """The profiles, with what `devices_of` reads. Five queries for any number of profiles."""
-    return list(configs.select_related("kernel").prefetch_related("devices__disk", "volume_devices__volume"))
+    """The profiles, with what `devices_of` reads. Four queries for any number of profiles."""
+    return list(configs.select_related("kernel").prefetch_related("devices__disk", "volume_devices"))
 
 
-def devices_of(config: Config) -> tuple[tuple[str, str], ...]:
-    """The labels of a profile's disks and volumes, by slot."""
+def devices_of(config: Config, volumes: Mapping[int, str]) -> tuple[tuple[str, str], ...]:
+    """The labels of a profile's disks and volumes, by slot. `volumes` has the names of the volumes."""
     labels = {device.slot: device.disk.label for device in config.devices.all()}
-    labels |= {device.slot: f"{device.volume.label} (volume)" for device in config.volume_devices.all()}
+    labels |= {device.slot: f"{volumes[device.volume_id]} (volume)" for device in config.volume_devices.all()}
     return tuple((slot, labels[slot]) for slot in ConfigDevice.SLOTS if slot in labels)
 
 
 def deleting(instance: Instance) -> str:
     """Why the profiles cannot be changed now; empty if they can. Jobs do not stand in the way."""
-    return BUSY if instance.status == Instance.Status.DELETING else ""
+    return str(Busy()) if instance.status == Instance.Status.DELETING else ""
 
 
-class WritesConfig(PartForm):
+class ConfigFormPage(FormPage):
     """A page with the form of a profile."""
 
     template_name = "compute/config_form.html"
     tab = TAB
 
-    def refusal(self) -> str:
+    def unavailable(self) -> str:
         return deleting(self.instance)
 
     def refused(self, form: Any, error: DomainError) -> HttpResponse:
         return super().refused(form, form.renamed(error))
 
 
-class NewConfigView(WritesConfig):
+class NewConfigView(ConfigFormPage):
     """``/home/instances/<id>/configs/new``."""
 
     form_class = ConfigForm
     operations = frozenset({"compute_instances_configs_create"})
+    heading = "Create a configuration profile"
+    verb = "Create the profile"
 
     def get_initial(self) -> dict[str, Any]:
         return {
@@ -110,15 +113,12 @@ class NewConfigView(WritesConfig):
             **{f"helpers.{name}": on for name, on in configs.first_helpers(self.instance).items()},
         }
 
-    def texts(self) -> dict[str, str]:
-        return {"heading": "Create a configuration profile", "verb": "Create the profile"}
-
     def perform(self, form: ConfigForm) -> str:
         made = configs.create(self.actor, self.instance, changes_of(form.given), form.given.problems)
         return f"The profile {made} was created."
 
 
-class OfConfig(InstancePage):
+class ConfigPage(InstancePage):
     """A page about one profile of the instance; others are answered 404."""
 
     tab = TAB
@@ -131,11 +131,14 @@ class OfConfig(InstancePage):
         return found
 
 
-class EditConfigView(OfConfig, WritesConfig):
+class EditConfigView(ConfigPage, ConfigFormPage):
     """``/home/instances/<id>/configs/<id>/edit``."""
 
     form_class = EditConfigForm
     operations = frozenset({"compute_instances_configs_update"})
+    heading = "Edit {page.config}"
+    introduction = "Changes take effect at the next boot."
+    verb = "Save"
 
     def get_initial(self) -> dict[str, Any]:
         return self.form_class.initial_of(self.config)
@@ -143,39 +146,28 @@ class EditConfigView(OfConfig, WritesConfig):
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "config": self.config}
 
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Edit {self.config}",
-            "verb": "Save",
-            "introduction": "Changes take effect at the next boot.",
-        }
-
     def perform(self, form: EditConfigForm) -> str:
         changed = configs.update(self.actor, self.config, changes_of(form.given), form.given.problems)
         return f"The profile {changed} was saved."
 
 
-class DeleteConfigView(OfConfig, PartQuestion):
+class DeleteConfigView(ConfigPage, ConfirmationPage):
     """``/home/instances/<id>/configs/<id>/delete``."""
 
     operations = frozenset({"compute_instances_configs_destroy"})
+    heading = "Delete {page.config}"
+    introduction = "The disks stay. An instance that runs with the profile runs on."
+    verb = "Delete the profile"
 
-    def refusal(self) -> str:
+    def unavailable(self) -> str:
         return deleting(self.instance)
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Delete {self.config}",
-            "verb": "Delete the profile",
-            "introduction": "The disks stay. An instance that runs with the profile runs on.",
-        }
 
     def perform(self, form: forms.Form) -> str:
         configs.delete(self.actor, self.config)
         return f"The profile {self.config} was deleted."
 
 
-class BootWithConfigView(OfConfig, VerbView):
+class BootWithConfigView(ConfigPage, VerbView):
     """``/home/instances/<id>/configs/<id>/boot``."""
 
     operations = frozenset({"compute_instances_boot"})
@@ -185,19 +177,15 @@ class BootWithConfigView(OfConfig, VerbView):
         return f"{self.instance} is booting with {self.config}."
 
 
-class RebootWithConfigView(OfConfig, PartQuestion):
+class RebootWithConfigView(ConfigPage, ConfirmationPage):
     """``/home/instances/<id>/configs/<id>/reboot``."""
 
     kind = "reboot"
     dangerous = False
     operations = frozenset({"compute_instances_reboot"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Reboot with {self.config}",
-            "verb": "Reboot",
-            "introduction": f"{self.instance} is shut down and boots with this profile.",
-        }
+    heading = "Reboot with {page.config}"
+    introduction = "{page.instance} is shut down and boots with this profile."
+    verb = "Reboot"
 
     def perform(self, form: forms.Form) -> str:
         power.reboot(self.actor, self.instance, self.config.pk)

@@ -1,18 +1,16 @@
 """The disks of an instance: creating, changing, copying and deleting one, and making an image of it."""
 
-from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 from django import forms
 from django.http import Http404
 
-from accounts.models import User
 from accounts.pages.confirm import Confirmed
-from compute.models import Disk, Image, Instance
-from compute.pages.base import InstancePage
-from compute.pages.parts import InstanceForm, PartForm, PartQuestion
+from compute.models import Disk, Instance
+from compute.pages import choices
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.root_passwords import root_password_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
@@ -28,12 +26,6 @@ FILESYSTEMS = (
     ("initrd", "initrd: a first root file system, for kernels"),
 )
 TAB = "instance-storage"
-
-
-def password_field(label: str, help_text: str) -> TextField:
-    """A new password: kept as it was typed, and never shown again."""
-    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
-    return TextField(label=label, help_text=help_text, strip=False, widget=widget)
 
 
 def space_left(instance: Instance, size: int = 0) -> str:
@@ -58,7 +50,7 @@ class DiskForm(InstanceForm):
         label="Filesystem", choices=[("", "ext4, the default"), *FILESYSTEMS[1:]],
         help_text="A disk that is deployed from an image has ext4.",
     )  # fmt: skip
-    root_pass = password_field("Root password", "Needed with an image: 7 to 128 characters.")
+    root_pass = root_password_field("Needed with an image: 7 to 128 characters.")
     authorized_users = ListField(label="SSH keys", help_text="Root can be reached with the keys of these users.")
     authorized_keys = WordsField(
         label="Other public SSH keys", separators=r"\n", help_text="One on each line.",
@@ -68,43 +60,23 @@ class DiskForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["size"].help_text = space_left(self.instance)
-        self.set_choices("image", [("", "none"), *image_choices(self)])
-        if users := users_with_keys(self):
-            self.set_choices("authorized_users", [(name, name) for name in users])
+        self.offer("image", [("", "none"), *choices.images(self.actor)])
+        if users := choices.users_with_keys(self.actor):
+            self.offer("authorized_users", users)
         else:
             del self.fields["authorized_users"]
 
 
-def image_choices(form: InstanceForm) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """The images that can be deployed, in groups: the account's own, then the public ones by vendor."""
-    seen = Image.objects.visible_to(form.actor).filter(status=Image.Status.AVAILABLE, deprecated=False)
-    rows = seen.order_by("is_public", "vendor", "label").values_list("is_public", "vendor", "pk", "label")
-    for group, found in groupby(rows, key=lambda row: (row[1] or "Others") if row[0] else "Your images"):
-        yield group, [(pk, label) for *_, pk, label in found]
-
-
-def users_with_keys(form: InstanceForm) -> list[str]:
-    """The users of the account with SSH keys. Restricted users cannot list users: they find their own name."""
-    users = User.objects.filter(account=form.actor.account_id, is_active=True, ssh_keys__isnull=False)
-    if form.actor.restricted:
-        users = users.filter(pk=form.actor.person)
-    return list(users.order_by("username").values_list("username", flat=True).distinct())
-
-
-class NewDiskView(PartForm):
+class NewDiskView(FormPage):
     """``/home/instances/<id>/disks/new``: an empty disk, or one that an image is deployed to."""
 
     form_class = DiskForm
     tab = TAB
     kind = "disk_create"
     operations = frozenset({"compute_instances_disks_create"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Create a disk",
-            "verb": "Create the disk",
-            "introduction": "Add the disk to a configuration profile afterwards, so that the instance has it.",
-        }
+    heading = "Create a disk"
+    introduction = "Add the disk to a configuration profile afterwards, so that the instance has it."
+    verb = "Create the disk"
 
     def perform(self, form: DiskForm) -> str:
         spec = disks.DiskSpec(**spec_fields(form.given))
@@ -115,7 +87,7 @@ class NewDiskView(PartForm):
 # --- one disk -------------------------------------------------------------------------------------------
 
 
-class OfDisk(InstancePage):
+class DiskPage(InstancePage):
     """A page about one disk of the instance; others are answered 404."""
 
     tab = TAB
@@ -139,17 +111,16 @@ class EditDiskForm(InstanceForm):
     )  # fmt: skip
 
 
-class EditDiskView(OfDisk, PartForm):
+class EditDiskView(DiskPage, FormPage):
     """``/home/instances/<id>/disks/<id>/edit``: label and filesystem."""
 
     form_class = EditDiskForm
     operations = frozenset({"compute_instances_disks_update"})
+    heading = "Edit {page.disk}"
+    verb = "Save"
 
     def get_initial(self) -> dict[str, Any]:
         return {"label": self.disk.label, "filesystem": self.disk.filesystem}
-
-    def texts(self) -> dict[str, str]:
-        return {"heading": f"Edit {self.disk}", "verb": "Save"}
 
     def perform(self, form: EditDiskForm) -> str:
         changed = disks.update(self.actor, self.disk, form.given, form.given.problems)
@@ -161,12 +132,15 @@ class ResizeDiskForm(InstanceForm):
     size = NumberField(label="New size")
 
 
-class ResizeDiskView(OfDisk, PartForm):
+class ResizeDiskView(DiskPage, FormPage):
     """``/home/instances/<id>/disks/<id>/resize``."""
 
     form_class = ResizeDiskForm
     kind = "disk_resize"
     operations = frozenset({"compute_instances_disks_resize"})
+    heading = "Resize {page.disk}"
+    introduction = "The job fails if the instance runs with the disk, or if its files need more space."
+    verb = "Resize the disk"
 
     def get_initial(self) -> dict[str, Any]:
         return {"size": self.disk.size}
@@ -176,31 +150,25 @@ class ResizeDiskView(OfDisk, PartForm):
         form.fields["size"].help_text = space_left(self.instance, self.disk.size)
         return form
 
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Resize {self.disk}",
-            "verb": "Resize the disk",
-            "introduction": "The job fails if the instance runs with the disk, or if its files need more space.",
-        }
-
     def perform(self, form: ResizeDiskForm) -> str:
         disks.resize(self.actor, self.disk, form.given.get("size"), form.given.problems)
         return f"The disk {self.disk} is being resized."
 
 
-class CloneDiskView(OfDisk, PartQuestion):
+class CloneDiskView(DiskPage, ConfirmationPage):
     """``/home/instances/<id>/disks/<id>/clone``."""
 
     kind = "disk_clone"
     dangerous = False
     operations = frozenset({"compute_instances_disks_clone"})
+    heading = "Clone {page.disk}"
+    introduction = "The copy needs {page.disk.size} MB. {page.space} MB are left."
+    verb = "Clone the disk"
 
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Clone {self.disk}",
-            "verb": "Clone the disk",
-            "introduction": f"The copy needs {self.disk.size} MB. {left(self.instance)} MB are left.",
-        }
+    @property
+    def space(self) -> int:
+        """The space that is left for disks, in MB."""
+        return left(self.instance)
 
     def perform(self, form: forms.Form) -> str:
         copy = disks.clone(self.actor, self.disk)
@@ -209,22 +177,20 @@ class CloneDiskView(OfDisk, PartQuestion):
 
 class DiskPasswordForm(InstanceForm):
     body = DiskPassword
-    password = password_field("New root password", "Up to 128 characters. It must be strong enough by an estimate.")
+    password = root_password_field(
+        "Up to 128 characters. It must be strong enough by an estimate.", label="New root password"
+    )
 
 
-class DiskPasswordView(OfDisk, PartForm, Confirmed):
+class DiskPasswordView(DiskPage, FormPage, Confirmed):
     """``/home/instances/<id>/disks/<id>/password``: root's password in the system on the disk."""
 
     form_class = DiskPasswordForm
     kind = "password_reset"
     operations = frozenset({"compute_instances_disks_password"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Root password of {self.disk}",
-            "verb": "Set the password",
-            "introduction": "The password of root in the system on the disk. The instance must be off.",
-        }
+    heading = "Root password of {page.disk}"
+    introduction = "The password of root in the system on the disk. The instance must be off."
+    verb = "Set the password"
 
     def perform(self, form: DiskPasswordForm) -> str:
         root_passwords.reset_on(self.actor, self.disk, form.given.get("password"), form.given.problems)
@@ -241,12 +207,15 @@ class DiskImageForm(InstanceForm):
         return {**super().as_body(), "disk_id": self.disk_id}
 
 
-class DiskImageView(OfDisk, PartForm):
+class DiskImageView(DiskPage, FormPage):
     """``/home/instances/<id>/disks/<id>/image``: an image of the disk, for the account."""
 
     form_class = DiskImageForm
     operations = frozenset({"images_create"})
     grant = "add_images"
+    heading = "Make an image of {page.disk}"
+    introduction = "The image keeps the files of the disk. New disks can be deployed from it."
+    verb = "Make the image"
 
     @cached_property
     def may_change(self) -> bool:
@@ -258,31 +227,20 @@ class DiskImageView(OfDisk, PartForm):
         form.disk_id = self.disk.pk
         return form
 
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Make an image of {self.disk}",
-            "verb": "Make the image",
-            "introduction": "The image keeps the files of the disk. New disks can be deployed from it.",
-        }
-
     def perform(self, form: DiskImageForm) -> str:
         fields = {name: form.given.get(name) for name in ("label", "description")}
         made = images.create_from_disk(self.actor, self.disk.pk, **fields, problems=form.given.problems)
         return f"The image {made.label} is being made."
 
 
-class DeleteDiskView(OfDisk, PartQuestion):
+class DeleteDiskView(DiskPage, ConfirmationPage):
     """``/home/instances/<id>/disks/<id>/delete``."""
 
     kind = "disk_delete"
     operations = frozenset({"compute_instances_disks_destroy"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Delete {self.disk}",
-            "verb": "Delete the disk",
-            "introduction": "All data on the disk are lost, and no profile has it any more. This cannot be undone.",
-        }
+    heading = "Delete {page.disk}"
+    introduction = "All data on the disk are lost, and no profile has it any more. This cannot be undone."
+    verb = "Delete the disk"
 
     def perform(self, form: forms.Form) -> str:
         disks.delete(self.actor, self.disk)

@@ -8,8 +8,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from compute.models import Firewall, FirewallDevice
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
 from compute.pages.configs import deleting
-from compute.pages.parts import InstanceForm, PartForm, PartQuestion
 from compute.serializers.firewalls import FirewallDeviceRequest
 from compute.services.firewalls import firewalls
 from config.errors import Invalid
@@ -27,31 +27,25 @@ class DeviceForm(InstanceForm):
         super().__init__(*args, **kwargs)
         free = Firewall.objects.writable_by(self.actor).exclude(devices__instance=self.instance)
         rows = free.order_by("label").values_list("pk", "label", "status")[:MOST_CHOICES]
-        self.set_choices(
-            "firewall", [("", "choose one"), *((pk, f"{label}, {status}") for pk, label, status in rows)]
-        )
+        self.offer("firewall", [("", "choose one"), *((pk, f"{label}, {status}") for pk, label, status in rows)])
 
     def as_body(self) -> dict[str, Any]:
         return {"id": self.instance.pk, "type": "compute"}
 
 
-class AddFirewallView(PartForm):
+class AddFirewallView(FormPage):
     """``/home/instances/<id>/firewalls/add``."""
 
     form_class = DeviceForm
     tab = TAB
     renamed = {"id": "firewall"}
     operations = frozenset({"networking_firewalls_devices_create"})
+    heading = "Put a firewall on"
+    introduction = "An instance has one enabled firewall at most."
+    verb = "Put it on"
 
-    def refusal(self) -> str:
+    def unavailable(self) -> str:
         return deleting(self.instance)
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Put a firewall on",
-            "verb": "Put it on",
-            "introduction": "An instance has one enabled firewall at most.",
-        }
 
     def perform(self, form: DeviceForm) -> str:
         pk = form.cleaned_data["firewall"]
@@ -62,11 +56,14 @@ class AddFirewallView(PartForm):
         return f"The firewall {firewall} is on {self.instance}."
 
 
-class RemoveFirewallView(PartQuestion):
+class RemoveFirewallView(ConfirmationPage):
     """``/home/instances/<id>/firewalls/<device id>/remove``."""
 
     tab = TAB
     operations = frozenset({"networking_firewalls_devices_destroy"})
+    heading = "Take {page.device.firewall} off"
+    introduction = "The firewall no longer filters the traffic of {page.instance}."
+    verb = "Take it off"
 
     @cached_property
     def device(self) -> FirewallDevice:
@@ -78,13 +75,6 @@ class RemoveFirewallView(PartQuestion):
         if not Firewall.objects.writable_by(self.actor).filter(pk=found.firewall_id).exists():
             raise PermissionDenied
         return found
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Take {self.device.firewall} off",
-            "verb": "Take it off",
-            "introduction": f"The firewall no longer filters the traffic of {self.instance}.",
-        }
 
     def perform(self, form: forms.Form) -> str:
         firewalls.remove_device(self.actor, self.device)

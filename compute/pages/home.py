@@ -21,7 +21,7 @@ from config.pages.views import fragment, version_of
 NOTICES_SHOWN = FAILURES_SHOWN = 10
 EVENTS_SHOWN = 12
 FAILED_FOR = timedelta(days=2)
-"""For how long a failed event needs attention."""
+"""The time for which home shows a failed event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class HomeStateView(AccountPage, TemplateView):
 
 
 def overview(actor: Actor) -> dict[str, Any]:
-    """What home shows to the actor, and its version `seen`. Four queries."""
+    """The context of home for the actor, and its version `seen`. Four queries."""
     counts = dict(Instance.objects.visible_to(actor).values_list("status").annotate(Count("pk")).order_by("status"))
     events = Event.objects.visible_to(actor)
     failures = list(events.failures().filter(created__gte=now() - FAILED_FOR).order_by("-pk")[:FAILURES_SHOWN])

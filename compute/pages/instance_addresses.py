@@ -7,9 +7,8 @@ from django import forms
 from django.http import Http404
 
 from compute.models import Address, IPv6Range
-from compute.pages.base import InstancePage
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
 from compute.pages.networking import moving_reason
-from compute.pages.parts import InstanceForm, PartForm, PartPage, PartQuestion
 from compute.serializers.addresses import AddressRequest, IPv6RangeRequest, RdnsRequest, range_spec, reverse_name
 from compute.services.networking import assign, ranges
 from config.pages.forms import ChoiceField, TextField
@@ -17,19 +16,19 @@ from config.pages.forms import ChoiceField, TextField
 TAB = "instance-network"
 
 
-class OfNetwork(PartPage):
+class NetworkPage(FormPage):
     """A page about the addresses of an instance, which cannot change while the instance moves."""
 
     tab = TAB
 
-    def refusal(self) -> str:
+    def unavailable(self) -> str:
         return moving_reason(self.instance.status)
 
 
 class AddressForm(InstanceForm):
     body = AddressRequest
     public = ChoiceField(
-        label="Kind", widget=forms.RadioSelect,
+        label="Kind", widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
         choices=(
             ("true", "Public: reached from the internet"),
             ("false", "Private: reached within the region. An instance has one at most."),
@@ -41,26 +40,22 @@ class AddressForm(InstanceForm):
         return {**body, "public": body["public"] == "true"} if "public" in body else body
 
 
-class NewAddressView(OfNetwork, PartForm):
+class NewAddressView(NetworkPage):
     """``/home/instances/<id>/addresses/new``: another IPv4 address."""
 
     form_class = AddressForm
     initial = {"public": "true"}
     operations = frozenset({"compute_instances_ips_create"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Add an IPv4 address",
-            "verb": "Add the address",
-            "introduction": "The instance gets the address when it boots.",
-        }
+    heading = "Add an IPv4 address"
+    introduction = "The instance gets the address when it boots."
+    verb = "Add the address"
 
     def perform(self, form: AddressForm) -> str:
         made = assign.add(self.actor, self.instance, form.given.get("public"), form.given.problems)
         return f"The instance has the address {made}. It gets the address when it boots."
 
 
-class OfAddress(InstancePage):
+class AddressPage(InstancePage):
     """A page about one IPv4 address of the instance; others are answered 404."""
 
     @cached_property
@@ -82,18 +77,17 @@ class RdnsForm(InstanceForm):
         return {"rdns": self.cleaned_data["rdns"] or None}
 
 
-class ReverseNameView(OfAddress, OfNetwork, PartForm):
+class ReverseNameView(AddressPage, NetworkPage):
     """``/home/instances/<id>/addresses/<address>/rdns``."""
 
     form_class = RdnsForm
     lanes = {"post": "outside"}
     operations = frozenset({"compute_instances_ips_update"})
+    heading = "Reverse name of {page.row}"
+    verb = "Save"
 
     def get_initial(self) -> dict[str, Any]:
         return {"rdns": reverse_name(self.row.address, self.row.public, self.row.rdns)}
-
-    def texts(self) -> dict[str, str]:
-        return {"heading": f"Reverse name of {self.row}", "verb": "Save"}
 
     def perform(self, form: RdnsForm) -> str:
         changed = assign.rename(self.actor, self.row, form.checked()["rdns"])
@@ -101,17 +95,13 @@ class ReverseNameView(OfAddress, OfNetwork, PartForm):
         return f"The reverse name of {changed} is {name}."
 
 
-class DeleteAddressView(OfAddress, OfNetwork, PartQuestion):
+class DeleteAddressView(AddressPage, NetworkPage, ConfirmationPage):
     """``/home/instances/<id>/addresses/<address>/delete``."""
 
     operations = frozenset({"compute_instances_ips_destroy"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Delete {self.row}",
-            "verb": "Delete the address",
-            "introduction": "The instance loses the address, and another customer may get it.",
-        }
+    heading = "Delete {page.row}"
+    introduction = "The instance loses the address, and another customer may get it."
+    verb = "Delete the address"
 
     def perform(self, form: forms.Form) -> str:
         assign.delete(self.actor, self.row)
@@ -131,29 +121,28 @@ class RangeForm(InstanceForm):
         return {**super().as_body(), "compute_id": self.instance.pk}
 
 
-class NewRangeView(OfNetwork, PartForm):
+class NewRangeView(NetworkPage):
     """``/home/instances/<id>/ranges/new``."""
 
     form_class = RangeForm
     renamed = {"compute_id": "prefix_length"}
     operations = frozenset({"networking_ipv6_ranges_create"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Create an IPv6 range",
-            "verb": "Create the range",
-            "introduction": "The range is routed to the SLAAC address of the instance.",
-        }
+    heading = "Create an IPv6 range"
+    introduction = "The range is routed to the SLAAC address of the instance."
+    verb = "Create the range"
 
     def perform(self, form: RangeForm) -> str:
         made = ranges.create(self.actor, range_spec(form.given), form.given.problems)
         return f"The range {made} is routed to the instance."
 
 
-class DeleteRangeView(OfNetwork, PartQuestion):
+class DeleteRangeView(NetworkPage, ConfirmationPage):
     """``/home/instances/<id>/ranges/<id>/delete``."""
 
     operations = frozenset({"networking_ipv6_ranges_destroy"})
+    heading = "Delete {page.range}"
+    introduction = "The addresses of the range lead nowhere from then on."
+    verb = "Delete the range"
 
     @cached_property
     def range(self) -> IPv6Range:
@@ -162,13 +151,6 @@ class DeleteRangeView(OfNetwork, PartQuestion):
         if found is None:
             raise Http404
         return found
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Delete {self.range}",
-            "verb": "Delete the range",
-            "introduction": "The addresses of the range lead nowhere from then on.",
-        }
 
     def perform(self, form: forms.Form) -> str:
         ranges.delete(self.actor, self.range)

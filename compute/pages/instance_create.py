@@ -18,7 +18,8 @@ from accounts.services import attempts
 from compute.models import Image, StackScript
 from compute.pages import script_fields
 from compute.pages.base import state_of
-from compute.pages.instance_form import NO_IMAGE, InstanceForm, scripts, starting_values, users_with_keys
+from compute.pages.choices import scripts, users_with_keys
+from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
 from compute.serializers.disks import DeployRequest
 from compute.serializers.instances import spec_of
 from compute.services.common.password_strength import WEAK, is_strong, make_password, score
@@ -58,8 +59,8 @@ class Group:
     open: bool = True
 
 
-class _Choosing(ContextMixin, AccountPage):
-    """What the page and its parts have in common: the choices that a request names."""
+class _ChoicesPage(ContextMixin, AccountPage):
+    """Base of the page and its parts: the choices that a request names."""
 
     operations = frozenset({"compute_instances_create"})
     grant = "add_computes"
@@ -84,13 +85,13 @@ class _Choosing(ContextMixin, AccountPage):
         rows = StackScript.objects.visible_to(self.actor).defer("script")
         return rows.filter(pk=int(number)).first()
 
-    def make_form(self) -> InstanceForm:
+    def make_form(self) -> NewInstanceForm:
         users = users_with_keys(self.actor)
         if self.request.method == "POST":
             data: Any = self.sent()
         else:
             data = starting_values(self.actor, self.offers, self.script, users, self.given)
-        return InstanceForm(self.actor, self.account, self.offers, self.script, users, data)
+        return NewInstanceForm(self.actor, self.account, self.offers, self.script, users, data)
 
     def sent(self) -> QueryDict:
         """The values that the browser sent. Fields of a script that it has not shown yet have their defaults."""
@@ -109,7 +110,7 @@ class _Choosing(ContextMixin, AccountPage):
         return account
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        form: InstanceForm = kwargs["form"]
+        form: NewInstanceForm = kwargs["form"]
         return super().get_context_data(
             offers=self.offers,
             countries=_countries(self.offers),
@@ -125,12 +126,12 @@ class _Choosing(ContextMixin, AccountPage):
         )
 
 
-class InstanceCreateView(_Choosing, ServiceFormView):
+class InstanceCreateView(_ChoicesPage, ServiceFormView):
     """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with."""
 
     template_name = "compute/instance_create.html"
 
-    def get_form(self, form_class: Any = None) -> InstanceForm:
+    def get_form(self, form_class: Any = None) -> NewInstanceForm:
         form = self.make_form()
         if self.request.method != "POST":
             form.full_clean()
@@ -148,9 +149,9 @@ class InstanceCreateView(_Choosing, ServiceFormView):
         form.errors.clear()
         return self.render_to_response(self.get_context_data(form=form))
 
-    renamed = InstanceForm.renamed
+    renamed = NewInstanceForm.renamed
 
-    def perform(self, form: InstanceForm) -> str:
+    def perform(self, form: NewInstanceForm) -> str:
         attempts.check_with_api("instance_create", self.actor.person, self.actor.account_id)
         body, sent = form.given, form.as_body()
         if form.cleaned_data.get("image") == "":
@@ -170,9 +171,10 @@ class InstanceCreateView(_Choosing, ServiceFormView):
             "instance": self.instance,
             "password": self.password,
             "may_change": True,
+            "trail": [("Instances", reverse("instances"))],
             "ssh": f"ssh root@{self.instance.ipv4[0]}",
         }
-        return render(self.request, "compute/instance_created.html", context | state_of(self.instance))
+        return render(self.request, "compute/password_shown.html", context | state_of(self.instance))
 
     def get_success_url(self) -> str:
         return reverse("instance", args=[self.instance.pk])
@@ -199,7 +201,7 @@ class InstanceCreateView(_Choosing, ServiceFormView):
         )
 
 
-class InstanceChoiceView(_Choosing):
+class InstanceChoiceView(_ChoicesPage):
     """``/home/instances/new/choice``: the parts of the page that follow a choice, for htmx.
 
     The part that the choice was made in decides which parts are sent. The summary always is.
@@ -225,8 +227,11 @@ class PasswordStrengthView(AccountPage):
         problems = [problem.reason for problem in DeployRequest.read_body({"root_pass": password}).problems]
         if not problems and not is_strong(password):
             problems.append(WEAK)
-        found = {"empty": not password, "reason": " ".join(problems), "score": score(password)}
-        return render(request, "compute/password_strength.html", {**found, "strength": STRENGTHS[found["score"]]})
+        found = score(password)
+        context = {
+            "empty": not password, "reason": " ".join(problems), "score": found, "strength": STRENGTHS[found],
+        }  # fmt: skip
+        return render(request, "compute/password_strength.html", context)
 
 
 def _countries(offers: Offers) -> list[Group]:

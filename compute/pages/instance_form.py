@@ -1,24 +1,24 @@
 """The form for a new instance."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from django import forms
-from django.db.models import F
 from django.http import QueryDict
 from django.urls import reverse_lazy
 
 from accounts.actors import Actor
-from accounts.models import Account, SSHKey
-from compute.models import Firewall, Image, StackScript
+from accounts.models import Account
+from compute.models import StackScript
 from compute.pages import script_fields
+from compute.pages.choices import Users, firewalls
+from compute.pages.root_passwords import root_password_field
 from compute.serializers.instances import InstanceCreate
 from compute.services.backups.settings import NOT_OFFERED, is_offered
 from compute.services.common.regions import VLANS
 from compute.services.instances.deploy import DEFAULT_SWAP
-from compute.services.instances.offers import Offer, Offers
+from compute.services.instances.offers import Offers
 from compute.services.networking.interfaces import NO_VLANS, PUBLIC, VLAN
-from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
 from config.pages.curl import Secret
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, NumberField, TextField, WordsField
 
@@ -26,14 +26,9 @@ NO_IMAGE = "none"
 """The value of the choice to deploy no image. Without any choice the form is refused."""
 DEFAULTS = {"backups_enabled": False, "private_ip": False, "booted": True, "swap_size": DEFAULT_SWAP}
 """Values that a body does not need to have."""
-MOST_LISTED = 100
-"""Scripts, firewalls and SSH keys that are listed of each kind."""
-
-Users: TypeAlias = list[tuple[str, str]]
-"""Usernames with the labels of their SSH keys, as choices."""
 
 
-class InstanceForm(BodyForm):
+class NewInstanceForm(BodyForm):
     """The fields of the API's request, a VLAN for its `interfaces`, and the fields of the script."""
 
     body = InstanceCreate
@@ -48,15 +43,14 @@ class InstanceForm(BodyForm):
         help_text="Words to find the instance by, separated by commas.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    root_pass = TextField(
-        label="Root password", strip=False,
-        help_text="If you leave it empty, the platform makes a strong password and shows it to you once.",
-        widget=forms.PasswordInput(attrs={
-            "autocomplete": "new-password", "maxlength": 128,
+    root_pass = root_password_field(
+        "If you leave it empty, the platform makes a strong password and shows it to you once.",
+        {
+            "maxlength": 128,
             "hx-post": reverse_lazy("password-strength"), "hx-trigger": "input changed delay:300ms",
             "hx-target": "#strength", "hx-swap": "innerHTML", "hx-sync": "this:replace",
             "hx-params": "root_pass,csrfmiddlewaretoken",
-        }),
+        },
     )  # fmt: skip
     authorized_users = ListField(label="SSH keys of users")
     authorized_keys = WordsField(
@@ -186,57 +180,3 @@ def starting_values(
     if script:
         values |= {"stackscript_id": script.pk, **script_fields.starting_values(script)}
     return values
-
-
-# --- lists --------------------------------------------------------------------------------------------
-
-
-def users_with_keys(actor: Actor) -> Users:
-    """The users whose SSH keys can be chosen, with the labels of the keys: the actor before the others.
-
-    Restricted users choose their own keys alone, because they do not see other users. One query.
-    """
-    keys = SSHKey.objects.filter(user__account_id=actor.account_id, user__is_active=True)
-    if actor.restricted:
-        keys = keys.filter(user_id=actor.user_id)
-    rows = keys.order_by("user__username", "pk").values_list("user__username", "label", "pk")
-    found: dict[str, list[str]] = {}
-    for username, label, pk in rows[:MOST_LISTED]:
-        found.setdefault(username, []).append(label or f"key {pk}")
-    users = sorted(found, key=lambda username: username != actor.username)
-    return [(username, f"{username}: {', '.join(found[username])}") for username in users]
-
-
-def firewalls(actor: Actor) -> list[tuple[Any, str]]:
-    """The firewalls that can be chosen. One query."""
-    rows = Firewall.objects.writable_by(actor).order_by("label").values_list("pk", "label", "status")
-    disabled = Firewall.Status.DISABLED
-    named = [
-        (pk, f"{label} (disabled)" if status == disabled else label) for pk, label, status in rows[:MOST_LISTED]
-    ]
-    return [("", "None"), *named] if named else []
-
-
-def scripts(
-    actor: Actor, image: Image | None, chosen: StackScript | None
-) -> list[tuple[str, list[Offer[StackScript]]]]:
-    """The scripts of the account and the public ones, in groups. Two queries.
-
-    Of public scripts the platform's own come first, then those that are deployed most.
-    """
-    rows = StackScript.objects.visible_to(actor).only("label", "username", "images")
-    own = list(rows.filter(account_id=actor.account_id).order_by("label")[:MOST_LISTED])
-    others = rows.exclude(account_id=actor.account_id).order_by(
-        F("account_id").asc(nulls_first=True), "-deployments_total", "pk"
-    )
-    public = list(others[:MOST_LISTED])
-    if chosen and chosen not in own and chosen not in public:
-        (own if chosen.account_id == actor.account_id else public).append(chosen)
-    groups = (("Your scripts", own), ("Public scripts", public))
-    return [
-        (name, [Offer(each, _script_refusal(each, image)) for each in group]) for name, group in groups if group
-    ]
-
-
-def _script_refusal(script: StackScript, image: Image | None) -> str:
-    return NOT_FOR_IMAGE if image and not supports(script, image.pk) else ""

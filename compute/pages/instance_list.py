@@ -12,11 +12,10 @@ from accounts.models import Event
 from accounts.pages.base import AccountPage, actor_of, signed_in
 from compute.filters.instances import InstanceListFilterSet
 from compute.models import Instance
+from compute.pages.base import UNDER_WAY
 from compute.pages.selections import chosen_ids
 from config.pages.lists import Column, ListView
 from config.pages.views import fragment, version_of
-
-UNDER_WAY = (Event.Status.SCHEDULED, Event.Status.STARTED)
 
 
 class InstancesView(AccountPage, ListView):

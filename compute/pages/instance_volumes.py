@@ -8,7 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from compute.models import Volume
-from compute.pages.parts import InstanceForm, PartForm, PartQuestion
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
 from compute.serializers.volumes import VolumeAttach, VolumeCreate, spec_of
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
@@ -25,7 +25,7 @@ class PlaceForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         profiles = self.instance.configs.filter(rescue=False).order_by("pk").values_list("pk", "label")
-        self.set_choices("config_id", [("", "the one that boots next"), *profiles])
+        self.offer("config_id", [("", "the one that boots next"), *profiles])
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
@@ -45,13 +45,13 @@ class AttachForm(PlaceForm):
         free = Volume.objects.writable_by(self.actor).filter(region=self.instance.region_id, instance=None)
         rows = free.order_by("label").values_list("pk", "label", "size")[:MOST_CHOICES]
         volumes_shown = ((pk, f"{label}, {size} GB") for pk, label, size in rows)
-        self.set_choices("volume", [("", "choose one"), *volumes_shown])
+        self.offer("volume", [("", "choose one"), *volumes_shown])
 
     def is_sent(self, name: str, value: Any) -> bool:
         return name != "volume" and super().is_sent(name, value)
 
 
-class AttachVolumeView(PartForm):
+class AttachVolumeView(FormPage):
     """``/home/instances/<id>/volumes/attach``: a volume of the region that is attached nowhere."""
 
     form_class = AttachForm
@@ -60,13 +60,9 @@ class AttachVolumeView(PartForm):
     renamed = {"compute_id": "volume"}
     initial = {"persist_across_boots": True}
     operations = frozenset({"volumes_attach"})
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Attach a volume",
-            "verb": "Attach the volume",
-            "introduction": f"You can attach free volumes of the region {self.instance.region_id}.",
-        }
+    heading = "Attach a volume"
+    introduction = "You can attach free volumes of the region {page.instance.region_id}."
+    verb = "Attach the volume"
 
     def perform(self, form: AttachForm) -> str:
         pk = form.cleaned_data["volume"]
@@ -85,7 +81,7 @@ class NewVolumeForm(PlaceForm):
     config_id = ChoiceField(label="Configuration profile", number=True)
 
 
-class NewVolumeView(PartForm):
+class NewVolumeView(FormPage):
     """``/home/instances/<id>/volumes/new``: a new volume, attached to the instance."""
 
     form_class = NewVolumeForm
@@ -93,25 +89,24 @@ class NewVolumeView(PartForm):
     initial = {"size": 20}
     operations = frozenset({"volumes_create"})
     grant = "add_volumes"
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": "Create a volume",
-            "verb": "Create and attach",
-            "introduction": "A volume is storage that outlives the instance. This one is attached to the instance.",
-        }
+    heading = "Create a volume"
+    introduction = "A volume is storage that outlives the instance. This one is attached to the instance."
+    verb = "Create and attach"
 
     def perform(self, form: NewVolumeForm) -> str:
         made = volumes.create(self.actor, spec_of(form.given), form.given.problems)
         return f"The volume {made} is being created."
 
 
-class DetachVolumeView(PartQuestion):
+class DetachVolumeView(ConfirmationPage):
     """``/home/instances/<id>/volumes/<id>/detach``."""
 
     tab = TAB
     kind = "volume_detach"
     operations = frozenset({"volumes_detach"})
+    heading = "Detach {page.volume}"
+    introduction = "Unmount the volume in the instance first. The volume keeps its data."
+    verb = "Detach the volume"
 
     @cached_property
     def volume(self) -> Volume:
@@ -122,13 +117,6 @@ class DetachVolumeView(PartQuestion):
         if not Volume.objects.writable_by(self.actor).filter(pk=found.pk).exists():
             raise PermissionDenied
         return found
-
-    def texts(self) -> dict[str, str]:
-        return {
-            "heading": f"Detach {self.volume}",
-            "verb": "Detach the volume",
-            "introduction": "Unmount the volume in the instance first. The volume keeps its data.",
-        }
 
     def perform(self, form: forms.Form) -> str:
         volumes.detach(self.actor, self.volume)

@@ -19,6 +19,7 @@ from compute.services import notices
 from compute.services.networking.overview import networking
 from compute.services.stats import transfer
 from config.pages.views import UNCHANGED, fragment, is_htmx
+from regions.countries import country_name
 
 GONE = "This instance has been deleted, or you may not see it any more."
 CHANGED = "instance-changed"
@@ -26,7 +27,7 @@ CHANGED = "instance-changed"
 
 
 class InstanceView(InstanceTab, TemplateView):
-    """``/home/instances/<id>``: what the instance is made of, and what happened to it."""
+    """``/home/instances/<id>``: the overview with addresses, type, transfer and events."""
 
     template_name = "compute/instance_overview.html"
     tab = "instance"
@@ -39,6 +40,7 @@ class InstanceView(InstanceTab, TemplateView):
             ssh_address=next((address.address for address in [*found.public, *filter(None, [found.slaac])]), ""),
             notices=list(self.notices()),
             transfer=transfer_of(self.instance),
+            country=country_name(self.instance.region.country),
             **events_of(self.actor, self.instance),
             **kwargs,
         )

@@ -1,10 +1,11 @@
-"""Move: an instance to another region, or to another host as the platform has scheduled it."""
+"""Move page: moves an instance to another region, or to another host if the platform has scheduled it."""
 
 from functools import cached_property
 from typing import Any
 
 from compute.models import HostMigration
-from compute.pages.verbs import VerbPage
+from compute.pages import choices
+from compute.pages.base import FormPage
 from compute.serializers.moves import MigrateRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.hosts.moves import HERE_ALREADY, migrate
@@ -19,13 +20,13 @@ class MigrateForm(BodyForm):
     upgrade = FlagField(label="Upgrade the type as well")
 
 
-class MigrateView(VerbPage):
+class MigrateView(FormPage):
     """``/home/instances/<id>/migrate``."""
 
     operations = frozenset({"compute_instances_migrate"})
     kind = "migrate_region"
     form_class = MigrateForm
-    heading = "Move"
+    heading = "Move {page.instance}"
     introduction = (
         "Moves the instance to another region, with its disks and configuration profiles. It gets other addresses "
         "there: its present ones, their names and its IPv6 ranges stay behind. A running instance is shut down, "
@@ -42,12 +43,11 @@ class MigrateView(VerbPage):
     def get_form(self, form_class: Any = None) -> MigrateForm:
         form: MigrateForm = super().get_form(form_class)
         regions = list(Region.objects.order_by("position", "pk"))
-        offered = [(each.pk, f"{each.pk} ({each.country.upper()})") for each in regions]
         reasons = refusals_of_regions(regions, capability_of(self.instance.type))
         field = form.fields["region"]
         field.widget.reasons = {**reasons, self.instance.region_id: HERE_ALREADY}
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
-        field.choices = [("", first), *offered]
+        form.offer("region", [("", first), *choices.regions(regions)])
         if self.scheduled:
             field.help_text = f"A move to another host is scheduled for {self.scheduled.when:%Y-%m-%d %H:%M} UTC."
         if upgrade_of(self.instance) is None:

@@ -8,15 +8,14 @@ from django.urls import reverse
 
 from compute.models import Address, Firewall, FirewallDevice, IPv6Range
 from compute.pages.configs import deleting
-from compute.pages.parts import BUSY, PartTab, Row, Verb
+from compute.pages.parts import PartTab, Row, Verb
 from compute.serializers.addresses import reverse_name, route_target
 from compute.services.networking.assign import MOVING
 from compute.services.networking.interfaces import VLAN
 from compute.services.networking.overview import networking
+from config.errors import Busy
 
 TAB = "instance-network"
-
-
 LAST = "It is the last public address."
 
 
@@ -129,4 +128,4 @@ class NetworkView(PartTab):
 
 def moving_reason(status: str) -> str:
     """Why addresses cannot change while an instance has this status; empty if they can."""
-    return BUSY if status in MOVING else ""
+    return str(Busy()) if status in MOVING else ""

@@ -1,24 +1,14 @@
-"""The base classes of the pages about the parts of an instance: its disks, profiles, backups and addresses.
-
-A part has a tab, which lists objects, and pages with one form each, which lead back to the tab.
-"""
+"""Tabs that list the parts of an instance: its disks, profiles, backups and addresses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.views.generic import TemplateView
 
-from accounts.actors import Actor
-from compute.models import Instance
-from compute.pages.base import TABS, InstancePage, InstanceTab
-from compute.services.instances.availability import is_busy, refusals
-from config.pages.forms import BodyForm
-from config.pages.views import ServiceFormView, fragment, version_of
-
-BUSY = "Compute busy."
+from compute.pages.base import InstanceTab
+from config.pages.views import fragment, is_htmx, version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ class PartTab(InstanceTab, TemplateView):
     part_template: ClassVar[str]
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if request.htmx:  # type: ignore[attr-defined] # see `config.pages.middleware.Htmx`
+        if is_htmx(request):
             context = self.get_context_data(**kwargs)
             return fragment(request, self.part_template, {**context, "seen": context["part_seen"]})
         return super().get(request, *args, **kwargs)
@@ -69,55 +59,3 @@ class PartTab(InstanceTab, TemplateView):
         shown = self.shown(context["refusals"])
         seen = version_of(self.instance.status, [*context["refusals"].values()], *self.values_of(shown))
         return {**context, **shown, "part_template": self.part_template, "part_seen": seen}
-
-
-class InstanceForm(BodyForm):
-    """A form about an instance. Subclasses fill its choices when they are made."""
-
-    def __init__(self, *args: Any, instance: Instance, actor: Actor, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self.instance, self.actor = instance, actor
-
-    def set_choices(self, name: str, choices: Iterable[Any]) -> None:
-        cast(Any, self.fields[name]).choices = list(choices)
-
-
-class PartPage(InstancePage, ServiceFormView):
-    """A page about a part of an instance, with one form, which leads back to the tab of the part."""
-
-    template_name = "components/form_page.html"
-    kind: ClassVar[str] = ""
-    """The kind of the job that the page starts. The page is unavailable while such a job cannot start."""
-    dangerous: ClassVar[bool] = False
-
-    def texts(self) -> dict[str, str]:
-        """Return the heading of the page, the verb on its button, and an introduction if it needs one."""
-        raise NotImplementedError
-
-    def refusal(self) -> str:
-        """Return why the form cannot be sent now; empty if it can."""
-        return refusals(self.instance, busy=is_busy(self.instance))[self.kind] if self.kind else ""
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context = super().get_context_data(
-            back=self.address(self.tab),
-            dangerous=self.dangerous,
-            unavailable=self.refusal(),
-            **self.texts(),
-            **kwargs,
-        )
-        return {**context, "trail": [*context["trail"], (dict(TABS)[self.tab], self.address(self.tab))]}
-
-
-class PartForm(PartPage):
-    """A `PartPage` whose form is an `InstanceForm`."""
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return {**super().get_form_kwargs(), "instance": self.instance, "actor": self.actor}
-
-
-class PartQuestion(PartPage):
-    """A `PartPage` that asks before it does what cannot be undone, or what costs something."""
-
-    form_class = forms.Form
-    dangerous = True

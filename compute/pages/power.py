@@ -1,9 +1,8 @@
-"""Boot, reboot, shut down; boot and reboot with a chosen configuration profile."""
+"""Power verbs: boot, reboot and shut down, and booting with a chosen configuration profile."""
 
 from typing import Any
 
-from compute.pages.base import InstancePage
-from compute.pages.verbs import VerbPage
+from compute.pages.base import FormPage, InstancePage
 from compute.serializers.instances import BootRequest
 from compute.services.instances import power
 from config.pages.forms import BodyForm, ChoiceField
@@ -45,19 +44,19 @@ class ProfileForm(BodyForm):
     config_id = ChoiceField(label="Configuration profile", number=True)
 
 
-class BootProfileView(VerbPage):
+class BootProfileView(FormPage):
     """``/home/instances/<id>/boot/profile``."""
 
     operations = frozenset({"compute_instances_boot"})
     kind = "boot"
     form_class = ProfileForm
-    heading = "Boot"
+    heading = "Boot {page.instance}"
     verb = "Boot"
 
     def get_form(self, form_class: Any = None) -> ProfileForm:
         form: ProfileForm = super().get_form(form_class)
-        form.fields["config_id"].choices = list(self.instance.configs.order_by("pk").values_list("pk", "label"))
-        form.fields["config_id"].initial = self.instance.booted_config_id
+        profiles = self.instance.configs.order_by("pk").values_list("pk", "label")
+        form.offer("config_id", profiles, self.instance.booted_config_id)
         return form
 
     def perform(self, form: ProfileForm) -> str:
@@ -70,7 +69,7 @@ class RebootProfileView(BootProfileView):
 
     operations = frozenset({"compute_instances_reboot"})
     kind = "reboot"
-    heading = "Reboot"
+    heading = "Reboot {page.instance}"
     introduction = "Shuts the instance down, and boots it again with the chosen profile."
     verb = "Reboot"
 

@@ -1,4 +1,4 @@
-"""Rebuild: an image in place of all disks of an instance."""
+"""Rebuild page: replaces all disks of an instance with an image."""
 
 from functools import cached_property
 from typing import Any
@@ -7,8 +7,9 @@ from django import forms
 
 from accounts.pages.confirm import Confirmed
 from compute.models import StackScript
-from compute.pages.deploy import DeployForm, scripts_for
-from compute.pages.verbs import SecretVerbPage
+from compute.pages.choices import scripts
+from compute.pages.deploy import DeployForm
+from compute.pages.root_passwords import RootPasswordPage
 from compute.serializers.disks import spec_fields
 from compute.serializers.rebuild import RebuildRequest
 from compute.services.instances.rebuild import RebuildSpec, rebuild
@@ -35,14 +36,14 @@ class RebuildForm(DeployForm):
         return name != "confirm" and super().is_sent(name, value)
 
 
-class RebuildView(SecretVerbPage, Confirmed):
+class RebuildView(RootPasswordPage, Confirmed):
     """``/home/instances/<id>/rebuild?script=…``: for users who have confirmed their own password."""
 
     template_name = "compute/instance_rebuild.html"
     operations = frozenset({"compute_instances_rebuild"})
     kind = "rebuild"
     form_class = RebuildForm
-    heading = "Rebuild"
+    heading = "Rebuild {page.instance}"
     introduction = (
         "Deletes all disks and configuration profiles, and deploys an image. This cannot be undone. The instance "
         "keeps its addresses, label, type and backups."
@@ -66,4 +67,5 @@ class RebuildView(SecretVerbPage, Confirmed):
         return f"{self.instance} is being rebuilt."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(scripts=scripts_for(self.actor), script=self.script, **kwargs)
+        offered = scripts(self.actor, None, self.script)
+        return super().get_context_data(scripts=offered, script=self.script, **kwargs)

@@ -1,4 +1,4 @@
-"""Rescue: boot an instance from the platform's own system, with its disks attached."""
+"""Rescue page: boots an instance from the platform's own system, with its disks attached."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q
 
 from compute.models import Disk, Instance, Volume
-from compute.pages.verbs import VerbPage
+from compute.pages.base import FormPage
 from compute.serializers.rescue import RescueRequest
 from compute.services.instances.rescue import SLOTS, rescue
 from config.pages.forms import BodyForm, ChoiceField
@@ -35,13 +35,13 @@ def device_of(value: str) -> dict[str, int] | None:
     return {f"{found[1]}_id": int(found[2])} if found else None
 
 
-class RescueView(VerbPage):
+class RescueView(FormPage):
     """``/home/instances/<id>/rescue``."""
 
     operations = frozenset({"compute_instances_rescue"})
     kind = "rescue"
     form_class = RescueForm
-    heading = "Rescue"
+    heading = "Rescue {page.instance}"
     introduction = (
         "Boots the instance from the platform's own system, with these devices attached. The rescue ends with the "
         "next boot."
@@ -59,7 +59,7 @@ class RescueView(VerbPage):
         return f"{self.instance} is booting into rescue."
 
 
-def volumes_for(page: VerbPage) -> list[Volume]:
+def volumes_for(page: FormPage) -> list[Volume]:
     """The volumes that can be attached to the page's instance."""
     instance: Instance = page.instance
     rows = Volume.objects.writable_by(page.actor).filter(region=instance.region_id)

@@ -1,9 +1,9 @@
-"""Resize of an instance, and upgrade from a deprecated type."""
+"""Pages that resize an instance, and upgrade it from a deprecated type."""
 
 from typing import Any
 
 from compute.models import InstanceType
-from compute.pages.verbs import VerbPage
+from compute.pages.base import FormPage
 from compute.serializers.resize import MutateRequest, ResizeRequest
 from compute.services.instances.resize import NO_UPGRADE, mutate, reasons_against, resize, upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField
@@ -24,14 +24,14 @@ class UpgradeForm(BodyForm):
     allow_auto_disk_resize = FlagField(label=AUTO_LABEL, initial=True, help_text=AUTO_HELP)
 
 
-class ResizeView(VerbPage):
+class ResizeView(FormPage):
     """``/home/instances/<id>/resize``."""
 
     template_name = "compute/instance_resize.html"
     operations = frozenset({"compute_instances_resize"})
     kind = "resize"
     form_class = ResizeForm
-    heading = "Resize"
+    heading = "Resize {page.instance}"
     introduction = "Gives the instance another type. A running instance is shut down, and booted again at the end."
     verb = "Resize"
 
@@ -47,28 +47,30 @@ class ResizeView(VerbPage):
         return super().get_context_data(plans=rows, **kwargs)
 
 
-class UpgradeView(VerbPage):
+class UpgradeView(FormPage):
     """``/home/instances/<id>/upgrade``: for instances of a deprecated type that has a successor."""
 
     operations = frozenset({"compute_instances_mutate"})
     kind = "mutate"
     form_class = UpgradeForm
-    heading = "Upgrade"
+    heading = "Upgrade {page.instance}"
+    introduction = "{page.result}"
     verb = "Upgrade"
 
     def perform(self, form: UpgradeForm) -> str:
         mutate(self.actor, self.instance, form.given.get(AUTO, True), form.given.problems)
         return f"{self.instance} is being upgraded."
 
+    @property
+    def result(self) -> str:
+        """A description of the upgrade; empty if there is none."""
+        plan = upgrade_of(self.instance)
+        if plan is None:
+            return ""
+        return (
+            f"Gives the instance the type {plan}, which replaces {self.instance.type}. A running instance is "
+            "shut down, and booted again at the end."
+        )
+
     def unavailable(self) -> str:
         return super().unavailable() if upgrade_of(self.instance) else NO_UPGRADE
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context = super().get_context_data(**kwargs)
-        plan = upgrade_of(self.instance)
-        if plan:
-            context["introduction"] = (
-                f"Gives the instance the type {plan}, which replaces {self.instance.type}. A running instance is "
-                "shut down, and booted again at the end."
-            )
-        return context

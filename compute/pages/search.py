@@ -14,7 +14,7 @@ from config.pages.navigation import NOUNS
 
 MAX_LENGTH = 100
 FOUND_SHOWN = 10
-"""Of each kind, at most."""
+"""Objects of each kind that are shown at most."""
 NOUN_OF_KIND = {
     "compute": "instances", "volume": "volumes", "image": "images", "stackscript": "scripts", "domain": "domains",
     "nodebalancer": "load-balancers", "firewall": "firewalls", "vlan": "vlans", "tag": "tags",
@@ -44,7 +44,7 @@ class SearchView(AccountPage, TemplateView):
 
 
 def search(actor: Actor, words: str) -> list[Found]:
-    """What the actor may see of each kind and `words` describe, by noun. One query for each."""
+    """The objects that the actor may see and that match `words`, by noun. One query for each kind."""
     if not words:
         return []
     by_noun = {NOUN_OF_KIND[kind.name]: kind for kind in kinds() if kind.name in NOUN_OF_KIND}

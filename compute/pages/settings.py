@@ -7,8 +7,7 @@ from django import forms
 from django.urls import reverse
 
 from compute.models import Instance
-from compute.pages.base import InstanceTab
-from compute.pages.verbs import VerbPage
+from compute.pages.base import FormPage, InstanceTab
 from compute.serializers.instances import InstanceResource, changes_of
 from compute.services.instances import instances
 from config.pages.forms import BodyForm, FlagField, NumberField, TextField, WordsField
@@ -116,13 +115,13 @@ class DeleteForm(forms.Form):
         return self.instance.label
 
 
-class DeleteView(VerbPage):
+class DeleteView(FormPage):
     """``/home/instances/<id>/delete``: for users who type the instance's label."""
 
     operations = frozenset({"compute_instances_destroy"})
     kind = "delete"
     form_class = DeleteForm
-    heading = "Delete"
+    heading = "Delete {page.instance}"
     introduction = "Deletes the instance with its disks, backups and addresses. This cannot be undone."
     verb = "Delete"
     dangerous: ClassVar[bool] = True

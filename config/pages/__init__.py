@@ -1,1 +1,1 @@
-"""What all web pages have in common: middleware, policies, navigation, forms and lists. It knows no app."""
+"""The common base of all web pages: middleware, policies, navigation, forms and lists. It knows no app."""

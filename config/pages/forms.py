@@ -24,6 +24,9 @@ class TextField(forms.CharField):
     def __init__(self, **kwargs: Any):
         super().__init__(required=False, **kwargs)
 
+    def run_validators(self, value: Any) -> None:
+        """Check nothing: the serializer gives the API's reason for a text that is too long or has a NUL."""
+
 
 class NumberField(TextField):
     """A whole number. Other texts are passed on, so that the serializer gives its reason."""
@@ -165,6 +168,12 @@ class BodyForm(forms.Form):
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc] # Django's hook, which model forms use as well
         self.given = self.body.read_body(self.as_body(), self.partial)
+
+    def offer(self, name: str, choices: Iterable[Any], initial: Any = None) -> None:
+        """Set the choices of a field, and the one that is chosen at first."""
+        field: Any = self.fields[name]
+        field.choices = list(choices)
+        field.initial = initial
 
     def checked(self) -> Body:
         """Return `given`. Raises `Invalid` with all its problems, for services that do not take problems."""

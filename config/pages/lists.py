@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.core.paginator import Page, Paginator
 from django.db.models import F, QuerySet
-from django.db.models.expressions import Combinable, OrderBy
+from django.db.models.expressions import Func, OrderBy
 from django_filters.views import FilterView
 
 
@@ -19,7 +19,7 @@ class Column:
 
     label: str
     order: str = ""
-    by: Combinable | None = None
+    by: F | Func | None = None
 
     def ordering(self, *, descending: bool) -> OrderBy:
         by = self.by or F(self.order)

@@ -21,7 +21,7 @@ from config.pages.policies import PERMISSIONS, POLICY, POLICY_WITHOUT_REDIRECTS
 from config.paths import is_api
 
 ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
-"""What is answered whatever host the request names."""
+"""Paths that are answered for any host name."""
 
 
 class PagesOnly(MiddlewareMixin):

@@ -1,4 +1,4 @@
-"""What browsers may do on our pages: `Content-Security-Policy` and `Permissions-Policy`."""
+"""Policies for browsers on our pages: `Content-Security-Policy` and `Permissions-Policy`."""
 
 # No form-action: browsers apply it to redirects too, and consent ends with a redirect to the client.
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -10,4 +10,4 @@ POLICY_WITHOUT_REDIRECTS = f"{POLICY_OF_PAGES}; form-action 'self'"
 UNUSED = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone",
     "midi", "payment", "usb")  # fmt: skip
 PERMISSIONS = ", ".join(f"{feature}=()" for feature in UNUSED)
-"""What no page here ever asks a browser for. Copying and security keys are not among it."""
+"""The policy denies all features that no page uses. Copying and security keys are allowed."""

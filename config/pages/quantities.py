@@ -11,5 +11,7 @@ def size(megabytes: int) -> str:
 
 
 def price(dollars: float) -> str:
-    """A price in dollars, with as many decimals as it needs: ``$5``, ``$0.0075``."""
-    return f"${dollars:,.4f}".rstrip("0").rstrip(".")
+    """A price in dollars, with cents if there are any, or with as many decimals as it needs: ``$5``, ``$2.50``."""
+    whole, _, decimals = f"{dollars:,.4f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return f"${whole}.{decimals:0<2}" if decimals else f"${whole}"

@@ -8,7 +8,7 @@ from tests.browser.visitor import DESKTOP, PHONE, Visitor
 
 FIELDS = """
 return [...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
-    .filter(field => field.getClientRects().length)
+    .filter(field => field.checkVisibility() && field.getClientRects().length)
     .filter(field => !field.ariaLabel)
     .filter(field => ![...field.labels].some(label => label.innerText.trim() && label.getClientRects().length))
     .map(field => field.outerHTML)

@@ -198,7 +198,9 @@ class Platform:
         return answer.json()
 
     def statuses(self) -> dict[int, str]:
-        return {each["id"]: each["status"] for each in self.ask("GET", "/compute/instances")["data"]}
+        """By id, the statuses of the instances in the region of the two hosts."""
+        found = self.ask("GET", f"/compute/instances?region={REGION}")["data"]
+        return {each["id"]: each["status"] for each in found}
 
     def events(self, action: str, instance: int) -> list[str]:
         """The statuses of the events of one kind about an instance."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import connection
 from django.db.models import Model
@@ -103,10 +103,11 @@ def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offer
 # --- choosing -----------------------------------------------------------------------------------------
 
 
-def _last(actor: Actor) -> Mapping[str, str]:
+def _last(actor: Actor) -> Mapping[str, Any]:
     """The choices of the newest instance that the actor sees."""
     rows = Instance.objects.visible_to(actor).order_by("-pk")
-    return rows.values("region_id", "image_id", "type_id").first() or {}
+    last: Mapping[str, Any] | None = rows.values("region_id", "image_id", "type_id").first()
+    return last or {}
 
 
 def _find(rows: Iterable[T], key: str | None) -> T | None:

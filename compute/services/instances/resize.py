@@ -65,10 +65,10 @@ def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[s
     for plan in plans:
         problems = Problems()
         _check_type(instance, plan, problems)
-        if not problems and _automatic(disks, plan) is None and used > plan.disk:
-            problems.add("type", too_small(used, plan))
         for problem in problems:
             found.setdefault(plan.pk, problem.reason)
+        if _automatic(disks, plan) is None and used > plan.disk:
+            found.setdefault(plan.pk, too_small(used, plan))
     return found
 
 

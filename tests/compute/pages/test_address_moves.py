@@ -48,7 +48,8 @@ class TestMoving:
         assert held(other) == {last, other.ipv4[1]}
 
     @pytest.mark.parametrize(
-        "target", ["", "to:", "to:77777", "for:198.18.255.255", "for:x", "to:99999999999999999999"]
+        "target",
+        ["", "to:", "to:77777", "for:198.18.255.255", "for:x", "to:99999999999999999999", f"to:{'9' * 5000}"],
     )
     def test_a_target_has_to_be_chosen(self, browser, instance, other, target):
         answer = send(browser, "instance-address-move", instance, instance.ipv4[0], target=target)
@@ -77,6 +78,16 @@ class TestSharing:
         send(browser, "instance-addresses-share", instance)
         assert not AddressShare.objects.exists()
         assert not RangeShare.objects.exists()
+
+    def test_labels_of_instances_that_the_user_does_not_see_are_not_shown(self, browser, account, instance, other):
+        send(browser, "instance-addresses-share", instance, ips=[other.ipv4[0], str(other.ipv6_ranges.get())])
+        user = GlobalGrantsFactory(user__account=account).user
+        GrantFactory(user=user, entity_id=instance.pk, permissions="read_write")
+        where = address_of("instance-addresses-share", instance)
+        page = text(signed_in(user).get(where))
+        assert f"{other.ipv4[0]} of another instance" in page
+        assert "web-2" not in page
+        assert f"{other.ipv4[0]} of web-2" in text(browser.get(where))
 
     def test_what_cannot_be_shared_is_named(self, browser, instance):
         answer = send(browser, "instance-addresses-share", instance, ips=["203.0.113.9"])

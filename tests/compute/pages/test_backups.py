@@ -25,8 +25,8 @@ def browser(owner):
 
 def test_they_are_enabled_for_a_price(browser, account):
     instance = InstanceFactory(account=account)
-    assert "Backups of this type cost $2.5 a month." in text(browser.get(address_of("instance-backups", instance)))
-    assert "This costs $2.5 a month." in text(browser.get(address_of("instance-backups-enable", instance)))
+    assert "Backups of this type cost $2.50 a month." in text(browser.get(address_of("instance-backups", instance)))
+    assert "This costs $2.50 a month." in text(browser.get(address_of("instance-backups-enable", instance)))
     send(browser, "instance-backups-enable", instance)
     instance.refresh_from_db()
     assert instance.backups_enabled

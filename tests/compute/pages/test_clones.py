@@ -64,7 +64,7 @@ def test_reasons_stand_at_their_fields(world, source, fields, field, reason):
 def test_regions_that_take_nothing_are_disabled_with_the_reason(world, source):
     RegionFactory(id="us-old", retired=True)
     page = text_of(owner_of(world).get(page_of(source, "clone")))
-    assert '<option value="us-old" disabled>us-old (US): This region is retired' in page
+    assert '<option value="us-old" disabled>us-old (United States): This region is retired' in page
 
 
 def test_readers_who_may_create_instances_may_clone(source):

@@ -7,7 +7,7 @@ from regions.models import Region
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.parts import address_of, events, instance_with_parts, job_of, send, text
-from tests.factories import KernelFactory, VolumeFactory
+from tests.factories import GlobalGrantsFactory, GrantFactory, KernelFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -114,6 +114,20 @@ def test_a_device_is_taken_out(browser, instance, config):
     assert not config.devices.exists()
     assert config.volume_devices.exists()
     assert events(instance) == ["compute_config_update"]
+
+
+def test_labels_of_volumes_that_the_user_does_not_see_are_not_shown(browser, account, instance, config):
+    volume = instance.volumes.get()
+    user = GlobalGrantsFactory(user__account=account).user
+    GrantFactory(user=user, entity_id=instance.pk, permissions="read_write")
+    for where in (
+        address_of("instance-configs", instance),
+        address_of("instance-config-edit", instance, config.pk),
+    ):
+        page = text(signed_in(user).get(where))
+        assert f"Volume {volume.pk}" in page
+        assert volume.label not in page
+        assert volume.label in text(browser.get(where))
 
 
 def test_a_profile_is_deleted(browser, instance, config):

@@ -38,7 +38,7 @@ class TestOverview:
         page = text_of(owner_of(world).get(page_of(instance)))
         for part in (
             f"ssh root@{instance.ipv4[0]}", "web.example.com", instance.ipv4[1], "Test 2GB",
-            "us-test (US)", "Test 11", "$5 a month", 'href="/home/instances?tags=live%20shop"',
+            "us-test (United States)", "Test 11", "$5 a month", 'href="/home/instances?tags=live%20shop"',
         ):  # fmt: skip
             assert part in page
 
@@ -91,6 +91,21 @@ class TestOverview:
             instance.addresses.add(*Address.objects.filter(instance=None)[:3])
             with django_assert_max_num_queries(16):
                 browser.get(page_of(instance))
+
+
+class TestWithoutASession:
+    def test_a_part_leads_the_whole_page_to_sign_in(self, client, instance):
+        shown = {**HTMX, "HX-Current-URL": f"http://testserver{page_of(instance, 'network?a=b')}"}
+        for part in (page_of(instance, "state?seen=1"), "/home/state", "/home/instances/states?id=1"):
+            answer = client.get(part, headers=shown)
+            assert answer.status_code == 200
+            assert answer.content == b""
+            assert answer["HX-Redirect"] == f"/login?next={page_of(instance, 'network%3Fa%3Db')}"
+
+    def test_signing_in_leads_to_no_address_that_takes_only_posts(self, client, instance):
+        assert client.post(page_of(instance, "boot"))["Location"] == "/login?next=/home"
+        page = page_of(instance, "resize")
+        assert client.post(page)["Location"] == f"/login?next={page}"
 
 
 class TestHead:

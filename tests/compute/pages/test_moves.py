@@ -33,7 +33,7 @@ def elsewhere(world) -> Host:
 def test_an_instance_moves_to_another_region(world, instance, elsewhere):
     browser = owner_of(world)
     page = text_of(browser.get(page_of(instance, "migrate")))
-    assert '<option value="eu-test">eu-test (DE)</option>' in page
+    assert '<option value="eu-test">eu-test (Germany)</option>' in page
     assert f'<option value="{world.region.pk}" disabled>' in page
     assert "Upgrade the type" not in page
     assert browser.post(page_of(instance, "migrate"), {"region": "eu-test"})["Location"] == page_of(instance)

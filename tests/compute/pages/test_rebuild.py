@@ -23,6 +23,7 @@ SCRIPT = """#!/bin/sh
 # <UDF name="role" label="Role" oneOf="web,db" />
 # <UDF name="parts" label="Parts" manyOf="a,b,c" default="a" />
 # <UDF name="db_password" label="Database password" />
+# <UDF name="api_token" label="Token" default="" />
 """
 
 
@@ -101,6 +102,15 @@ def test_a_script_s_fields_become_fields_of_the_form(world, instance):
     text = decrypt_json(instance.jobs.get(finished_at=None).encrypted)["script"]
     for value in ("hello", "db", "a,c", "secret"):
         assert value in text
+
+
+def test_secrets_of_a_script_are_not_shown_again(world, instance):
+    script = StackScriptFactory(account=world.account, label="Shop", script=SCRIPT)
+    values = {"stackscript_data.api_token": "hush-token", "stackscript_data.motd": "shown-again"}
+    fields = sent(world, stackscript_id=script.pk, root_pass="x", **values)
+    page = text_of(owner_of(world).post(page_of(instance, "rebuild"), fields))
+    assert "shown-again" in page
+    assert "hush-token" not in page
 
 
 def test_images_and_scripts_of_others_are_not_offered(world, instance, stranger):

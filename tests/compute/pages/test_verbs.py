@@ -3,6 +3,7 @@
 import pytest
 
 from compute.models import Instance, Job
+from config.errors import Missing
 from tests.accounts.pages.browsers import careful, signed_in_ago
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.visiting import owner_of, page_of, restricted_at, text_of
@@ -53,6 +54,14 @@ def test_a_busy_instance_s_verbs_are_disabled_with_the_reason(world, instance, v
     page = text_of(owner_of(world).get(page_of(instance, verb)))
     assert "Compute busy." in page
     assert "disabled>" in page.split('<form method="post"')[-1]
+
+
+def test_an_instance_that_another_request_deleted_is_not_found(world, instance, monkeypatch):
+    def resize(*given) -> None:
+        raise Missing
+
+    monkeypatch.setattr("compute.pages.resize.resize", resize)
+    assert owner_of(world).post(page_of(instance, "resize"), {"type": "any"}).status_code == 404
 
 
 @pytest.mark.parametrize("verb", ["rebuild", "password"])

@@ -1,0 +1,92 @@
+"""Choices that several forms offer: SSH keys of users, images, scripts, firewalls and regions."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from django.db.models import F
+
+from accounts.actors import Actor
+from accounts.models import SSHKey
+from compute.models import Firewall, Image, StackScript
+from compute.services.instances.offers import Offer
+from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
+from regions.countries import country_name
+from regions.models import Region
+
+MOST_LISTED = 100
+"""Scripts, firewalls and SSH keys that are listed of each kind."""
+
+Users: TypeAlias = list[tuple[str, str]]
+"""Usernames with the labels of their SSH keys, as choices."""
+
+
+def users_with_keys(actor: Actor) -> Users:
+    """The users whose SSH keys can be chosen, with the labels of the keys: the actor before the others.
+
+    Restricted users choose their own keys alone, because they do not see other users. One query.
+    """
+    keys = SSHKey.objects.filter(user__account_id=actor.account_id, user__is_active=True)
+    if actor.restricted:
+        keys = keys.filter(user_id=actor.person)
+    rows = keys.order_by("user__username", "pk").values_list("user__username", "label", "pk")
+    found: dict[str, list[str]] = {}
+    for username, label, pk in rows[:MOST_LISTED]:
+        found.setdefault(username, []).append(label or f"key {pk}")
+    users = sorted(found, key=lambda username: username != actor.username)
+    return [(username, f"{username}: {', '.join(found[username])}") for username in users]
+
+
+def images(actor: Actor, script: StackScript | None = None) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The images that can be deployed, with the script if there is one. The account's own come before the public
+    ones, which are in groups by vendor. One query.
+    """
+    rows = Image.objects.visible_to(actor).filter(status=Image.Status.AVAILABLE, deprecated=False)
+    ordered = rows.order_by("is_public", "vendor", "position", "pk")
+    shown = [image for image in ordered if script is None or supports(script, image.pk)]
+    for name, group in groupby(shown, _image_group):
+        yield name, [(image.pk, image.label) for image in group]
+
+
+def _image_group(image: Image) -> str:
+    return (image.vendor or "Others") if image.is_public else "Your images"
+
+
+def regions(rows: Iterable[Region]) -> list[tuple[str, str]]:
+    """The regions with the names of their countries."""
+    return [(each.pk, f"{each.pk} ({country_name(each.country)})") for each in rows]
+
+
+def firewalls(actor: Actor) -> list[tuple[Any, str]]:
+    """The firewalls that can be chosen. One query."""
+    rows = Firewall.objects.writable_by(actor).order_by("label").values_list("pk", "label", "status")
+    disabled = Firewall.Status.DISABLED
+    named = [
+        (pk, f"{label} (disabled)" if status == disabled else label) for pk, label, status in rows[:MOST_LISTED]
+    ]
+    return [("", "None"), *named] if named else []
+
+
+def scripts(
+    actor: Actor, image: Image | None, chosen: StackScript | None
+) -> list[tuple[str, list[Offer[StackScript]]]]:
+    """The scripts of the account and the public ones, in groups. Two queries.
+
+    Of public scripts the platform's own come first, then those that are deployed most.
+    """
+    rows = StackScript.objects.visible_to(actor).only("label", "username", "images")
+    own = list(rows.filter(account_id=actor.account_id).order_by("label")[:MOST_LISTED])
+    others = rows.exclude(account_id=actor.account_id).order_by(
+        F("account_id").asc(nulls_first=True), "-deployments_total", "pk"
+    )
+    public = list(others[:MOST_LISTED])
+    if chosen and chosen not in own and chosen not in public:
+        (own if chosen.account_id == actor.account_id else public).append(chosen)
+    groups = (("Your scripts", own), ("Public scripts", public))
+    return [
+        (name, [Offer(each, _script_refusal(each, image)) for each in group]) for name, group in groups if group
+    ]
+
+
+def _script_refusal(script: StackScript, image: Image | None) -> str:
+    return NOT_FOR_IMAGE if image and not supports(script, image.pk) else ""

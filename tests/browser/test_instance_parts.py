@@ -1,0 +1,28 @@
+"""A customer at the storage of an instance: the list updates itself, and a row's menu leads to a form."""
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+from accounts.actors import Actor
+from compute.services.instances import disks
+from tests.browser.visitor import SECONDS, Visitor
+from tests.factories import DiskFactory, InstanceFactory
+
+pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
+
+
+def test_a_list_shows_changes_without_a_reload(visitor: Visitor, owner):
+    instance = InstanceFactory(account=owner.account, label="web-1")
+    disk = DiskFactory(instance=instance, label="data")
+    visitor.visit(f"/home/instances/{instance.pk}/storage")
+    visitor.sign_in()
+    visitor.driver.execute_script("document.body.dataset.mark = 'kept'")
+    disks.update(Actor(owner.account_id, owner.pk, owner.username), disk, {"label": "archive"})
+    WebDriverWait(visitor.driver, SECONDS).until(lambda page: "archive" in page.find_element(By.ID, "part").text)
+    assert visitor.driver.execute_script("return document.body.dataset.mark") == "kept"
+    visitor.driver.find_element(By.CSS_SELECTOR, "[aria-label='Actions of archive']").click()
+    visitor.follow("Resize")
+    visitor.type("New size", "2000")
+    visitor.press("Resize the disk")
+    assert "The disk archive is being resized." in visitor.driver.find_element(By.TAG_NAME, "main").text

@@ -1,0 +1,73 @@
+"""The pages of an instance in a browser: they move by themselves, and verbs work without scripts."""
+
+import pytest
+from django.contrib.sessions.models import Session
+from selenium.webdriver.common.by import By
+
+from accounts.models import Event, User
+from compute.jobs import queue
+from compute.models import Instance
+from tests.browser.visitor import PASSWORD, Visitor
+from tests.world import World
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def instance(site, world: World, visitor: Visitor, monkeypatch) -> Instance:
+    """An instance that is off, whose owner has signed in."""
+    monkeypatch.setattr(queue, "notify", lambda number: None)
+    user = User.objects.get(pk=world.actor.person)
+    user.set_password(PASSWORD)
+    user.save()
+    made = world.offline(label="web-1", tags=("live",))
+    Event.objects.all().delete()
+    visitor.visit("/login")
+    visitor.sign_in(user.username)
+    return made
+
+
+def words(visitor: Visitor) -> str:
+    return visitor.driver.find_element(By.TAG_NAME, "main").text
+
+
+def test_status_and_events_appear_without_a_reload(visitor, world, instance):
+    visitor.visit(f"/home/instances/{instance.pk}")
+    visitor.wait_for(lambda: "Stats are unavailable at this time." in words(visitor))
+    visitor.open("More")
+    Instance.objects.filter(pk=instance.pk).update(status="booting")
+    Event.objects.create(
+        account=world.account, action="compute_boot", status="started", percent_complete=40,
+        username="somebody-else", entity_type="compute", entity_id=instance.pk,
+    )  # fmt: skip
+    visitor.open("More")
+    visitor.wait_for(lambda: "Compute busy." in words(visitor) and "40 %" in words(visitor))
+    visitor.wait_for(lambda: "somebody-else" in words(visitor))
+
+
+def test_a_deleted_instance_s_page_leads_to_the_list(visitor, instance):
+    visitor.visit(f"/home/instances/{instance.pk}")
+    with visitor.leaving():
+        instance.delete()
+    assert visitor.path == "/home/instances"
+    assert "has been deleted" in words(visitor)
+
+
+def test_a_session_that_ended_leads_to_the_sign_in_page_and_back(visitor, instance):
+    visitor.visit(f"/home/instances/{instance.pk}/network")
+    with visitor.leaving():
+        Session.objects.all().delete()
+    assert visitor.path == "/login"
+    visitor.sign_in(instance.account.users.get().username)
+    assert visitor.path == f"/home/instances/{instance.pk}/network"
+
+
+def test_verbs_work_without_scripts(visitor, instance):
+    visitor.disable_scripts()
+    visitor.visit(f"/home/instances/{instance.pk}")
+    visitor.open("More")
+    visitor.follow("Delete")
+    visitor.type("Label of the instance", "web-1")
+    visitor.press("Delete")
+    instance.refresh_from_db()
+    assert instance.status == "deleting"

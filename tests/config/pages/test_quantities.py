@@ -1,0 +1,17 @@
+"""Sizes and prices as pages show them."""
+
+import pytest
+
+from config.pages.quantities import price, size
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"), [(5, "$5"), (2.5, "$2.50"), (0.0075, "$0.0075"), (1200, "$1,200"), (0, "$0")]
+)
+def test_a_price_has_cents_if_there_are_any(dollars, shown):
+    assert price(dollars) == shown
+
+
+@pytest.mark.parametrize(("megabytes", "shown"), [(512, "512 MB"), (25600, "25 GB"), (1536, "1.5 GB")])
+def test_a_size_has_the_unit_that_suits_it(megabytes, shown):
+    assert size(megabytes) == shown
