@@ -78,7 +78,8 @@ RUN_AXE = """
 const done = arguments[0]
 const words = found => `${found.id}: ${found.nodes.map(node => node.html.slice(0, 120)).join(' ')}`
 // preloading writes inline styles, which the policy refuses; only a rule about turned phones needs it
-axe.run(document, {preload: false}).then(({violations}) => done(violations.map(words)), error => done([String(error)]))
+const run = axe.run(document, {preload: false})
+run.then(({violations}) => done(violations.map(words)), error => done([String(error)]))
 """
 MAX_STEPS = 60
 
