@@ -156,6 +156,7 @@ class BackupScheduleView(FormPage):
 
 class SnapshotForm(InstanceForm):
     body = SnapshotRequest
+    blank = frozenset({"label"})
     label = TextField(label="Label")
 
 

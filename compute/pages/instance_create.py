@@ -17,9 +17,9 @@ from accounts.pages.base import AccountPage, signed_in
 from accounts.services import attempts
 from compute.models import Image, StackScript
 from compute.pages import script_fields
-from compute.pages.base import state_of
 from compute.pages.choices import scripts, users_with_keys
 from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
+from compute.pages.root_passwords import show_once
 from compute.serializers.disks import DeployRequest
 from compute.serializers.instances import spec_of
 from compute.services.common.password_strength import WEAK, is_strong, make_password, score
@@ -167,14 +167,7 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
         answer = super().form_valid(form)
         if answer.status_code != 302 or not self.password:
             return answer
-        context = {
-            "instance": self.instance,
-            "password": self.password,
-            "may_change": True,
-            "trail": [("Instances", reverse("instances"))],
-            "ssh": f"ssh root@{self.instance.ipv4[0]}",
-        }
-        return render(self.request, "compute/password_shown.html", context | state_of(self.instance))
+        return show_once(self.request, self.instance, self.password)
 
     def get_success_url(self) -> str:
         return reverse("instance", args=[self.instance.pk])

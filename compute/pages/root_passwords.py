@@ -1,14 +1,16 @@
-"""Root's password: the fields of forms that set one, and the page that sets it on an instance."""
+"""Root's password: fields for it, the page that sets it on an instance, and the page that shows it once."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.http import HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.generic import TemplateView
 
 from accounts.pages.confirm import Confirmed
-from compute.pages.base import FormPage, state_of
+from compute.models import Instance
+from compute.pages.base import FormPage, InstancePage, state_of
 from compute.serializers.rebuild import PasswordRequest
 from compute.services.common.password_strength import make_password
 from compute.services.instances import root_passwords
@@ -23,6 +25,11 @@ def root_password_field(
     return TextField(label=label, help_text=help_text, strip=False, widget=widget)
 
 
+SHOWN_ONCE = "root_password"
+"""The session's key for a generated password that the next page shows: the instance's id, and the password."""
+BOTH = "Type a password, or generate one. Both were sent."
+
+
 class RootPasswordForm(BodyForm):
     """A form with root's password, typed or generated. `generated` is the generated password."""
 
@@ -31,11 +38,41 @@ class RootPasswordForm(BodyForm):
     root_pass = root_password_field("7 to 128 characters.")
     generate = FlagField(label="Generate a password, and show it once")
 
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("generate") and self.cleaned_data.get("root_pass"):
+            self.add_error("root_pass", BOTH)
+        return self.cleaned_data
+
     def as_body(self) -> dict[str, Any]:
         body = super().as_body()
         if body.pop("generate", False):
             self.generated = body["root_pass"] = make_password()
         return body
+
+
+def show_once(request: HttpRequest, instance: Instance, password: str) -> HttpResponse:
+    """Lead to the page that shows a generated password.
+
+    Until then the session has the password; sessions are stored encrypted. A reload of that page sends no form.
+    """
+    request.session[SHOWN_ONCE] = [instance.pk, password]
+    return redirect("instance-password-shown", instance.pk)
+
+
+class ShownPasswordView(InstancePage, TemplateView):
+    """``/home/instances/<id>/password/shown``: the password that was generated just now, once."""
+
+    template_name = "compute/password_shown.html"
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        pk, password = request.session.pop(SHOWN_ONCE, (None, ""))
+        if pk != self.instance.pk:
+            return redirect("instance", self.instance.pk)
+        return super().get(request, password=password, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        ssh = f"ssh root@{self.instance.ipv4[0]}" if self.instance.ipv4 else ""
+        return super().get_context_data(ssh=ssh, **state_of(self.instance), **kwargs)
 
 
 class RootPasswordPage(FormPage):
@@ -45,8 +82,7 @@ class RootPasswordPage(FormPage):
         answer = super().form_valid(form)
         if form.errors or not form.generated:
             return answer
-        context = self.get_context_data(form=form, password=form.generated)
-        return render(self.request, "compute/password_shown.html", context | state_of(self.instance))
+        return show_once(self.request, self.instance, form.generated)
 
 
 class PasswordForm(RootPasswordForm):

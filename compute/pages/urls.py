@@ -59,6 +59,11 @@ urlpatterns = [
     ),
     path("home/instances/<int:pk>/delete", settings.DeleteView.as_view(), name="instance-delete"),
     path("home/instances/<int:pk>/password", root_passwords.PasswordView.as_view(), name="instance-password"),
+    path(
+        "home/instances/<int:pk>/password/shown",
+        root_passwords.ShownPasswordView.as_view(),
+        name="instance-password-shown",
+    ),
     path("home/instances/<int:pk>/resize", resize.ResizeView.as_view(), name="instance-resize"),
     path("home/instances/<int:pk>/upgrade", resize.UpgradeView.as_view(), name="instance-upgrade"),
     path("home/instances/<int:pk>/rebuild", rebuild.RebuildView.as_view(), name="instance-rebuild"),

@@ -101,7 +101,8 @@ def test_a_snapshot_is_taken_and_restored(world, driver):
 
 
 def test_a_snapshot_needs_a_label(browser, instance):
-    assert problems(send(browser, "instance-backups-snapshot", instance), "label") == "label is required"
+    answer = send(browser, "instance-backups-snapshot", instance)
+    assert problems(answer, "label") == "Length must be 1-255 characters"
 
 
 def test_a_backup_is_restored_to_another_instance_that_the_user_may_change(account, owner, instance):

@@ -142,7 +142,7 @@ class TestParts:
         world.type.save()
         assert "<strong>$5</strong>" in self.parts(browser, fields, "create")
         page = self.parts(browser, {**fields, "backups_enabled": "on"}, "create")
-        assert "<strong>$7.5</strong>" in page
+        assert "<strong>$7.50</strong>" in page
         assert "$0.014 an hour" in page
 
     def test_a_choice_that_is_unavailable_now_is_not_replaced(self, browser, fields):

@@ -54,7 +54,7 @@ class TestCreating:
     def test_the_choices_made_already_create_an_instance(self, world, browser):
         page = browser.get(PAGE).content.decode()
         sent = {name: checked(page, name)[0] for name in ("region", "image", "type", "booted")}
-        answer = browser.post(PAGE, {**sent, "swap_size": "512", "label": "", "root_pass": ""})
+        answer = browser.post(PAGE, {**sent, "swap_size": "512", "label": "", "root_pass": ""}, follow=True)
         assert answer.status_code == 200
         instance = Instance.objects.get()
         assert instance.label == f"compute{instance.pk}"
@@ -113,7 +113,7 @@ class TestCreating:
 
 class TestGeneratedPassword:
     def test_it_is_strong_and_shown_once(self, browser, fields):
-        answer = browser.post(PAGE, {**fields, "root_pass": ""})
+        answer = browser.post(PAGE, {**fields, "root_pass": ""}, follow=True)
         page = answer.content.decode()
         password = re.search(r'id="root-password"[^>]*>([^<]*)<', page)[1]
         instance = Instance.objects.get()
@@ -178,7 +178,7 @@ class TestReasons:
         world.account.save()
         page = browser.get(PAGE).content.decode()
         assert "The settings of your account turn on backups" in page
-        assert "<strong>$7.5</strong> a month" in page
+        assert "<strong>$7.50</strong> a month" in page
         world.type.backup_price_monthly = None
         world.type.save()
         assert "Backups are not offered for this type." in browser.get(PAGE).content.decode()

@@ -70,7 +70,8 @@ def test_reasons_stand_at_their_fields(world, instance, fields, field, reason):
 
 
 def test_a_generated_password_is_shown_once(world, instance):
-    answer = owner_of(world).post(page_of(instance, "rebuild"), sent(world, root_pass="", generate="on"))
+    body = sent(world, root_pass="", generate="on")
+    answer = owner_of(world).post(page_of(instance, "rebuild"), body, follow=True)
     shown = re.search(r'id="root-password"[^>]*>([^<]+)', text_of(answer))
     job = instance.jobs.get(finished_at=None)
     assert shown

@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from compute.models import Job
+from compute.pages.root_passwords import BOTH
 from compute.services.common.password_strength import WEAK
 from config.encryption import decrypt_json
 from tests.accounts.pages.browsers import problems
@@ -30,12 +31,28 @@ def test_a_typed_password_is_set_and_never_shown(world, driver):
 
 def test_a_generated_password_is_shown_once(world, driver):
     browser, instance = owner_of(world), deployed(world, driver, running=False)
-    answer = browser.post(page_of(instance, "password"), {"generate": "on"})
+    answer = browser.post(page_of(instance, "password"), {"generate": "on"}, follow=True)
     shown = re.search(r'id="root-password"[^>]*>([^<]+)', text_of(answer))
     assert shown
     assert unescape(shown[1]) == password_of(instance.jobs.get(finished_at=None))
     assert "no-store" in answer["Cache-Control"]
+    again = browser.get(page_of(instance, "password/shown"))
+    assert again["Location"] == page_of(instance)
     assert shown[1] not in text_of(browser.get(page_of(instance)))
+
+
+def test_a_password_for_one_instance_is_not_shown_at_another(world, driver):
+    browser, instance = owner_of(world), deployed(world, driver, running=False)
+    browser.post(page_of(instance, "password"), {"generate": "on"})
+    other = world.create()
+    assert browser.get(page_of(other, "password/shown"))["Location"] == page_of(other)
+
+
+def test_a_password_is_typed_or_generated(world, driver):
+    browser, instance = owner_of(world), deployed(world, driver, running=False)
+    answer = browser.post(page_of(instance, "password"), {"generate": "on", "root_pass": STRONG})
+    assert problems(answer, "root_pass") == BOTH
+    assert not instance.jobs.filter(finished_at=None).exists()
 
 
 @pytest.mark.parametrize(("sent", "reason"), [("", "root_pass is required"), ("password", WEAK)])
