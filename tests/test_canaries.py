@@ -125,7 +125,7 @@ def people(kept: Canaries, user: User) -> APIClient:
     kept.add("known browser", browser.cookies["skerry_known"].value.partition(".")[2])
     second = kept.new("new password")
     changed = {"password": first, "new_password1": second, "new_password2": second}
-    assert browser.post("/home/password", changed)["Location"] == "/home"
+    assert browser.post("/home/password", changed)["Location"] == "/home/profile"
     kept.add("session after a new password", browser.session.session_key)
     wanted = {"label": "ci", "scopes": ["*"], "expires": "never"}
     made = browser.post("/home/tokens/new", wanted)

@@ -27,8 +27,7 @@ class TokenLinkView(Page):
             return self._page(None)
         except Invalid as error:
             return self._page(token_links.link_of(key), problem=" ".join(each.reason for each in error.problems))
-        made = {**shown(token, readable), "handed_over": True}
-        return render(self.request, "accounts/token_made.html", made)
+        return render(self.request, "accounts/token_made.html", shown(token, readable, handed_over=True))
 
     def _page(self, link: TokenLink | None, problem: str = "") -> HttpResponse:
         """The page before the token is shown; 404 where there is no such link any more."""

@@ -126,10 +126,15 @@ class NewTokenView(Page, Confirmed, ProfilePage, FormView):
         except (Invalid, Denied) as error:
             add_problems(form, error, {"expiry": "until"})
             return self.form_invalid(form)
-        return render(self.request, "accounts/token_made.html", {**shown(token, readable), **below_profile()})
+        made = {**shown(token, readable, handed_over=False), **below_profile()}
+        return render(self.request, "accounts/token_made.html", made)
 
 
-def shown(token: PersonalToken, readable: str) -> dict[str, Any]:
-    """The context of the page that shows a new token: the token, and a command that uses it."""
+def shown(token: PersonalToken, readable: str, *, handed_over: bool) -> dict[str, Any]:
+    """The context of the page that shows a new token: the token, and a command that uses it. `handed_over` is
+    whether a link led there.
+
+    The context has every variable of the template: Django logs a missing one at DEBUG, with the whole context.
+    """
     command = f'curl -sS -H "Authorization: Bearer {readable}" {settings.SITE_URL}/v4/profile'
-    return {"token": token, "readable": readable, "command": command}
+    return {"token": token, "readable": readable, "command": command, "handed_over": handed_over}

@@ -77,7 +77,9 @@ AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
 RUN_AXE = """
 const done = arguments[0]
 const words = found => `${found.id}: ${found.nodes.map(node => node.html.slice(0, 120)).join(' ')}`
-axe.run().then(({violations}) => done(violations.map(words)), error => done([String(error)]))
+// preloading writes inline styles, which the policy refuses; only a rule about turned phones needs it
+const run = axe.run(document, {preload: false})
+run.then(({violations}) => done(violations.map(words)), error => done([String(error)]))
 """
 MAX_STEPS = 60
 

@@ -65,6 +65,7 @@ def test_a_user_comes_to_the_console_of_an_instance(visitor, owner, instance):
     sign_in(visitor, owner)
     visitor.follow("Instances")
     check(visitor)
+    visitor.follow("web-1")
     visitor.follow("Console")
     assert visitor.heading == "Console of web-1"
     visitor.wait_for(lambda: state(visitor) == SIMULATED)
