@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from compute.services.hosts import placement
-from compute.services.instances import lookups
+from compute.services.instances import lookups, offers
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("accounts", "compute", "config", "managed", "regions", "tags")
@@ -35,6 +35,8 @@ BUILT = {
         "for the unrestricted": lambda: lookups._statement(False),
         "for the restricted": lambda: lookups._statement(True),
     },
+    "compute.services.instances.offers._rooms": {"": offers._rooms},
+    "compute.services.instances.offers._taken": {"": offers._taken},
 }
 """What functions make of templates and of the models' columns."""
 FILES = {"compute.drivers.simulated.session.SCHEMA"}

@@ -812,6 +812,19 @@ SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfe
   LEFT JOIN regions_region r ON r.id = asked.region
   LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."driver" AS "driver", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
 
+-- compute.services.instances.offers._rooms
+SELECT r.id,
+       EXISTS (SELECT FROM compute_instancetype t WHERE NOT t.deprecated AND EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk)),
+       EXISTS (SELECT FROM compute_instancetype t WHERE t.id = %(type)s::text AND EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk))
+  FROM regions_region r
+
+-- compute.services.instances.offers._taken
+SELECT ARRAY(SELECT t.id FROM compute_instancetype t
+              WHERE EXISTS (SELECT FROM compute_host h WHERE h.region_id = %(region)s AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk)),
+       ARRAY(SELECT i.id FROM compute_image i
+              WHERE i.id = ANY(%(images)s)
+                AND EXISTS (SELECT FROM compute_host h WHERE h.region_id = %(region)s AND (i.account_id IS NULL AND (h.images IS NULL OR i.id = ANY(h.images)) OR i.account_id IS NOT NULL AND h.driver = i.driver)))
+
 -- compute.services.networking.addresses._FOR_INSTANCE
 UPDATE compute_address SET instance_id = %(holder)s
  WHERE id = (
