@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.timezone import now
@@ -58,6 +59,10 @@ class InstanceStateView(InstancePage, TemplateView):
 
     Once the instance is gone, its open pages lead to the list.
     """
+
+    def get_queryset(self) -> QuerySet[Instance]:
+        """Return the instances that the user may see. Open pages ask all the time, and need no other tables."""
+        return Instance.objects.visible_to(self.actor)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
