@@ -1,5 +1,6 @@
 """Every list and every object is the same by the compiled function and by DRF's walk over the fields."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 from rest_framework.serializers import Serializer
 
+from accounts.entities import kind_of
 from compute.models import Backup
 from config.api.compiled import CompiledViewSet
 from config.api.parsers import JSONRenderer
@@ -17,11 +19,15 @@ from config.api.responses import to_json
 from config.api.serializers import Resource
 from config.api.views import UnionViewSet
 from config.db.statements import SymbolicActor, SymbolicPath, page_of
+from tags.resources import resource_of
+from tags.services import set_tags
+from tests.client import APIClient
 from tests.config.api.more_rows import add_more
 from tests.config.api.routes import Route, routes
+from tests.factories import token_of
 
 COMPOSED = {"/v4/tags/{id}"}
-"""Lists whose view composes the items itself, from several resources."""
+"""Lists whose view composes the items itself, from several resources: they have a test of their own."""
 READ = [
     route
     for route in routes()
@@ -85,6 +91,26 @@ def test_both_ways_give_the_same_bytes(route: Route, rows_of):
         instances = resource.select(queryset).order_by("pk")
         assert JSONRenderer().render(resource(instances, many=True).data) == to_json(fast), route
     assert found, f"{route} has no rows to compare"
+
+
+@pytest.mark.parametrize("kind", ["compute", "domain", "nodebalancer", "volume"])
+def test_a_tag_shows_its_members_in_both_ways(kind: str, filled):
+    """The view composes the list, and shows each member by the compiled function of its own resource."""
+    world, values, user = filled
+    add_more(world, values, user)
+    resource, model = resource_of(kind), kind_of(kind).model
+    members = model._default_manager.filter(account=world.account)
+    for member in members:
+        set_tags(world.account.pk, kind, member.pk, ["both-ways"])
+    answer = APIClient(token_of(user)).get("/v4/tags/both-ways?page_size=100")
+    shown = [item["data"] for item in answer.json()["data"] if item["type"] == kind]
+    slow = [Serializer.to_representation(resource(), each) for each in resource.select(members.order_by("pk"))]
+    assert len(shown) > 1
+    assert sorted(shown, key=by_id) == sorted(json.loads(JSONRenderer().render(slow)), key=by_id)
+
+
+def by_id(shown: dict[str, Any]) -> int:
+    return shown["id"]
 
 
 @pytest.mark.django_db  # Django asks the server's version for some expressions
