@@ -8,13 +8,12 @@ from django.db.models import Q, QuerySet
 
 from compute.models import Address, Instance, IPv6Range
 from compute.pages.base import InstanceForm
+from compute.pages.choices import MOST_CHOICES
 from compute.pages.instance_addresses import AddressPage, NetworkPage
 from compute.serializers.addresses import AssignRequest, ShareRequest, assignments_of
 from compute.services.networking import reassign
 from config.errors import DomainError, Invalid, Problem
 from config.pages.forms import INTEGER, ChoiceField, ListField
-
-MOST_CHOICES = 500
 
 
 def others(form: InstanceForm) -> Any:

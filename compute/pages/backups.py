@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from compute.models import Backup, Instance
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
+from compute.pages.choices import MOST_CHOICES
 from compute.pages.parts import PartTab, Row, Verb
 from compute.serializers.backups import RestoreRequest, SnapshotRequest
 from compute.serializers.instances import InstanceResource, changes_of
@@ -21,7 +22,6 @@ from config.pages.forms import ChoiceField, FlagField, TextField
 from config.pages.quantities import price
 
 TAB = "instance-backups"
-MOST_CHOICES = 500
 CHOSEN_BY_PLATFORM = "chosen by the platform"
 DAYS = [
     (SCHEDULING.value, CHOSEN_BY_PLATFORM),

@@ -1,4 +1,4 @@
-"""Choices that several forms offer: SSH keys of users, images, scripts, firewalls and regions."""
+"""Choices that several forms offer: SSH keys of users, images, scripts, firewalls, volumes and regions."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -8,7 +8,7 @@ from django.db.models import F
 
 from accounts.actors import Actor
 from accounts.models import SSHKey
-from compute.models import Firewall, Image, StackScript
+from compute.models import Firewall, Image, Instance, StackScript, Volume
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
 from regions.countries import country_name
@@ -16,6 +16,8 @@ from regions.models import Region
 
 MOST_LISTED = 100
 """Scripts, firewalls and SSH keys that are listed of each kind."""
+MOST_CHOICES = 500
+"""Instances, volumes and addresses of an account that a select lists. Others are left to the API."""
 
 Users: TypeAlias = list[tuple[str, str]]
 """Usernames with the labels of their SSH keys, as choices."""
@@ -90,3 +92,12 @@ def scripts(
 
 def _script_refusal(script: StackScript, image: Image | None) -> str:
     return NOT_FOR_IMAGE if image and not supports(script, image.pk) else ""
+
+
+def volumes_for(actor: Actor, instance: Instance) -> list[Volume]:
+    """The volumes of the instance, then the free ones of its region, as far as the actor may change them.
+
+    Two queries.
+    """
+    here = Volume.objects.writable_by(actor).filter(region=instance.region_id).order_by("label", "pk")
+    return [*here.filter(instance=instance), *here.filter(instance=None)[:MOST_CHOICES]]

@@ -7,6 +7,7 @@ from django.urls import reverse
 from compute.models import Instance, InstanceType
 from compute.pages import choices
 from compute.pages.base import FormPage
+from compute.pages.choices import MOST_CHOICES
 from compute.serializers.clones import CloneRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.instances.availability import is_busy
@@ -15,7 +16,6 @@ from config.errors import Busy
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, SelectWithReasons, TextField
 from regions.models import Region
 
-TARGETS_OFFERED = 500
 FIELDS_OF_NEW = ("region", "type", "label", "group", "backups_enabled")
 """Fields that apply only to a clone into a new instance."""
 
@@ -70,7 +70,7 @@ class CloneView(FormPage):
         form: CloneForm = super().get_form(form_class)
         source = self.instance
         others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
-        targets = others.values_list("pk", "label")[:TARGETS_OFFERED]
+        targets = others.values_list("pk", "label")[:MOST_CHOICES]
         form.offer("compute_id", [("", "A new instance"), *targets])
         regions = list(Region.objects.order_by("position", "pk"))
         form.fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))

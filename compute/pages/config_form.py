@@ -8,6 +8,7 @@ from django import forms
 from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Kernel, Volume
 from compute.pages.base import InstanceForm
+from compute.pages.choices import volumes_for
 from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
 from config.errors import DomainError, Invalid, Problem
 from config.pages.forms import INTEGER, ChoiceField, FlagField, NumberField, TextField
@@ -75,12 +76,7 @@ class ConfigForm(InstanceForm):
         yield "", "empty"
         disks = self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk")
         yield "Disks", [(f"disk_id:{disk.pk}", disk.label) for disk in disks]
-        here = Volume.objects.writable_by(self.actor).filter(region=self.instance.region_id)
-        free = [
-            *here.filter(instance=None).order_by("label"),
-            *here.filter(instance=self.instance).order_by("label"),
-        ]
-        volumes = {volume.pk: volume.label for volume in free}
+        volumes = {volume.pk: volume.label for volume in volumes_for(self.actor, self.instance)}
         if config:
             volumes |= volume_names(self.actor, [config])
         if volumes:

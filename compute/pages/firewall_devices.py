@@ -9,6 +9,7 @@ from django.http import Http404
 
 from compute.models import Firewall, FirewallDevice
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
+from compute.pages.choices import MOST_CHOICES
 from compute.pages.configs import deleting
 from compute.serializers.firewalls import FirewallDeviceRequest
 from compute.services.firewalls import firewalls
@@ -16,7 +17,6 @@ from config.errors import Invalid
 from config.pages.forms import ChoiceField
 
 TAB = "instance-network"
-MOST_CHOICES = 500
 
 
 class DeviceForm(InstanceForm):

@@ -9,13 +9,13 @@ from django.http import Http404
 
 from compute.models import Volume
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
+from compute.pages.choices import MOST_CHOICES
 from compute.serializers.volumes import VolumeAttach, VolumeCreate, spec_of
 from compute.services.volumes import volumes
 from compute.services.volumes.places import Place
 from config.errors import Invalid
 from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
 
-MOST_CHOICES = 500
 TAB = "instance-storage"
 
 

@@ -3,10 +3,9 @@
 import re
 from typing import Any
 
-from django.db.models import Q
-
-from compute.models import Disk, Instance, Volume
+from compute.models import Disk, Volume
 from compute.pages.base import FormPage
+from compute.pages.choices import volumes_for
 from compute.serializers.rescue import RescueRequest
 from compute.services.instances.rescue import SLOTS, rescue
 from config.pages.forms import BodyForm, ChoiceField
@@ -51,19 +50,12 @@ class RescueView(FormPage):
 
     def get_form_kwargs(self) -> dict[str, Any]:
         disks = list(self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk"))
-        volumes = volumes_for(self)
+        volumes = volumes_for(self.actor, self.instance)
         return {**super().get_form_kwargs(), "disks": disks, "devices": choices_of(disks, volumes)}
 
     def perform(self, form: RescueForm) -> str:
         rescue(self.actor, self.instance, form.given.get("devices"), form.given.problems)
         return f"{self.instance} is booting into rescue."
-
-
-def volumes_for(page: FormPage) -> list[Volume]:
-    """The volumes that can be attached to the page's instance."""
-    instance: Instance = page.instance
-    rows = Volume.objects.writable_by(page.actor).filter(region=instance.region_id)
-    return list(rows.filter(Q(instance=None) | Q(instance=instance)).order_by("label", "pk"))
 
 
 def choices_of(disks: list[Disk], volumes: list[Volume]) -> list[Any]:
