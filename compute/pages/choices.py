@@ -11,6 +11,7 @@ from accounts.models import SSHKey
 from compute.models import Firewall, Image, Instance, StackScript, Volume
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
+from config.pages.forms import INTEGER
 from regions.countries import country_name
 from regions.models import Region
 
@@ -88,6 +89,13 @@ def scripts(
     return [
         (name, [Offer(each, _script_refusal(each, image)) for each in group]) for name, group in groups if group
     ]
+
+
+def chosen_script(actor: Actor, given: str) -> StackScript | None:
+    """The script of a typed id, without its text; None if the actor sees no such script. One query."""
+    if not INTEGER(given):
+        return None
+    return StackScript.objects.visible_to(actor).defer("script").filter(pk=int(given)).first()
 
 
 def _script_refusal(script: StackScript, image: Image | None) -> str:

@@ -17,7 +17,7 @@ from accounts.pages.base import AccountPage, signed_in
 from accounts.services import attempts
 from compute.models import Image, StackScript
 from compute.pages import script_fields
-from compute.pages.choices import scripts, users_with_keys
+from compute.pages.choices import chosen_script, scripts, users_with_keys
 from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
 from compute.pages.root_passwords import show_once
 from compute.serializers.disks import DeployRequest
@@ -81,11 +81,7 @@ class _ChoicesPage(ContextMixin, AccountPage):
 
     @cached_property
     def script(self) -> StackScript | None:
-        number = self.given.get("stackscript_id", "")
-        if not INTEGER(number):
-            return None
-        rows = StackScript.objects.visible_to(self.actor).defer("script")
-        return rows.filter(pk=int(number)).first()
+        return chosen_script(self.actor, self.given.get("stackscript_id", ""))
 
     def make_form(self) -> NewInstanceForm:
         users = users_with_keys(self.actor)

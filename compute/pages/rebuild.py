@@ -7,7 +7,7 @@ from django import forms
 
 from accounts.pages.confirm import Confirmed
 from compute.models import StackScript
-from compute.pages.choices import scripts
+from compute.pages.choices import chosen_script, scripts
 from compute.pages.deploy import DeployForm
 from compute.pages.root_passwords import RootPasswordPage
 from compute.serializers.disks import spec_fields
@@ -54,10 +54,8 @@ class RebuildView(RootPasswordPage, Confirmed):
     @cached_property
     def script(self) -> StackScript | None:
         """The chosen script, of those that the user may see."""
-        chosen = self.request.POST.get("stackscript_id") or self.request.GET.get("script") or ""
-        if not chosen.isdecimal() or len(chosen) > 18:
-            return None
-        return StackScript.objects.visible_to(self.actor).filter(pk=int(chosen)).first()
+        given = self.request.POST.get("stackscript_id") or self.request.GET.get("script") or ""
+        return chosen_script(self.actor, given)
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "actor": self.actor, "script": self.script}

@@ -19,7 +19,7 @@ ITEM = re.compile(r"\[\d+\].*$")
 
 
 class TextField(forms.CharField):
-    """A text. An empty input is no value, unless the form lists the field in `Meta.blank`."""
+    """A text. An empty input is no value, unless the form lists the field in `blank`."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(required=False, **kwargs)
@@ -39,13 +39,11 @@ class NumberField(TextField):
         return int(text) if INTEGER(text) else text
 
 
-class ChoiceField(TextField):
-    """One of `choices`, which are pairs of value and label. The serializer or the service refuses other values.
+class _Choosing(forms.Field):
+    """Mixin of fields with `choices`, which are pairs of value and label, for the widget.
 
-    With ``number=True`` the values are ids.
+    With ``number=True`` the values are ids. The serializer or the service refuses other values.
     """
-
-    widget = forms.Select
 
     def __init__(self, *, choices: Iterable[Any] = (), number: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
@@ -60,10 +58,18 @@ class ChoiceField(TextField):
     def choices(self, choices: Iterable[Any]) -> None:
         self.widget.choices = choices
 
-    def to_python(self, value: Any) -> Any:
-        """Return the chosen value: an int if values are ids, else a text."""
-        text = super().to_python(value) or ""
+    def value_of(self, text: str) -> int | str:
+        """A chosen value: an int if values are ids, else the text."""
         return int(text) if self.number and INTEGER(text) else text
+
+
+class ChoiceField(_Choosing, TextField):
+    """One of several choices."""
+
+    widget = forms.Select
+
+    def to_python(self, value: Any) -> Any:
+        return self.value_of(super().to_python(value) or "")
 
 
 class SelectWithReasons(forms.Select):
@@ -89,27 +95,16 @@ class FlagField(forms.BooleanField):
         super().__init__(required=False, **kwargs)
 
 
-class ListField(forms.Field):
+class ListField(_Choosing):
     """Several texts: ticked checkboxes or chosen options."""
 
     widget = forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
 
-    def __init__(self, *, choices: Iterable[Any] = (), number: bool = False, **kwargs: Any):
+    def __init__(self, **kwargs: Any):
         super().__init__(required=False, **kwargs)
-        self.number = number
-        self.choices = choices
-
-    @property
-    def choices(self) -> Any:
-        return self.widget.choices
-
-    @choices.setter
-    def choices(self, choices: Iterable[Any]) -> None:
-        self.widget.choices = choices
 
     def to_python(self, value: Any) -> list[int | str]:
-        texts = [str(each) for each in value or ()]
-        return [int(each) if self.number and INTEGER(each) else each for each in texts]
+        return [self.value_of(str(each)) for each in value or ()]
 
 
 class WordsField(TextField):
@@ -139,7 +134,7 @@ class BodyForm(forms.Form):
 
     A field has the name that it has in the body, and a field of a nested object has a path, such as ``alerts.cpu``.
     After `is_valid` the attribute `given` is the checked body, as a view of the API has it: values by their source,
-    and the problems of the others for the service to raise. `show` puts the reasons of an error at their fields.
+    and the problems of the others for the service to raise. `add_problems` shows the reasons of an error.
     """
 
     body: ClassVar[type[Resource]]
@@ -179,13 +174,6 @@ class BodyForm(forms.Form):
         """Return `given`. Raises `Invalid` with all its problems, for services that do not take problems."""
         self.given.problems.raise_any()
         return self.given
-
-    def show(self, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
-        """Show the reasons of a service at the form's fields, others above the form.
-
-        `fields` maps names of the service to names of the form where they differ.
-        """
-        add_problems(self, error, fields)
 
 
 def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
