@@ -14,7 +14,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from accounts.pages.base import AccountPage, signed_in
 from compute.models import Instance
-from compute.serializers.notices import TOPICS
+from compute.serializers.notices import TOPICS, Topic
 from compute.services import notices
 from config.pages.views import fragment, version_of
 
@@ -78,12 +78,11 @@ def overview(actor: Actor) -> dict[str, Any]:
 
 def notices_for(actor: Actor) -> list[Notice]:
     """The account's notices as the API tells them, soonest first. One query."""
-    columns = ("notice_topic", "notice_when", "notice_body", "notice_id", "notice_label")
-    first, *others = [rows.order_by().values_list(*columns) for rows in notices.notifications(actor)]
-    rows = first.union(*others, all=True).order_by("notice_when", "notice_id", "notice_label")[:NOTICES_SHOWN]
-    return [_notice(*row) for row in rows]
+    rows = notices.united(notices.notifications(actor))
+    shown = rows.order_by("notice_when", "notice_id", "notice_label")[:NOTICES_SHOWN]
+    return [_notice(row, TOPICS[row["notice_topic"]]) for row in shown]
 
 
-def _notice(topic: str, when: datetime | None, body: str, key: int | None, label: str) -> Notice:
-    words = TOPICS[topic]
-    return Notice(words.severity, words.label, words.message.format(label), body, when, key)
+def _notice(row: dict[str, Any], topic: Topic) -> Notice:
+    message = topic.about(row["notice_label"])
+    return Notice(topic.severity, topic.label, message, row["notice_body"], row["notice_when"], row["notice_id"])

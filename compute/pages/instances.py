@@ -49,8 +49,7 @@ class InstanceView(InstanceTab, TemplateView):
     def notices(self) -> Iterator[dict[str, Any]]:
         """The platform's notices about the instance, such as maintenance of its host."""
         for row in notices.of_instance(self.actor, self.instance):
-            topic = TOPICS[row["notice_topic"]]
-            message = topic.message.format(row["notice_label"])
+            message = TOPICS[row["notice_topic"]].about(row["notice_label"])
             yield {"message": message, "reason": row["notice_body"], "when": row["notice_when"]}
 
 

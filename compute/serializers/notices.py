@@ -65,6 +65,10 @@ class Topic:
     message: str
     entity: str = "compute"
 
+    def about(self, label: str) -> str:
+        """The message about something with this label."""
+        return self.message.format(label)
+
 
 TOPICS = {
     notices.SCHEDULED: Topic(
@@ -150,7 +154,7 @@ class NotificationResource(Resource):
     label = Annotated(CharField(), _of_topic("label"), help_text="What it is, in a few words.")
     message = Computed(
         CharField(),
-        lambda topic, label: TOPICS[topic].message.format(label),
+        lambda topic, label: TOPICS[topic].about(label),
         "notice_topic",
         "notice_label",
         help_text="What it is, in a sentence.",

@@ -3,6 +3,7 @@
 Each function returns querysets of several tables with the same columns, called ``notice_…``, to be read as one.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -79,9 +80,14 @@ def of_instance(actor: Actor, instance: Instance) -> list[dict[str, Any]]:
     moves, kept_off, outages, away = notifications(actor)
     found = [rows.filter(notice_id=instance.pk) for rows in (moves, kept_off, away)]
     found.append(outages.filter(notice_label=instance.region_id))
-    columns = ("notice_topic", "notice_when", "notice_body", "notice_label")
-    first, *others = (rows.order_by().values(*columns) for rows in found)
-    return list(first.union(*others, all=True))
+    return list(united(found))
+
+
+def united(tables: Iterable[QuerySet[Any]]) -> QuerySet[Any, dict[str, Any]]:
+    """Notifications of several tables as one queryset, with their columns as keys."""
+    columns = ("notice_topic", "notice_when", "notice_body", "notice_id", "notice_label")
+    first, *others = (rows.order_by().values(*columns) for rows in tables)
+    return first.union(*others, all=True)
 
 
 def _migrations(actor: Actor) -> QuerySet[HostMigration]:
