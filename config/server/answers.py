@@ -9,6 +9,7 @@ gets small answers as bytes: the kernel closes connections whose clients read no
 """
 
 import asyncio
+import fcntl
 import logging
 import os
 from collections import Counter
@@ -237,18 +238,19 @@ class _Reader:
     async def write(self, pipe: FileIO, content: bytes, ours: FileIO) -> None:
         """Write the content to the pipe as the client reads it.
 
-        `ours` is the reading end, which Granian opens once more. It is closed when the full pipe has room again:
-        then Granian has opened its own end, and the pipe breaks when Granian stops reading. Raises TimeoutError if
-        the client is slower than the pace, and BrokenPipeError if the client has left.
+        `ours` is the reading end, which Granian opens once more. It is closed when more was written than the pipe
+        can contain: then Granian has read from its own end, and the pipe breaks when Granian stops reading. Raises
+        TimeoutError if the client is slower than the pace, and BrokenPipeError if the client has left.
         """
-        view = memoryview(content)
+        view, capacity = memoryview(content), fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
         while self.written < len(view):
             written = pipe.write(view[self.written : self.written + PIECE])
             if written is not None:
                 self.written += written
+                if self.written > capacity:
+                    ours.close()
                 continue
             await self._wait_for_room(pipe)
-            ours.close()
 
     async def _wait_for_room(self, pipe: FileIO) -> None:
         loop = asyncio.get_running_loop()

@@ -4,13 +4,15 @@ import asyncio
 import gzip
 import os
 import threading
+from io import FileIO
 from typing import Any
 
 import pytest
 
 from config import compression
 from config.server import answers
-from config.server.answers import OF_ADDRESS, OF_PROCESS, SMALL, Answered, Answers, Unread
+from config.server.answers import OF_ADDRESS, OF_PROCESS, PIECE, SMALL, Answered, Answers, Unread, _Reader
+from config.server.bodies import Pace
 
 JSON = ("Content-Type", "application/json")
 CLIENT = "192.0.2.1:5000"
@@ -40,6 +42,25 @@ class Connection:
             self.received = file.read(-1 if self.reads is None else self.reads)
             if not self.leaves:
                 self.closed.wait()
+
+
+class LeavingClient(FileIO):
+    """The writing end of a pipe whose client reads each of the first two pieces at once, and then leaves."""
+
+    def __init__(self, writing: int, client: int):
+        super().__init__(writing, "wb")
+        self.client: int | None = client
+        self.pieces = 0
+
+    def write(self, piece: Any) -> int | None:
+        written = super().write(piece)
+        if self.client is not None:
+            self.pieces += 1
+            os.read(self.client, PIECE)
+            if self.pieces == 2:
+                os.close(self.client)
+                self.client = None
+        return written
 
 
 def environ(method: str = "GET", path: str = "/v4/account", accepts: str = "", address: str = "192.0.2.1") -> Any:
@@ -87,6 +108,20 @@ def test_a_client_that_leaves_ends_the_sending():
         sender = Answers()
         await sender.send(Connection(reads=100_000), CLIENT, environ(), answered(bytes(5_000_000)))
         assert sender.unread.total == 0
+
+    asyncio.run(sent())
+
+
+def test_a_client_that_leaves_before_the_pipe_was_ever_full_ends_the_sending():
+    """Nobody else reads then, so the full pipe would have no room again."""
+    content = bytes(5_000_000)
+
+    async def sent() -> None:
+        reader, (reading, writing) = _Reader(Pace(1e6, 1e9)), os.pipe()
+        with open(os.dup(reading), "rb", buffering=0) as ours, LeavingClient(writing, reading) as pipe:
+            os.set_blocking(writing, False)
+            with pytest.raises(BrokenPipeError):
+                await asyncio.wait_for(reader.write(pipe, content, ours), 60)
 
     asyncio.run(sent())
 
