@@ -27,8 +27,6 @@ WITHOUT_PAGES = {
     "profile_phone_number_verify": NOT_YET,
     "profile_phone_number_destroy": NOT_YET,
     "profile_preferences_update": "Programs store texts of their own there.",
-    "profile_sshkeys_update": NOT_YET,
-    "profile_tokens_update": NOT_YET,
 }
 """Write operations that no page offers, each with the reason."""
 
