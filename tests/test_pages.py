@@ -17,15 +17,11 @@ from config.pages.navigation import NOUNS
 from config.reference.reading import reference
 from tests.config.api.routes import Route, routes
 
-NOT_YET = "The page of the profile does not offer it yet."
 WITHOUT_PAGES = {
     "account_events_read": "Pages show events, and mark none as read.",
     "account_events_seen": "Pages show events, and mark none as seen.",
     "networking_ipv4_assign": "An older path of networking_ips_assign.",
     "networking_ipv4_share": "An older path of networking_ips_share.",
-    "profile_phone_number_send": NOT_YET,
-    "profile_phone_number_verify": NOT_YET,
-    "profile_phone_number_destroy": NOT_YET,
     "profile_preferences_update": "Programs store texts of their own there.",
 }
 """Write operations that no page offers, each with the reason."""
