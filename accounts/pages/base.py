@@ -42,7 +42,8 @@ class AccountPage(LoginRequiredMixin, Page):
     """A page of the console: a signed-in user sees and changes objects of the account.
 
     `grant` is the account-level grant of its operations, such as ``add_computes``; a test compares it with the
-    API's. Users without the grant are answered 403, and staff, who are on no account, 404.
+    API's. It is empty if the operations need none, as for a user's own keys. Users without the grant are answered
+    403, and staff, who are on no account, 404.
     """
 
     grant: ClassVar[str] = ""
@@ -76,6 +77,9 @@ class ProfilePage(ContextMixin):
     """Mixed into a page below the profile: the way back, and the texts of ``components/form_page.html``."""
 
     texts: ClassVar[Mapping[str, str]] = {}
+
+    def get_success_url(self) -> str:
+        return reverse("profile")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**below_profile(), **self.texts, **kwargs)

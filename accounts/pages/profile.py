@@ -15,7 +15,7 @@ from accounts.models import Authorization, Login, PersonalToken, SecurityKey, SS
 from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.security_keys import site_of
-from accounts.services import access, security_keys, security_questions, ssh_keys, tokens
+from accounts.services import access, phone, security_keys, security_questions, ssh_keys, tokens
 from accounts.services.external import identity_of
 from accounts.ssh_keys import parse_public_key
 from config.errors import Missing
@@ -62,6 +62,7 @@ class ProfileView(Page, LoginRequiredMixin, TemplateView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = signed_in(self.request)
+        phone_possible = user.account_id is not None and phone.is_offered()
         return super().get_context_data(
             apps=apps_of(user),
             devices=devices_of(user),
@@ -69,6 +70,8 @@ class ProfileView(Page, LoginRequiredMixin, TemplateView):
             keys=[(key, parse_public_key(key.ssh_key).fingerprint) for key in keys_of(user)],
             security_keys=security_keys_of(user) if user.two_factor_auth else [],
             keys_possible=user.two_factor_auth and site_of(self.request) is not None,
+            phone_possible=phone_possible,
+            number_to_verify=phone.number_to_verify(actor_of(user)) if phone_possible else None,
             questions_answered=security_questions.are_answered(actor_of(user)),
             by_password=user.authentication_type == User.PASSWORD,
             logins=Login.objects.recent().filter(user=user)[:RECENT],

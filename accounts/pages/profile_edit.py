@@ -5,7 +5,6 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
-from django.urls import reverse
 
 from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
@@ -54,6 +53,3 @@ class EditProfileView(Page, Confirmed, ProfilePage, ServiceFormView):
     def perform(self, form: ProfileForm) -> str:
         profile.update(actor_of(signed_in(self.request)), form.given, form.given.problems)
         return "Your profile was saved."
-
-    def get_success_url(self) -> str:
-        return reverse("profile")

@@ -7,13 +7,13 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.timezone import now
 from django.views.generic import FormView
 
 from accounts.models import PersonalToken
-from accounts.pages.base import Page, ProfilePage, actor_of, below_profile, signed_in
+from accounts.pages.base import AccountPage, ProfilePage, below_profile, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, describe, includes
 from accounts.services import tokens
@@ -98,7 +98,7 @@ class TokenForm(forms.Form):
         return ScopeBox(scope, describe(scope), scope in (self["scopes"].value() or ()))
 
 
-class NewTokenView(Page, Confirmed, ProfilePage, FormView):
+class NewTokenView(AccountPage, Confirmed, ProfilePage, FormView):
     """``/home/tokens/new``."""
 
     operations = frozenset({"profile_tokens_create"})
@@ -111,17 +111,10 @@ class NewTokenView(Page, Confirmed, ProfilePage, FormView):
     }
     form_class = TokenForm
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer staff 404: they are on no account, so that their tokens would be useless."""
-        if request.user.is_authenticated and signed_in(request).account_id is None:
-            raise Http404
-        return super().dispatch(request, *args, **kwargs)
-
     def form_valid(self, form: TokenForm) -> HttpResponse:
-        user = signed_in(self.request)
         try:
             token, readable = tokens.create_token(
-                user, form.cleaned_data["label"], form.wanted_scopes(), form.expiry(), actor_of(user)
+                signed_in(self.request), form.cleaned_data["label"], form.wanted_scopes(), form.expiry(), self.actor
             )
         except (Invalid, Denied) as error:
             add_problems(form, error, {"expiry": "until"})

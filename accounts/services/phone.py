@@ -6,7 +6,7 @@ from datetime import timedelta
 import phonenumbers
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils.crypto import constant_time_compare
 from django.utils.timezone import now
@@ -30,6 +30,24 @@ NOTHING_SENT = "Phone numbers cannot be verified here: this installation sends n
 VERIFIED_ALREADY = "Delete the verified phone number first."
 
 
+def is_offered() -> bool:
+    """Whether this installation sends messages to phones."""
+    return bool(settings.SMS_GATEWAY != NO_GATEWAY)
+
+
+def refusal(actor: Actor) -> str:
+    """Why no code can be sent to the actor now, whatever the number; empty if one can. At most one query."""
+    if not is_offered():
+        return NOTHING_SENT
+    has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
+    return VERIFIED_ALREADY if has_one else ""
+
+
+def number_to_verify(actor: Actor) -> str | None:
+    """The number to which a code was sent that has not expired; None if there is none. One query."""
+    return _sent_codes(actor).values_list("number", flat=True).first()
+
+
 def send_code(
     actor: Actor, iso_code: str | None, phone_number: str | None, problems: Problems | None = None
 ) -> None:
@@ -41,11 +59,9 @@ def send_code(
     """
     problems = problems or Problems()
     number = _parse(iso_code, phone_number, problems)
-    if settings.SMS_GATEWAY == NO_GATEWAY and "phone_number" not in problems:
-        problems.add("phone_number", NOTHING_SENT)
-    has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
-    if has_one and "phone_number" not in problems:
-        problems.add("phone_number", VERIFIED_ALREADY)
+    reason = refusal(actor)
+    if reason and "phone_number" not in problems:
+        problems.add("phone_number", reason)
     number = problems.checked(number)
     attempts.check("sms", f"user:{actor.person}")
     with transaction.atomic():
@@ -62,7 +78,7 @@ def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> 
     is in `problems`: that is no guess.
     """
     code = (problems or Problems()).checked(code)
-    mine = PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
+    mine = _sent_codes(actor)
     # counted before the code is compared, so that concurrent guesses do not get around the limit
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
     found = mine.first()
@@ -86,6 +102,11 @@ def forget(actor: Actor) -> None:
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         _set(actor, user, None, "The phone number was removed.")
     PhoneVerification.objects.filter(user_id=actor.person).delete()
+
+
+def _sent_codes(actor: Actor) -> QuerySet[PhoneVerification]:
+    """The actor's code that has not expired, if any."""
+    return PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
 
 
 def _set(actor: Actor, user: User, number: str | None, message: str) -> None:

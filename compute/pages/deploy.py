@@ -9,7 +9,8 @@ from compute.models import StackScript
 from compute.pages import script_fields
 from compute.pages.choices import images, users_with_keys
 from compute.pages.root_passwords import RootPasswordForm
-from config.pages.forms import ChoiceField, ListField, NumberField, WordsField
+from compute.pages.ssh_key_fields import keys_field, offer_users, users_field
+from config.pages.forms import ChoiceField, NumberField
 
 
 class DeployForm(RootPasswordForm):
@@ -18,23 +19,15 @@ class DeployForm(RootPasswordForm):
     field_order = ("image", "root_pass", "generate")
 
     image = ChoiceField(label="Image")
-    authorized_users = ListField(label="SSH keys of users", help_text="Root accepts all keys of these users.")
-    authorized_keys = WordsField(
-        label="Other SSH keys",
-        separators=r"\n",
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="Public keys, one on each line.",
-    )
+    authorized_users = users_field()
+    authorized_keys = keys_field()
     stackscript_id = NumberField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, actor: Actor, script: StackScript | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.script = script
         self.offer("image", [("", "Choose an image"), *images(actor, script)])
-        users = users_with_keys(actor)
-        self.offer("authorized_users", users, [actor.username])
-        if not users:
-            del self.fields["authorized_users"]
+        offer_users(self, users_with_keys(actor), [actor.username])
         if script is None:
             del self.fields["stackscript_id"]
             return

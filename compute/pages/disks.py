@@ -11,12 +11,13 @@ from compute.models import Disk, Instance
 from compute.pages import choices
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
 from compute.pages.root_passwords import root_password_field
+from compute.pages.ssh_key_fields import keys_field, offer_users, users_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
 from compute.services.images import images
 from compute.services.instances import disks, root_passwords
-from config.pages.forms import ChoiceField, ListField, NumberField, TextField, WordsField
+from config.pages.forms import ChoiceField, NumberField, TextField
 
 FILESYSTEMS = (
     ("ext4", "ext4"),
@@ -51,20 +52,14 @@ class DiskForm(InstanceForm):
         help_text="A disk that is deployed from an image has ext4.",
     )  # fmt: skip
     root_pass = root_password_field("Needed with an image: 7 to 128 characters.")
-    authorized_users = ListField(label="SSH keys", help_text="Root can be reached with the keys of these users.")
-    authorized_keys = WordsField(
-        label="Other public SSH keys", separators=r"\n", help_text="One on each line.",
-        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-    )  # fmt: skip
+    authorized_users = users_field()
+    authorized_keys = keys_field()
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["size"].help_text = space_left(self.instance)
         self.offer("image", [("", "none"), *choices.images(self.actor)])
-        if users := choices.users_with_keys(self.actor):
-            self.offer("authorized_users", users)
-        else:
-            del self.fields["authorized_users"]
+        offer_users(self, choices.users_with_keys(self.actor))
 
 
 class NewDiskView(FormPage):

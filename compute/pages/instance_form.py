@@ -13,6 +13,7 @@ from compute.models import StackScript
 from compute.pages import script_fields
 from compute.pages.choices import Users, firewalls
 from compute.pages.root_passwords import root_password_field
+from compute.pages.ssh_key_fields import keys_field, users_field
 from compute.serializers.instances import InstanceCreate
 from compute.services.backups.settings import NOT_OFFERED, is_offered
 from compute.services.common.regions import VLANS
@@ -20,7 +21,7 @@ from compute.services.instances.deploy import DEFAULT_SWAP
 from compute.services.instances.offers import Offers
 from compute.services.networking.interfaces import NO_VLANS, PUBLIC, VLAN
 from config.pages.curl import Secret
-from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, NumberField, TextField, WordsField
+from config.pages.forms import BodyForm, ChoiceField, FlagField, NumberField, TextField, WordsField
 
 NO_IMAGE = "none"
 """The value of the choice to deploy no image. Without any choice the form is refused."""
@@ -52,11 +53,8 @@ class NewInstanceForm(BodyForm):
             "hx-params": "root_pass,csrfmiddlewaretoken",
         },
     )  # fmt: skip
-    authorized_users = ListField(label="SSH keys of users")
-    authorized_keys = WordsField(
-        label="Other SSH keys", separators=r"\n", help_text="Public keys, one on each line.",
-        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
-    )  # fmt: skip
+    authorized_users = users_field()
+    authorized_keys = keys_field()
     private_ip = FlagField(
         label="Private IPv4 address", help_text="Instances and load balancers of the same region reach it."
     )
@@ -98,7 +96,7 @@ class NewInstanceForm(BodyForm):
         super().__init__(data)
         self.offers = offers
         self.script = script
-        self.fields["authorized_users"].choices = users  # type: ignore[attr-defined]
+        self.offer("authorized_users", users)
         self.fields["firewall_id"].choices = firewalls(actor)  # type: ignore[attr-defined]
         if actor.restricted:
             del self.fields["tags"]

@@ -128,7 +128,7 @@ def test_an_ssh_key_is_added_and_removed(at_home):
     at_home.follow("Add SSH key")
     at_home.type("Public key", "ssh-ed25519 nothing")
     at_home.press("Add key")
-    assert at_home.problem == "SSH key is not valid"
+    assert at_home.problem == "ssh_key is not valid"
     at_home.type("Public key", KEY)
     at_home.press("Add key")
     assert (at_home.path, "The key me@laptop was added." in at_home.text) == ("/home/profile", True)

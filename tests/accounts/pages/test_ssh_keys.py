@@ -28,14 +28,14 @@ def test_without_a_label_it_is_called_by_its_comment(browser):
 @pytest.mark.parametrize(
     ("wrong", "field", "reason"),
     [
-        ({"ssh_key": ""}, "ssh_key", "SSH key is not valid"),
-        ({"ssh_key": "hello"}, "ssh_key", "SSH key is not valid"),
-        ({"ssh_key": "ssh-ed25519 AAAA"}, "ssh_key", "SSH key is not valid"),
+        ({"ssh_key": ""}, "ssh_key", "ssh_key is required"),
+        ({"ssh_key": "hello"}, "ssh_key", "ssh_key is not valid"),
+        ({"ssh_key": "ssh-ed25519 AAAA"}, "ssh_key", "ssh_key is not valid"),
         ({"ssh_key": "ssh-new AAAA"}, "ssh_key", "SSH key type is not supported"),
-        ({"ssh_key": f"{KEY}\r\n{KEY}"}, "ssh_key", "SSH key is not valid"),
-        ({"ssh_key": f"{KEY} {'x' * 17000}"}, "ssh_key", "SSH key is not valid"),
-        ({"ssh_key": f"{KEY}\x00"}, "ssh_key", "Null characters are not allowed."),
-        ({"label": "x" * 65}, "label", "at most 64 characters"),
+        ({"ssh_key": f"{KEY}\r\n{KEY}"}, "ssh_key", "ssh_key is not valid"),
+        ({"ssh_key": f"{KEY} {'x' * 17000}"}, "ssh_key", "ssh_key is not valid"),
+        ({"ssh_key": f"{KEY}\x00"}, "ssh_key", "ssh_key is not valid"),
+        ({"label": "x" * 65}, "label", "Length must be 0-64 characters"),
     ],
 )
 def test_what_is_wrong_is_said_at_the_field_and_nothing_is_added(browser, wrong, field, reason):
