@@ -11,7 +11,7 @@ from accounts.models import SSHKey
 from compute.models import Firewall, Image, Instance, StackScript, Volume
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
-from config.pages.forms import INTEGER
+from config.integers import is_id
 from regions.countries import country_name
 from regions.models import Region
 
@@ -93,7 +93,7 @@ def scripts(
 
 def chosen_script(actor: Actor, given: str) -> StackScript | None:
     """The script of a typed id, without its text; None if the actor sees no such script. One query."""
-    if not INTEGER(given):
+    if not is_id(given):
         return None
     return StackScript.objects.visible_to(actor).defer("script").filter(pk=int(given)).first()
 

@@ -11,7 +11,8 @@ from compute.pages.base import InstanceForm
 from compute.pages.choices import volumes_for
 from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
 from config.errors import DomainError, Invalid, Problem
-from config.pages.forms import INTEGER, ChoiceField, FlagField, NumberField, TextField
+from config.integers import is_integer
+from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
 
 HELPERS = {
     "distro": "Adjust the system to the platform: console, file systems",
@@ -30,7 +31,7 @@ class DeviceField(ChoiceField):
 
     def to_python(self, value: Any) -> Any:
         kind, _, pk = str(super().to_python(value)).partition(":")
-        return {kind: int(pk)} if kind in KINDS and INTEGER(pk) else None
+        return {kind: int(pk)} if kind in KINDS and is_integer(pk) else None
 
 
 class ConfigForm(InstanceForm):

@@ -1,6 +1,5 @@
 """Verbs of several instances at once. Each instance is changed in its own transaction, with the checks of one."""
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Any
@@ -20,12 +19,11 @@ from accounts.pages.base import AccountPage
 from compute.models import Instance
 from compute.services.instances import instances, power
 from config.errors import Denied, DomainError, Missing
+from config.integers import is_id
 from config.pages.lists import ListView
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, check_labels
 
 MAX_CHOSEN = ListView.paginate_by
-KEY = re.compile(r"[0-9]{1,18}").fullmatch
-"""An id that fits its column."""
 NONE_CHOSEN = "Choose at least one instance."
 TOO_MANY_CHOSEN = f"Choose at most {MAX_CHOSEN} instances."
 
@@ -43,7 +41,7 @@ Service = Callable[[Actor, Instance], Any]
 
 def chosen_ids(texts: Iterable[str]) -> list[int]:
     """The ids that a form or an address names, each once and in their order. Texts that are no ids are left out."""
-    return list(dict.fromkeys(int(text) for text in texts if KEY(text)))
+    return list(dict.fromkeys(int(text) for text in texts if is_id(text)))
 
 
 class SelectionPage(AccountPage):
