@@ -10,7 +10,7 @@ from accounts.models import User
 from accounts.services import attempts
 from config.errors import TooMany
 
-LONGEST_ANSWER = 16384
+MAX_KEY_ANSWER_LENGTH = 16384
 """Characters of what a security key answers, in JSON."""
 CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 """Attributes of an input for a code."""
@@ -59,7 +59,7 @@ class ProofForm(forms.Form):
         help_text="The code that your authenticator app shows, or your scratch code if you lost the app.",
         widget=CodeInput(attrs={**CODE, "required": True, "autofocus": True}),
     )  # fmt: skip
-    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False, widget=forms.HiddenInput)
+    answer = forms.CharField(max_length=MAX_KEY_ANSWER_LENGTH, required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not any(self.cleaned_data.values()):

@@ -16,7 +16,7 @@ from django.views.generic import FormView
 from accounts.models import SecurityKey
 from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import LONGEST_ANSWER
+from accounts.pages.forms import MAX_KEY_ANSWER_LENGTH
 from accounts.services import security_keys
 from accounts.services.security_keys import Question, Site
 from config.errors import Invalid
@@ -61,7 +61,7 @@ class SecurityKeyForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
     answer = forms.CharField(
-        max_length=LONGEST_ANSWER, widget=forms.HiddenInput,
+        max_length=MAX_KEY_ANSWER_LENGTH, widget=forms.HiddenInput,
         error_messages={"required": "The key gave no answer."},
     )  # fmt: skip
 
