@@ -15,13 +15,13 @@ from django.utils.timezone import now
 
 from config.encryption import decrypt_json, encrypt_json
 
-LENGTH = 40
+HASH_LENGTH = 40
 """Hexadecimal digits of a stored hash: the length of the column. Ids have 32 characters."""
 
 
 def hashed(session_key: str) -> str:
     """Return the hash that the table has in place of a session's id. Ids are random: a plain hash is safe."""
-    return hashlib.sha256(session_key.encode()).hexdigest()[:LENGTH]
+    return hashlib.sha256(session_key.encode()).hexdigest()[:HASH_LENGTH]
 
 
 class SessionStore(db.SessionStore):
