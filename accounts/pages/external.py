@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ASKED = "external"
+SESSION_KEY = "external"
 """Session key: the values with which the browser went to the provider, and the purpose."""
 BACK_WITHIN = 600
 """Seconds within which the browser must be back from the provider."""
@@ -149,7 +149,7 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
         return refused(request, _limited(error))
     except Refusal as refusal:
         return refused(request, refusal)
-    request.session[ASKED] = {
+    request.session[SESSION_KEY] = {
         **wish, "at": time.time(), "state": question.state, "nonce": question.nonce, "verifier": question.verifier,
     }  # fmt: skip
     return redirect(question.url)
@@ -173,7 +173,7 @@ def _wish(request: HttpRequest) -> dict[str, Any]:
     """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
     `BACK_WITHIN` seconds. It is deleted before the provider is asked, so that the address cannot be called again
     meanwhile."""
-    wish: dict[str, Any] | None = request.session.pop(ASKED, None)
+    wish: dict[str, Any] | None = request.session.pop(SESSION_KEY, None)
     if wish is None:
         raise _stale("the session has none")
     try:

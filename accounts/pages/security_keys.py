@@ -22,7 +22,7 @@ from accounts.services.security_keys import Question, Site
 from config.errors import Invalid
 from config.pages.forms import add_problems
 
-ASKED = "security_key"
+SESSION_KEY = "security_key"
 """Session key: the challenge that a key was asked to answer, and when."""
 ANSWER_WITHIN = 600
 """Seconds within which the answer must come."""
@@ -40,13 +40,13 @@ def site_of(request: HttpRequest) -> Site | None:
 
 def note_asked(request: HttpRequest, question: Question) -> str:
     """Keep the challenge of `question` in the session until `take_asked`. Returns the question's options."""
-    request.session[ASKED] = {"challenge": urlsafe_base64_encode(question.challenge), "at": time.time()}
+    request.session[SESSION_KEY] = {"challenge": urlsafe_base64_encode(question.challenge), "at": time.time()}
     return question.options
 
 
 def take_asked(request: HttpRequest) -> bytes | None:
     """Take the challenge out of the session, which is good for one answer; None where there is none, or too old."""
-    asked = request.session.pop(ASKED, None)
+    asked = request.session.pop(SESSION_KEY, None)
     if asked is None or time.time() - asked["at"] > ANSWER_WITHIN:
         return None
     return urlsafe_base64_decode(asked["challenge"])
