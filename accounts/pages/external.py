@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 SESSION_KEY = "external"
 """Session key: the values with which the browser went to the provider, and the purpose."""
-BACK_WITHIN = 600
+RETURN_TIMEOUT = 600
 """Seconds within which the browser must be back from the provider."""
 SIGN_IN, TIE, INVITED = "sign in", "tie", "invited"
 """Purposes: to sign in; to use the provider instead of a password, as a signed-in user or by a mailed address."""
@@ -171,7 +171,7 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
 
 def _wish(request: HttpRequest) -> dict[str, Any]:
     """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
-    `BACK_WITHIN` seconds. It is deleted before the provider is asked, so that the address cannot be called again
+    `RETURN_TIMEOUT` seconds. It is deleted before the provider is asked, so that the address cannot be called again
     meanwhile."""
     wish: dict[str, Any] | None = request.session.pop(SESSION_KEY, None)
     if wish is None:
@@ -180,7 +180,7 @@ def _wish(request: HttpRequest) -> dict[str, Any]:
         request.session.save()
     except UpdateError as error:
         raise _stale("the session has ended") from error
-    if time.time() - wish["at"] > BACK_WITHIN:
+    if time.time() - wish["at"] > RETURN_TIMEOUT:
         raise _stale("too old")
     if not constant_time_compare(request.GET.get("state", ""), wish["state"]):
         raise _stale("another state")

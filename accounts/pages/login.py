@@ -30,7 +30,7 @@ from config.pages.forms import add_problems
 
 SESSION_KEY = "second_factor"
 """Session key: the user that passed the password or the provider, and still owes a code."""
-CODE_WITHIN = 600
+CODE_TIMEOUT = 600
 """Seconds within which the code must follow."""
 BACKEND = "accounts.pages.sessions.Backend"
 
@@ -95,7 +95,7 @@ class CodeView(Page, FormView):
         return super().dispatch(request, *args, **kwargs)
 
     def _user(self) -> User | None:
-        if time.time() - self.half.get("at", 0) > CODE_WITHIN:
+        if time.time() - self.half.get("at", 0) > CODE_TIMEOUT:
             return None
         user = Backend().get_user(self.half["user"])
         return user if user is not None and user.password.endswith(self.half["hash"]) else None

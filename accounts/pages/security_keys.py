@@ -24,7 +24,7 @@ from config.pages.forms import add_problems
 
 SESSION_KEY = "security_key"
 """Session key: the challenge that a key was asked to answer, and when."""
-ANSWER_WITHIN = 600
+ANSWER_TIMEOUT = 600
 """Seconds within which the answer must come."""
 
 
@@ -47,7 +47,7 @@ def note_asked(request: HttpRequest, question: Question) -> str:
 def take_asked(request: HttpRequest) -> bytes | None:
     """Take the challenge out of the session, which is good for one answer; None where there is none, or too old."""
     asked = request.session.pop(SESSION_KEY, None)
-    if asked is None or time.time() - asked["at"] > ANSWER_WITHIN:
+    if asked is None or time.time() - asked["at"] > ANSWER_TIMEOUT:
         return None
     return urlsafe_base64_decode(asked["challenge"])
 
