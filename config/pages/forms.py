@@ -14,7 +14,7 @@ from config.api.serializers import Body, Resource
 from config.errors import DomainError
 from config.integers import is_integer
 
-ITEM = re.compile(r"\[\d+\].*$")
+LIST_POSITION = re.compile(r"\[\d+\].*$")
 """The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""
 
 
@@ -182,6 +182,6 @@ def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str]
     for problem in error.problems:
         sent = problem.field or ""
         name = renamed.get(sent, sent)
-        while name not in form.fields and ITEM.search(name):
-            name = ITEM.sub("", name)
+        while name not in form.fields and LIST_POSITION.search(name):
+            name = LIST_POSITION.sub("", name)
         form.add_error(name if name in form.fields else None, problem.reason)
