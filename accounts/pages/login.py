@@ -28,7 +28,7 @@ from config.errors import TooMany
 from config.headers import too_many
 from config.pages.forms import add_problems
 
-SESSION_KEY = "second_factor"
+HALF_SIGN_IN = "second_factor"
 """Session key: the user that passed the password or the provider, and still owes a code."""
 CODE_TIMEOUT = 600
 """Seconds within which the code must follow."""
@@ -87,7 +87,7 @@ class CodeView(Page, FormView):
     form_class = ProofForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        self.half: dict[str, Any] = request.session.get(SESSION_KEY) or {}
+        self.half: dict[str, Any] = request.session.get(HALF_SIGN_IN) or {}
         user = self._user()
         if user is None:
             return redirect("login")
@@ -158,7 +158,7 @@ def let_in(
     device = remembered(request, user)
     if user.two_factor_auth and device is None:
         request.session.flush()
-        request.session[SESSION_KEY] = {
+        request.session[HALF_SIGN_IN] = {
             "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
             "provider": by_provider,
         }  # fmt: skip
@@ -179,7 +179,7 @@ def enter(
     `device` is the row of a browser that is remembered already; `wanted` is whether to remember the browser.
     """
     response, address = HttpResponseRedirect(target), address_of(request)
-    request.session.pop(SESSION_KEY, None)
+    request.session.pop(HALF_SIGN_IN, None)
     login(request, user, backend=BACKEND)
     note_confirmed(request)
     logins.note(user, address)
