@@ -20,7 +20,7 @@ from accounts.services.external import identity_of
 from accounts.ssh_keys import parse_public_key
 from config.errors import Missing
 
-RECENT = 10
+LOGINS_SHOWN = 10
 """Logins shown."""
 
 
@@ -71,7 +71,7 @@ class ProfileView(Page, LoginRequiredMixin, TemplateView):
             keys_possible=user.two_factor_auth and site_of(self.request) is not None,
             questions_answered=security_questions.are_answered(actor_of(user)),
             by_password=user.authentication_type == User.PASSWORD,
-            logins=Login.objects.recent().filter(user=user)[:RECENT],
+            logins=Login.objects.recent().filter(user=user)[:LOGINS_SHOWN],
             provider=settings.OPENID,
             identity=identity_of(user),
             this_device=self.request.session.get(SESSION_KEY),
