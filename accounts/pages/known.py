@@ -18,7 +18,7 @@ COOKIE = "skerry_known"
 KNOWN_FOR = timedelta(days=365)
 MAX_KNOWN_USERS = 5
 """Users of one browser that it is known for: those who signed in last."""
-ENTRY = re.compile(r"([\w-]{22})\.([0-9a-f]{64})", re.ASCII)
+ENTRY_PATTERN = re.compile(r"([\w-]{22})\.([0-9a-f]{64})", re.ASCII)
 
 
 def known_as(request: HttpRequest, name: str) -> str | None:
@@ -48,7 +48,7 @@ def note_known(request: HttpRequest, response: HttpResponse, user: User) -> None
 
 def _entries(request: HttpRequest) -> list[tuple[str, str]]:
     """The number and proof of each user that the browser says it knows."""
-    found = map(ENTRY.fullmatch, request.COOKIES.get(COOKIE, "").split("~")[:MAX_KNOWN_USERS])
+    found = map(ENTRY_PATTERN.fullmatch, request.COOKIES.get(COOKIE, "").split("~")[:MAX_KNOWN_USERS])
     return [(each[1], each[2]) for each in found if each]
 
 
