@@ -18,7 +18,7 @@ from accounts.pages.base import Page
 from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import LoginForm, ProofForm
 from accounts.pages.known import known_as, note_known
-from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
+from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, find_remembered, note_use, remember
 from accounts.pages.security_keys import note_asked, site_of, take_asked
 from accounts.pages.sessions import Backend
 from accounts.pages.staff import note_proofs
@@ -155,7 +155,7 @@ def let_in(
     and this browser is not remembered. `wanted` is whether to remember the browser."""
     # Read before the browser's row, which goes when another secret is confirmed.
     mark = second_factor.mark(user) if user.two_factor_auth else None
-    device = remembered(request, user)
+    device = find_remembered(request, user)
     if user.two_factor_auth and device is None:
         request.session.flush()
         request.session[HALF_SIGN_IN] = {
