@@ -167,7 +167,7 @@ def _without(tag: str) -> Service:
 def _change_each(actor: Actor, ids: Collection[int], service: Service) -> tuple[list[str], list[tuple[str, str]]]:
     """The labels of the changed instances, and the labels of the others with the reasons of the service."""
     rows = Instance.objects.visible_to(actor).in_bulk(ids)
-    writable = set(Instance.objects.writable_by(actor).filter(pk__in=ids).values_list("pk", flat=True))
+    writable = Instance.objects.writable_keys(actor, list(rows))
     changed, reasons = [], []
     for pk in ids:
         try:
