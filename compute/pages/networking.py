@@ -16,7 +16,7 @@ from compute.services.networking.overview import networking
 from config.errors import Busy
 
 TAB = "instance-network"
-LAST = "It is the last public address."
+LAST_PUBLIC_ADDRESS = "It is the last public address."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,9 @@ class NetworkView(PartTab):
         name = reverse_name(row.address, row.public, row.rdns) or ""
         verbs = [
             self._verb("Move or swap", "address-move", row.address, reason=moving),
-            self._verb("Delete", "address-delete", row.address, reason=moving or (LAST if last else "")),
+            self._verb(
+                "Delete", "address-delete", row.address, reason=moving or (LAST_PUBLIC_ADDRESS if last else "")
+            ),
         ]
         if row.public:
             verbs.insert(0, self._verb("Set the reverse name", "address-rdns", row.address, reason=moving))
