@@ -21,6 +21,7 @@ from compute.services.instances import instances, power
 from config.errors import Denied, DomainError, Missing
 from config.integers import is_id
 from config.pages.lists import ListView
+from config.plurals import counted
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, check_labels
 
 MAX_CHOSEN = ListView.paginate_by
@@ -107,9 +108,17 @@ class DeleteSelectedView(SelectionPage, TemplateView):
 
     operations = frozenset({"compute_instances_destroy"})
     template_name = "compute/instances_delete.html"
+    extra_context = {"heading": "Delete instances", "dangerous": True}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**self.selection(), **kwargs)
+        selection = self.selection()
+        count = len(selection["rows"])
+        return super().get_context_data(
+            verb=f"Delete {counted(count, 'instance')}",
+            unavailable="" if count else "You may delete none of the chosen instances.",
+            **selection,
+            **kwargs,
+        )
 
     def post(self, request: HttpRequest) -> HttpResponse:
         return self.change_each(instances.delete, "Deleting", "Not deleted")
@@ -137,6 +146,7 @@ class TagSelectedView(SelectionPage, FormView):
 
     operations = frozenset({"compute_instances_update"})
     template_name = "compute/instances_tag.html"
+    extra_context = {"heading": "Tag instances"}
     form_class = TagForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
