@@ -88,7 +88,10 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         },
     ),
     "oauth": (BELOW | {"models", "services", "pages"}, {"api", "client_address", "hidden_characters"}),
-    "admin": (BELOW | REFERENCES | {"models", "services", "jobs"}, {"admin", "charts", "errors", "integers", "plurals"}),
+    "admin": (
+        BELOW | REFERENCES | {"models", "services", "jobs"},
+        {"admin", "charts", "errors", "integers", "plurals"},
+    ),
     "checks": ({"services"}, set()),
     "tasks": ({"services", "prober", "worker"}, {"notify"}),
     "monitoring": ({"models", "services", "jobs"}, {"monitoring", "queues", "version"}),
