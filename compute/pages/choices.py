@@ -72,7 +72,8 @@ def offer_regions(
     """
     rows = list(Region.objects.order_by("position", "pk"))
     named = ((each.pk, f"{each.pk} ({country_name(each.country)})") for each in rows)
-    form.fields["region"].widget.reasons = refusals_of_regions(rows, capability_of(plan)) | (reasons or {})
+    refusals = refusals_of_regions(rows, capability_of(plan))
+    form.fields["region"].widget.reasons = {**refusals, **(reasons or {})}
     form.offer("region", [*before, *named], initial)
 
 
