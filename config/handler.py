@@ -5,6 +5,8 @@ from typing import Any
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.utils.http import parse_header_parameters
 
+from config.headers import media_type
+
 
 class Request(WSGIRequest):
     """Django's request, decoded as UTF-8 whatever the charset in ``Content-Type``.
@@ -20,7 +22,7 @@ class Request(WSGIRequest):
             self.content_type, self.content_params = parse_header_parameters(written)
         except (ValueError, LookupError):
             # undecodable parameters, at which code that reads them would fail later
-            self.content_type, self.content_params = written.partition(";")[0].strip().lower(), {}
+            self.content_type, self.content_params = media_type(written), {}
             meta["CONTENT_TYPE"] = self.content_type
 
 

@@ -1,4 +1,4 @@
-"""Headers that are prepared once and set on many responses."""
+"""Headers that are prepared once and set on many responses, and the media type that a request has."""
 
 from collections.abc import Mapping
 
@@ -16,6 +16,11 @@ def prepared(**headers: str) -> Headers:
 def add_headers(response: HttpResponse, headers: Headers) -> None:
     """Set all of `headers`. Set one by one, each would be converted and checked by Django for every response."""
     response.headers._store.update(headers)
+
+
+def media_type(content_type: str) -> str:
+    """Return the media type of a ``Content-Type`` header, without its parameters, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
 
 
 def too_many(response: HttpResponse, seconds: int) -> HttpResponse:

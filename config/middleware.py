@@ -12,6 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from config.api.responses import CONTENT_TYPE, error_response
+from config.headers import media_type
 from config.logging import current_id, current_subject, write_line
 from config.monitoring.requests import count, method_of, route_of
 from config.paths import is_api, tidied
@@ -132,7 +133,7 @@ def with_length(respond: Respond) -> Respond:
 
 def _is_json(meta: Mapping[str, Any]) -> bool:
     """Whether a body is said to be JSON, or not said to be anything."""
-    return meta.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() in ("", CONTENT_TYPE)
+    return media_type(meta.get("CONTENT_TYPE", "")) in ("", CONTENT_TYPE)
 
 
 def _read_at_most(stream: IO[bytes], size: int) -> bytes:

@@ -10,7 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from accounts.models import Account, User
-from config.admin.pages import is_number
+from config.integers import is_id
 
 MOST = 100
 """Accounts of one company name whose rows are listed together."""
@@ -18,7 +18,7 @@ MOST = 100
 
 def accounts_called(term: str) -> list[Account]:
     """The accounts with this id, company, email or username, whatever the case; one query."""
-    if is_number(term):
+    if is_id(term):
         return list(Account.objects.filter(pk=int(term)))
     owners = User.objects.filter(username__iexact=term, account__isnull=False).values("account")
     named = Q(company__iexact=term) | Q(email__iexact=term) | Q(pk__in=owners)

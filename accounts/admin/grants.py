@@ -8,7 +8,7 @@ from django.http import QueryDict
 from accounts.entities import grantable
 from accounts.models import GlobalGrants, Level, User
 from accounts.services.grants import named_grants
-from config.admin.pages import is_number
+from config.integers import is_id
 
 LEVELS = [("", "no access"), *Level.choices]
 GRANTS_SHOWN = 200
@@ -22,7 +22,7 @@ class IdsField(forms.CharField):
 
     def clean(self, value: Any) -> list[int]:
         words = super().clean(value).replace(",", " ").split()
-        if len(words) > MAX_IDS or not all(map(is_number, words)):
+        if len(words) > MAX_IDS or not all(map(is_id, words)):
             raise forms.ValidationError(f"Give at most {MAX_IDS} ids: numbers, separated by commas.")
         return [int(word) for word in words]
 

@@ -29,9 +29,10 @@ from accounts.models.oauth import has
 from accounts.services import access, oauth_clients
 from accounts.services.oauth_clients import Ended
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, lines, link, list_of, moment, pill
-from config.admin.pages import Panel, ReadOnlyPage, is_number
+from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.integers import is_id
 
 admin.site.unregister((OAuthClient, OAuthAccessToken, OAuthRefreshToken, OAuthGrant, OAuthIDToken))
 
@@ -119,7 +120,7 @@ class OAuthClientPage(ReadOnlyPage):
         return super().get_queryset(request).annotate(has_thumbnail=has("thumbnail"))
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(account__in=owner)

@@ -26,8 +26,9 @@ from accounts.models import Account, Ticket, TicketAttachment, TicketReply, User
 from accounts.services import tickets
 from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
-from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
+from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.verbs import Verb
+from config.integers import is_id
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -190,7 +191,7 @@ class TicketPage(ReadOnlyPage):
         return response
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(account__in=owner)

@@ -20,6 +20,7 @@ from config.api.exceptions import WrongMediaType
 from config.api.operations import operation
 from config.api.views import GenericViewSet, ReadOnlyModelViewSet, expensive
 from config.errors import Invalid, Missing
+from config.headers import media_type
 
 PICTURES = ("image/png", "image/jpeg")
 LARGEST_PICTURE = 1024 * 1024
@@ -115,7 +116,7 @@ class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
         picture it had. A file that turns out to be broken leaves that one in place, and an event says so.
         """
         client = self.get_object()
-        if request.content_type.partition(";")[0].strip().lower() not in PICTURES:
+        if media_type(request.content_type) not in PICTURES:
             raise WrongMediaType(request.content_type, " or ".join(PICTURES))
         if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_PICTURE:
             raise Invalid(f"The picture must be at most {LARGEST_PICTURE // 1024} KB.", "thumbnail")

@@ -19,6 +19,7 @@ from config.api.exceptions import WrongMediaType
 from config.api.operations import operation
 from config.api.views import ListViewSet, ReadOnlyModelViewSet
 from config.errors import Invalid
+from config.headers import media_type
 
 FORM = 64 * 1024
 """Bytes that a form may have around its file."""
@@ -71,7 +72,7 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
         As the field `file` of a form. How large it may be is the operator's choice.
         """
         ticket = self.get_object()
-        if request.content_type.partition(";")[0].strip().lower() != "multipart/form-data":
+        if media_type(request.content_type) != "multipart/form-data":
             raise WrongMediaType(request.content_type, "multipart/form-data")
         tickets.attach(self.actor, ticket, self._file())
         return Response({})

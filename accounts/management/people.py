@@ -14,9 +14,7 @@ from accounts.models import Account, User
 from accounts.services.command_line import Operator, operator
 from config.command_errors import refused
 from config.errors import DomainError
-
-LONGEST_ID = 18
-"""The most digits of an account's id."""
+from config.integers import is_id
 
 Row = dict[str, Any]
 
@@ -31,7 +29,7 @@ def user_named(username: str) -> User:
 
 def account_numbered(number: str) -> Account:
     """The account with this id, as somebody typed it. Raises `CommandError`."""
-    if not (number.isascii() and number.isdecimal() and len(number) <= LONGEST_ID):
+    if not is_id(number):
         raise CommandError(f"account: {number!r} is not the number of an account.")
     found = Account.objects.filter(pk=number).first()
     if found is None:

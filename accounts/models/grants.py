@@ -1,5 +1,6 @@
 """Grants: what a restricted user may do, per entity and on the account."""
 
+from collections.abc import Collection
 from typing import Self
 
 from django.db import models
@@ -70,7 +71,7 @@ class Grant(models.Model):
 class GrantedQuerySet(models.QuerySet):
     """Rows of a kind of entity that restricted users need grants on. `entity_type` is its registered name.
 
-    Both methods look only at the actor's `account_id`, `user_id` and `restricted`, so that lists can compile
+    The methods look only at the actor's `account_id`, `user_id` and `restricted`, so that lists can compile
     their SQL once for all actors.
     """
 
@@ -89,6 +90,12 @@ class GrantedQuerySet(models.QuerySet):
         if not actor.restricted:
             return mine
         return mine.filter(Exists(self.grants(actor).filter(permissions=Level.READ_WRITE)))
+
+    def writable_keys(self, actor: Actor, keys: Collection[int]) -> Collection[int]:
+        """Of rows that `actor` sees, the keys of those that it may change. One query if it is restricted."""
+        if not actor.restricted:
+            return keys
+        return set(self.writable_by(actor).filter(pk__in=keys).values_list("pk", flat=True))
 
     def grants(self, actor: Actor) -> models.QuerySet[Grant]:
         mine = Grant.objects.filter(user_id=actor.person)

@@ -35,9 +35,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ASKED = "external"
+SESSION_KEY = "external"
 """Session key: the values with which the browser went to the provider, and the purpose."""
-BACK_WITHIN = 600
+RETURN_TIMEOUT = 600
 """Seconds within which the browser must be back from the provider."""
 SIGN_IN, TIE, INVITED = "sign in", "tie", "invited"
 """Purposes: to sign in; to use the provider instead of a password, as a signed-in user or by a mailed address."""
@@ -144,12 +144,12 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
     config = provider()
     try:
         attempts.check("login_address", network_of(request))
-        question = _asked(config, lambda: ask_elsewhere(openid.ask, config, redirect_uri()))
+        question = _ask_provider(config, lambda: ask_elsewhere(openid.ask, config, redirect_uri()))
     except TooMany as error:
         return refused(request, _limited(error))
     except Refusal as refusal:
         return refused(request, refusal)
-    request.session[ASKED] = {
+    request.session[SESSION_KEY] = {
         **wish, "at": time.time(), "state": question.state, "nonce": question.nonce, "verifier": question.verifier,
     }  # fmt: skip
     return redirect(question.url)
@@ -157,37 +157,37 @@ def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
 
 def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
     """Complete what `begin` began, with the provider's answer in the request. Raises `Refusal`."""
-    wish = _wish(request)
-    who = _who(request, config, wish)
+    wish = _take_wish(request)
+    who = _read_identity(request, config, wish)
     if wish["why"] == SIGN_IN:
         user = external.user_of(who.issuer, who.subject)
         if user is None:
             raise Refusal(403, "Not known here yet", _unknown(config, who), f"unknown: {who.subject!r}")
         _check_active(user)
     else:
-        user = _tied(request, config, wish, who)
+        user = _tie_user(request, config, wish, who)
     return let_in(request, user, wish["next"], wish.get("remember", False), by_provider=True)
 
 
-def _wish(request: HttpRequest) -> dict[str, Any]:
+def _take_wish(request: HttpRequest) -> dict[str, Any]:
     """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
-    `BACK_WITHIN` seconds. It is deleted before the provider is asked, so that the address cannot be called again
+    `RETURN_TIMEOUT` seconds. It is deleted before the provider is asked, so that the address cannot be called again
     meanwhile."""
-    wish: dict[str, Any] | None = request.session.pop(ASKED, None)
+    wish: dict[str, Any] | None = request.session.pop(SESSION_KEY, None)
     if wish is None:
         raise _stale("the session has none")
     try:
         request.session.save()
     except UpdateError as error:
         raise _stale("the session has ended") from error
-    if time.time() - wish["at"] > BACK_WITHIN:
+    if time.time() - wish["at"] > RETURN_TIMEOUT:
         raise _stale("too old")
     if not constant_time_compare(request.GET.get("state", ""), wish["state"]):
         raise _stale("another state")
     return wish
 
 
-def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.Identity:
+def _read_identity(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.Identity:
     """The identity that the provider gives for the person who comes back."""
 
     def answered() -> openid.Identity:
@@ -199,10 +199,10 @@ def _who(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.I
     if error := request.GET.get("error"):
         reason = f"{error!r:.80} {request.GET.get('error_description', '')!r:.200}"
         raise Refusal(403, "You were not let in", f"{config.name} did not say who you are.", reason)
-    return _asked(config, answered)
+    return _ask_provider(config, answered)
 
 
-def _tied(request: HttpRequest, config: OpenID, wish: dict[str, Any], who: openid.Identity) -> User:
+def _tie_user(request: HttpRequest, config: OpenID, wish: dict[str, Any], who: openid.Identity) -> User:
     """Tie the user that has chosen the provider, if the session or mailed address by which it went there is still
     valid, and return the user."""
     user = User.objects.select_related("account").filter(pk=wish["user"]).first()
@@ -228,7 +228,7 @@ def _check_active(user: User) -> None:
         raise Refusal(403, "You were not let in", "This account is suspended.", f"{user} is suspended")
 
 
-def _asked(config: OpenID, work: Callable[[], T]) -> T:
+def _ask_provider(config: OpenID, work: Callable[[], T]) -> T:
     try:
         return work()
     except openid.Unreachable as error:

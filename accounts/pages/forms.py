@@ -10,9 +10,9 @@ from accounts.models import User
 from accounts.services import attempts
 from config.errors import TooMany
 
-LONGEST_ANSWER = 16384
+MAX_KEY_ANSWER_LENGTH = 16384
 """Characters of what a security key answers, in JSON."""
-CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+CODE_ATTRIBUTES = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 """Attributes of an input for a code."""
 
 
@@ -47,7 +47,7 @@ class CodeForm(forms.Form):
 
     code = forms.CharField(
         max_length=64, label="Code from the app",
-        widget=CodeInput(attrs={**CODE, "inputmode": "numeric"}),
+        widget=CodeInput(attrs={**CODE_ATTRIBUTES, "inputmode": "numeric"}),
     )  # fmt: skip
 
 
@@ -57,9 +57,9 @@ class ProofForm(forms.Form):
     code = forms.CharField(
         max_length=64, required=False,
         help_text="The code that your authenticator app shows, or your scratch code if you lost the app.",
-        widget=CodeInput(attrs={**CODE, "required": True, "autofocus": True}),
+        widget=CodeInput(attrs={**CODE_ATTRIBUTES, "required": True, "autofocus": True}),
     )  # fmt: skip
-    answer = forms.CharField(max_length=LONGEST_ANSWER, required=False, widget=forms.HiddenInput)
+    answer = forms.CharField(max_length=MAX_KEY_ANSWER_LENGTH, required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not any(self.cleaned_data.values()):

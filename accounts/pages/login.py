@@ -18,7 +18,7 @@ from accounts.pages.base import Page
 from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import LoginForm, ProofForm
 from accounts.pages.known import known_as, note_known
-from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, note_use, remember, remembered
+from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, find_remembered, note_use, remember
 from accounts.pages.security_keys import note_asked, site_of, take_asked
 from accounts.pages.sessions import Backend
 from accounts.pages.staff import note_proofs
@@ -28,9 +28,9 @@ from config.errors import TooMany
 from config.headers import too_many
 from config.pages.forms import add_problems
 
-HALF = "second_factor"
+HALF_SIGN_IN = "second_factor"
 """Session key: the user that passed the password or the provider, and still owes a code."""
-CODE_WITHIN = 600
+CODE_TIMEOUT = 600
 """Seconds within which the code must follow."""
 BACKEND = "accounts.pages.sessions.Backend"
 
@@ -87,7 +87,7 @@ class CodeView(Page, FormView):
     form_class = ProofForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        self.half: dict[str, Any] = request.session.get(HALF) or {}
+        self.half: dict[str, Any] = request.session.get(HALF_SIGN_IN) or {}
         user = self._user()
         if user is None:
             return redirect("login")
@@ -95,7 +95,7 @@ class CodeView(Page, FormView):
         return super().dispatch(request, *args, **kwargs)
 
     def _user(self) -> User | None:
-        if time.time() - self.half.get("at", 0) > CODE_WITHIN:
+        if time.time() - self.half.get("at", 0) > CODE_TIMEOUT:
             return None
         user = Backend().get_user(self.half["user"])
         return user if user is not None and user.password.endswith(self.half["hash"]) else None
@@ -155,10 +155,10 @@ def let_in(
     and this browser is not remembered. `wanted` is whether to remember the browser."""
     # Read before the browser's row, which goes when another secret is confirmed.
     mark = second_factor.mark(user) if user.two_factor_auth else None
-    device = remembered(request, user)
+    device = find_remembered(request, user)
     if user.two_factor_auth and device is None:
         request.session.flush()
-        request.session[HALF] = {
+        request.session[HALF_SIGN_IN] = {
             "user": user.pk, "at": time.time(), "remember": wanted, "next": target, "hash": user.password[-16:],
             "provider": by_provider,
         }  # fmt: skip
@@ -179,7 +179,7 @@ def enter(
     `device` is the row of a browser that is remembered already; `wanted` is whether to remember the browser.
     """
     response, address = HttpResponseRedirect(target), address_of(request)
-    request.session.pop(HALF, None)
+    request.session.pop(HALF_SIGN_IN, None)
     login(request, user, backend=BACKEND)
     note_confirmed(request)
     logins.note(user, address)

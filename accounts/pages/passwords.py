@@ -96,7 +96,7 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage
         return super().get_context_data(provider=settings.OPENID, by_password=by_password, **kwargs)
 
 
-def wanting(name: str) -> list[User]:
+def find_users(name: str) -> list[User]:
     """The users who can choose another password, by their name or address. Where there is none, one without an
     address: the mail to it is written as any other, and dropped by the worker, so that the time that the page takes
     tells nothing."""
@@ -119,7 +119,7 @@ class ForgottenView(Page, FormView):
             return too_many(self.render_to_response(self.get_context_data(form=form)), error.seconds)
         name = form.cleaned_data["name"].strip()
         with transaction.atomic():
-            for user in wanting(name):
+            for user in find_users(name):
                 # counted for each user too, silently: else requests from many addresses could fill a mailbox
                 if attempts.count("password_mail", f"user:{user.pk or name_digest(name)}"):
                     outbox.mail(user, "password_reset", {"path": password_path(user)})

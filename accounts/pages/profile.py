@@ -20,7 +20,7 @@ from accounts.services.external import identity_of
 from accounts.ssh_keys import parse_public_key
 from config.errors import Missing
 
-RECENT = 10
+LOGINS_SHOWN = 10
 """Logins shown."""
 
 
@@ -74,7 +74,7 @@ class ProfileView(Page, LoginRequiredMixin, TemplateView):
             number_to_verify=phone.number_to_verify(actor_of(user)) if phone_possible else None,
             questions_answered=security_questions.are_answered(actor_of(user)),
             by_password=user.authentication_type == User.PASSWORD,
-            logins=Login.objects.recent().filter(user=user)[:RECENT],
+            logins=Login.objects.recent().filter(user=user)[:LOGINS_SHOWN],
             provider=settings.OPENID,
             identity=identity_of(user),
             this_device=self.request.session.get(SESSION_KEY),

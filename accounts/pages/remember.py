@@ -16,7 +16,7 @@ SESSION_KEY = "device"
 """Session key: the id of the browser's row. When the row is deleted, the session ends."""
 
 
-def remembered(request: HttpRequest, user: User) -> TrustedDevice | None:
+def find_remembered(request: HttpRequest, user: User) -> TrustedDevice | None:
     """The row of this browser, if it remembers the user and was neither revoked nor expired; else None."""
     value = request.COOKIES.get(COOKIE)
     if not value:

@@ -24,7 +24,7 @@ from config.pages.forms import add_problems
 
 ISSUER = "Skerry"
 """The name under which apps file the secret."""
-WRONG = "The code is not right. Wait for the next code, and check that the clock of your phone is right."
+WRONG_CODE = "The code is not right. Wait for the next code, and check that the clock of your phone is right."
 BEGIN_AGAIN = "The set-up took too long, or was started again elsewhere. Begin again."
 
 
@@ -60,7 +60,7 @@ class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
             messages.error(self.request, BEGIN_AGAIN)
             return redirect("second-factor")
         if problem.reason == second_factor.WRONG:
-            form.add_error("code", WRONG)
+            form.add_error("code", WRONG_CODE)
             return self.form_invalid(form)
         add_problems(form, error, {"tfa_code": "code"})
         return self.form_invalid(form)

@@ -16,15 +16,15 @@ from django.views.generic import FormView
 from accounts.models import SecurityKey
 from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import LONGEST_ANSWER
+from accounts.pages.forms import MAX_KEY_ANSWER_LENGTH
 from accounts.services import security_keys
 from accounts.services.security_keys import Question, Site
 from config.errors import Invalid
 from config.pages.forms import add_problems
 
-ASKED = "security_key"
+SESSION_KEY = "security_key"
 """Session key: the challenge that a key was asked to answer, and when."""
-ANSWER_WITHIN = 600
+ANSWER_TIMEOUT = 600
 """Seconds within which the answer must come."""
 
 
@@ -40,14 +40,14 @@ def site_of(request: HttpRequest) -> Site | None:
 
 def note_asked(request: HttpRequest, question: Question) -> str:
     """Keep the challenge of `question` in the session until `take_asked`. Returns the question's options."""
-    request.session[ASKED] = {"challenge": urlsafe_base64_encode(question.challenge), "at": time.time()}
+    request.session[SESSION_KEY] = {"challenge": urlsafe_base64_encode(question.challenge), "at": time.time()}
     return question.options
 
 
 def take_asked(request: HttpRequest) -> bytes | None:
     """Take the challenge out of the session, which is good for one answer; None where there is none, or too old."""
-    asked = request.session.pop(ASKED, None)
-    if asked is None or time.time() - asked["at"] > ANSWER_WITHIN:
+    asked = request.session.pop(SESSION_KEY, None)
+    if asked is None or time.time() - asked["at"] > ANSWER_TIMEOUT:
         return None
     return urlsafe_base64_decode(asked["challenge"])
 
@@ -61,7 +61,7 @@ class SecurityKeyForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
     answer = forms.CharField(
-        max_length=LONGEST_ANSWER, widget=forms.HiddenInput,
+        max_length=MAX_KEY_ANSWER_LENGTH, widget=forms.HiddenInput,
         error_messages={"required": "The key gave no answer."},
     )  # fmt: skip
 

@@ -15,13 +15,13 @@ from django.utils.timezone import now
 
 from config.encryption import decrypt_json, encrypt_json
 
-LENGTH = 40
+HASH_LENGTH = 40
 """Hexadecimal digits of a stored hash: the length of the column. Ids have 32 characters."""
 
 
-def hashed(session_key: str) -> str:
+def hash_session_key(session_key: str) -> str:
     """Return the hash that the table has in place of a session's id. Ids are random: a plain hash is safe."""
-    return hashlib.sha256(session_key.encode()).hexdigest()[:LENGTH]
+    return hashlib.sha256(session_key.encode()).hexdigest()[:HASH_LENGTH]
 
 
 class SessionStore(db.SessionStore):
@@ -40,20 +40,20 @@ class SessionStore(db.SessionStore):
     def _get_session_from_db(self) -> Session | None:
         key = self.session_key
         current = Session.objects.filter(expire_date__gt=now())
-        found = None if key is None else current.filter(session_key=hashed(key)).first()
+        found = None if key is None else current.filter(session_key=hash_session_key(key)).first()
         if found is None:
             self._session_key = None  # an id that nobody gave out is never taken on
         return found
 
     def exists(self, session_key: str) -> bool:
-        return super().exists(hashed(session_key))
+        return super().exists(hash_session_key(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         instance = super().create_model_instance(data)
-        instance.session_key = hashed(instance.session_key)
+        instance.session_key = hash_session_key(instance.session_key)
         return instance
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key
         if key is not None:
-            super().delete(hashed(key))
+            super().delete(hash_session_key(key))

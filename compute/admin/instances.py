@@ -27,8 +27,9 @@ from compute.services.instances import instances, power
 from compute.services.networking.vlans import vlans_of
 from config.admin.display import BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
 from config.admin.forms import ReasonForm
-from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
+from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
+from config.integers import is_id
 
 MOVING = "compute.add_hostmigration"
 """The permission to move instances: it takes room on hosts."""
@@ -129,7 +130,7 @@ class InstancePage(ReadOnlyPage):
         address = ipv4(term)
         if address:
             return Q(pk__in=Address.objects.filter(address=address).values("instance_id"))
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         user = User.objects.filter(username=term, account__isnull=False)

@@ -24,9 +24,10 @@ from compute.services.hosts import giving_up
 from compute.services.hosts.silence import needing
 from config.admin.display import NOTHING, age, lines, link, list_of, pretty
 from config.admin.forms import ReasonForm
-from config.admin.pages import Panel, ReadOnlyPage, is_number
+from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.integers import is_id
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -103,7 +104,7 @@ class Now(admin.SimpleListFilter):
 
 def key_of(value: str | None) -> int:
     """The key given to a filter. Raises `ValueError` where `value` is not a number."""
-    if not is_number(value or ""):
+    if not is_id(value or ""):
         raise ValueError(value)
     return int(value or "")
 
@@ -141,7 +142,7 @@ class OfAccount(admin.SimpleListFilter):
         accounts = Account.objects.filter(pk__in=busy.values("account")).order_by("pk")[: self.OFFERED]
         offered = {account.pk: str(account) for account in accounts}
         chosen = self.value() or ""
-        if is_number(chosen) and int(chosen) not in offered:
+        if is_id(chosen) and int(chosen) not in offered:
             offered |= {account.pk: str(account) for account in Account.objects.filter(pk=int(chosen))}
         return [(str(key), name) for key, name in offered.items()]
 
@@ -201,7 +202,7 @@ class JobPage(ReadOnlyPage):
         return [steps_panel(JobProgress(obj), usual_times())]
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return Q(instance_id=int(term)) | Q(pk=int(term))
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         user = User.objects.filter(username=term, account__isnull=False)

@@ -16,9 +16,10 @@ from accounts.admin.filters import InstancesAccountFilter
 from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
-from config.admin.pages import HostFilter, Page, ReadOnlyPage, is_number
+from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.integers import is_id
 from config.plurals import counted
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ class AddressPage(ReadOnlyPage):
     fields = ("address", "prefix", "gateway", "public", "region", "pool", "holder", "rdns", "released")
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return Q(instance_id=int(term))
         try:
             return Q(address=forms.GenericIPAddressField().clean(term))

@@ -14,9 +14,10 @@ from accounts.admin.panels import staff
 from compute.models import AddressShare, IPv6Range, RangeShare
 from compute.services.networking import ranges
 from config.admin.display import NOTHING, link
-from config.admin.pages import HostFilter, Page, ReadOnlyPage, is_number
+from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.integers import is_id
 
 
 def delete(request: HttpRequest, held: IPv6Range) -> str:
@@ -81,7 +82,7 @@ class IPv6RangePage(Page):
         ranges.give_pool(obj, staff(request, obj.account_id))
 
     def matches(self, term: str) -> Q:
-        return super().matches(term) if is_number(term) else found(term, "range")
+        return super().matches(term) if is_id(term) else found(term, "range")
 
     @admin.display(description="Instance")
     def instance_link(self, held: IPv6Range) -> SafeString:
@@ -105,7 +106,7 @@ class AddressSharePage(ReadOnlyPage):
         return super().get_queryset(request).select_related("address__instance", "instance")
 
     def matches(self, term: str) -> Q:
-        return super().matches(term) if is_number(term) else found(term, "address__address")
+        return super().matches(term) if is_id(term) else found(term, "address__address")
 
     @admin.display(description="Held by")
     def holder(self, share: AddressShare) -> SafeString:
@@ -129,7 +130,7 @@ class RangeSharePage(ReadOnlyPage):
         return super().get_queryset(request).select_related("range__instance", "instance")
 
     def matches(self, term: str) -> Q:
-        return super().matches(term) if is_number(term) else found(term, "range__range")
+        return super().matches(term) if is_id(term) else found(term, "range__range")
 
     @admin.display(description="Routed to")
     def holder(self, share: RangeShare) -> SafeString:

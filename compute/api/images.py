@@ -9,14 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.actors import Actor
+from compute.api.public import PublicViewSet
 from compute.filters.images import ImageFilterSet
 from compute.models import Image
 from compute.serializers.images import ImageCreate, ImageResource, ImageUpdate, ImageUpload, UploadResource
 from compute.services.images import images, uploads
 from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
 from config.api.operations import operation
-from config.api.views import ReadOnlyModelViewSet
-from config.errors import Denied
 
 READ = Scope(("images:read_only",), token=False, enforced=False)
 """Any caller gets the public ones; a token without the scope gets no more than that."""
@@ -24,7 +23,7 @@ READ_ONE = replace(READ, told=True)
 WRITE = "images:read_write"
 
 
-class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
+class ImageViewSet(PublicViewSet[Image]):
     """Images that disks are deployed from: with a token those of its account, then the public ones."""
 
     serializer_class = ImageResource
@@ -38,13 +37,6 @@ class ImageViewSet(ReadOnlyModelViewSet[Actor, Image]):
     def get_viewer(self) -> Actor | None:
         """Return the caller if its token lets it see images, else None, who sees the public ones."""
         return self.caller if self.caller is not None and holds(self.caller, "images:read_only") else None
-
-    def own(self) -> Image:
-        """The image that the path names, for a change. A public image is seen by all and changed by nobody here."""
-        image = self.get_object()
-        if image.account_id != self.actor.account_id:
-            raise Denied
-        return image
 
     @operation(READ_ONE, READ_ONLY)
     def retrieve(self, request: Request, id: str) -> Response:

@@ -4,21 +4,19 @@ from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.actors import Actor
+from compute.api.public import PublicViewSet
 from compute.filters.stackscripts import StackScriptFilterSet
 from compute.models import StackScript
 from compute.serializers.stackscripts import StackScriptCreate, StackScriptResource
 from compute.services.stackscripts import stackscripts
 from config.api.access import READ_ONLY, READ_WRITE, Scope
 from config.api.operations import operation
-from config.api.views import ReadOnlyModelViewSet
-from config.errors import Denied
 
 READ = Scope(("stackscripts:read_only",), token=False)
 WRITE = "stackscripts:read_write"
 
 
-class StackScriptViewSet(ReadOnlyModelViewSet[Actor, StackScript]):
+class StackScriptViewSet(PublicViewSet[StackScript]):
     """Deployment scripts, which run at the first boot of a disk. Anybody may read the public ones."""
 
     serializer_class = StackScriptResource
@@ -28,13 +26,6 @@ class StackScriptViewSet(ReadOnlyModelViewSet[Actor, StackScript]):
 
     def get_queryset(self) -> QuerySet[StackScript]:
         return StackScript.objects.visible_to(self.viewer).for_api(self.viewer)
-
-    def own(self) -> StackScript:
-        """The script that the path names, for a change. A public one is changed by its own account alone."""
-        script = self.get_object()
-        if script.account_id != self.actor.account_id:
-            raise Denied
-        return script
 
     @operation(WRITE, "add_stackscripts", request=StackScriptCreate)
     def create(self, request: Request) -> Response:

@@ -13,7 +13,8 @@ from compute.pages.instance_addresses import AddressPage, NetworkPage
 from compute.serializers.addresses import AssignRequest, ShareRequest, assignments_of
 from compute.services.networking import reassign
 from config.errors import DomainError, Invalid, Problem
-from config.pages.forms import INTEGER, ChoiceField, ListField
+from config.integers import is_integer
+from config.pages.forms import ChoiceField, ListField
 
 
 def others(form: InstanceForm) -> Any:
@@ -41,7 +42,7 @@ class MoveForm(InstanceForm):
     def as_body(self) -> dict[str, Any]:
         verb, _, value = str(self.cleaned_data["target"]).partition(":")
         moves: list[dict[str, Any]] = [{"address": self.address.address}]
-        if verb == "to" and INTEGER(value):
+        if verb == "to" and is_integer(value):
             moves[0]["compute_id"] = int(value)
         elif value in self.theirs:
             moves[0]["compute_id"] = self.theirs[value].instance_id

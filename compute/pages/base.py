@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Exists, QuerySet
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.views.generic.base import ContextMixin
 
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.pages.base import AccountPage
 from compute.models import Instance
-from compute.services.instances.availability import is_busy, refusals
+from compute.services.instances.availability import is_busy, live_jobs, refusals
 from config.pages.forms import BodyForm
 from config.pages.views import ServiceFormView, version_of
 
@@ -159,18 +160,21 @@ class InstanceTab(InstancePage):
 
 
 def state_of(instance: Instance) -> dict[str, Any]:
-    """The changing part of an instance's head: the event under way, and why verbs are unavailable. Two queries, and
-    a third one if an event has come after the one of the job.
+    """The changing part of an instance's head: the event under way, and why verbs are unavailable. One query, and
+    a second one if there is no event, or if one has come after the one of the job.
 
     `seen` is the hash by which a page knows whether its part has changed (`config.pages.views.fragment`). The hash
-    changes with each event of the instance, so that a page also learns of jobs that end between two requests.
+    changes with each event of the instance, so that a page also learns of jobs that end between two requests. The
+    `refusals` are made when they are read first: most requests of open pages only compare `seen`.
     """
     about = {"account_id": instance.account_id, "entity_type": "compute", "entity_id": instance.pk}
     events = Event.objects.filter(**about).order_by("-pk")
-    last, busy = events.first(), is_busy(instance)
-    event = last if last is not None and last.status in UNDER_WAY else None
+    last = events.annotate(busy=Exists(live_jobs(instance))).first()
+    busy = is_busy(instance) if last is None else last.busy
+    event: Event | None = last if last is not None and last.status in UNDER_WAY else None
     if event is None and busy:
         event = events.filter(status__in=UNDER_WAY).first()
     percent = event.percent_complete if event else None
     seen = version_of(instance.status, instance.label, busy, last and (last.pk, last.status), percent)
-    return {"under_way": event, "refusals": refusals(instance, busy=busy), "seen": seen}
+    reasons = SimpleLazyObject(partial(refusals, instance, busy=busy))
+    return {"under_way": event, "refusals": reasons, "seen": seen}

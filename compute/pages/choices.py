@@ -1,6 +1,6 @@
 """Choices that several forms offer: SSH keys of users, images, scripts, firewalls, volumes and regions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -8,10 +8,12 @@ from django.db.models import F
 
 from accounts.actors import Actor
 from accounts.models import SSHKey
-from compute.models import Firewall, Image, Instance, StackScript, Volume
+from compute.models import Firewall, Image, Instance, InstanceType, StackScript, Volume
+from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
-from config.pages.forms import INTEGER
+from config.integers import is_id
+from config.pages.forms import BodyForm
 from regions.countries import country_name
 from regions.models import Region
 
@@ -55,9 +57,24 @@ def _image_group(image: Image) -> str:
     return (image.vendor or "Others") if image.is_public else "Your images"
 
 
-def regions(rows: Iterable[Region]) -> list[tuple[str, str]]:
-    """The regions with the names of their countries."""
-    return [(each.pk, f"{each.pk} ({country_name(each.country)})") for each in rows]
+def offer_regions(
+    form: BodyForm,
+    plan: InstanceType,
+    *,
+    before: Iterable[tuple[str, str]] = (),
+    reasons: Mapping[str, str] | None = None,
+    initial: str | None = None,
+) -> None:
+    """Offer all regions in the field ``region``, after the choices of `before`. One query.
+
+    Regions that accept no instances of the type are disabled with the reason. `reasons` has further reasons, by the
+    ids of the regions.
+    """
+    rows = list(Region.objects.order_by("position", "pk"))
+    named = ((each.pk, f"{each.pk} ({country_name(each.country)})") for each in rows)
+    refusals = refusals_of_regions(rows, capability_of(plan))
+    form.fields["region"].widget.reasons = {**refusals, **(reasons or {})}
+    form.offer("region", [*before, *named], initial)
 
 
 def firewalls(actor: Actor) -> list[tuple[Any, str]]:
@@ -93,7 +110,7 @@ def scripts(
 
 def chosen_script(actor: Actor, given: str) -> StackScript | None:
     """The script of a typed id, without its text; None if the actor sees no such script. One query."""
-    if not INTEGER(given):
+    if not is_id(given):
         return None
     return StackScript.objects.visible_to(actor).defer("script").filter(pk=int(given)).first()
 

@@ -5,16 +5,13 @@ from typing import Any
 from django.urls import reverse
 
 from compute.models import Instance, InstanceType
-from compute.pages import choices
 from compute.pages.base import FormPage
-from compute.pages.choices import MOST_CHOICES
+from compute.pages.choices import MOST_CHOICES, offer_regions
 from compute.serializers.clones import CloneRequest
-from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.instances.availability import is_busy
 from compute.services.instances.clones import CloneSpec, clone
 from config.errors import Busy
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, SelectWithReasons, TextField
-from regions.models import Region
 
 FIELDS_OF_NEW = ("region", "type", "label", "group", "backups_enabled")
 """Fields that apply only to a clone into a new instance."""
@@ -72,9 +69,7 @@ class CloneView(FormPage):
         others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
         targets = others.values_list("pk", "label")[:MOST_CHOICES]
         form.offer("compute_id", [("", "A new instance"), *targets])
-        regions = list(Region.objects.order_by("position", "pk"))
-        form.fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
-        form.offer("region", choices.regions(regions), source.region_id)
+        offer_regions(form, source.type, initial=source.region_id)
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
         form.offer("type", types.items(), source.type_id)

@@ -9,9 +9,10 @@ from accounts.actors import Actor
 from compute.models import Config, ConfigDevice, Disk, Kernel, Volume
 from compute.pages.base import InstanceForm
 from compute.pages.choices import volumes_for
+from compute.pages.device_fields import device_fields, disk_choice, renamed_devices, volume_choice
 from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
 from config.errors import DomainError, Invalid, Problem
-from config.pages.forms import INTEGER, ChoiceField, FlagField, NumberField, TextField
+from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
 
 HELPERS = {
     "distro": "Adjust the system to the platform: console, file systems",
@@ -22,15 +23,6 @@ HELPERS = {
 }
 PURPOSES = (("", "none"), ("public", "public internet"), ("vlan", "VLAN"))
 INTERFACE_FIELDS = ("purpose", "label", "ipam_address")
-KINDS = ("disk_id", "volume_id")
-
-
-class DeviceField(ChoiceField):
-    """A disk or a volume, as the API's object: the choice ``disk_id:7`` is ``{"disk_id": 7}``."""
-
-    def to_python(self, value: Any) -> Any:
-        kind, _, pk = str(super().to_python(value)).partition(":")
-        return {kind: int(pk)} if kind in KINDS and INTEGER(pk) else None
 
 
 class ConfigForm(InstanceForm):
@@ -57,9 +49,11 @@ class ConfigForm(InstanceForm):
 
     def __init__(self, *args: Any, config: Config | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        devices = list(self._devices(config))
-        for slot in ConfigDevice.SLOTS:
-            self.fields[f"devices.{slot}"] = DeviceField(label=f"/dev/{slot}", choices=devices)
+        disks = self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk")
+        volumes = {volume.pk: volume.label for volume in volumes_for(self.actor, self.instance)}
+        if config:  # its slots may have volumes that the user may not change
+            volumes |= volume_names(self.actor, [config])
+        self.fields |= device_fields(ConfigDevice.SLOTS, disks, volumes)
         for number in range(MOST_INTERFACES):
             where = f"interfaces[{number}]"
             self.fields[f"{where}.purpose"] = ChoiceField(label=f"eth{number}", choices=PURPOSES)
@@ -70,17 +64,6 @@ class ConfigForm(InstanceForm):
         kernels = Kernel.objects.filter(kvm=True).order_by("position", "pk").values_list("pk", "label")
         self.offer("kernel", list(kernels))
         self.fields["root_device"].widget.attrs["list"] = "slots"
-
-    def _devices(self, config: Config | None) -> Iterable[tuple[str, Any]]:
-        """The disks and volumes that a slot can have, and those that the slots of the profile have."""
-        yield "", "empty"
-        disks = self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk")
-        yield "Disks", [(f"disk_id:{disk.pk}", disk.label) for disk in disks]
-        volumes = {volume.pk: volume.label for volume in volumes_for(self.actor, self.instance)}
-        if config:
-            volumes |= volume_names(self.actor, [config])
-        if volumes:
-            yield "Volumes", [(f"volume_id:{pk}", label) for pk, label in volumes.items()]
 
     # --- the parts of the page ------------------------------------------------------------------------------
 
@@ -125,7 +108,7 @@ class ConfigForm(InstanceForm):
 
     def renamed(self, error: DomainError) -> DomainError:
         """Return the same error with the form's names of fields that the service names differently."""
-        names = {f"devices.{slot}.{kind}": f"devices.{slot}" for slot in ConfigDevice.SLOTS for kind in KINDS}
+        names = renamed_devices(ConfigDevice.SLOTS)
         names["interfaces"] = "interfaces[0].purpose"
         for position, row in enumerate(self._rows()):
             names |= {f"interfaces[{position}].{name}": f"interfaces[{row}].{name}" for name in INTERFACE_FIELDS}
@@ -150,8 +133,8 @@ class EditConfigForm(ConfigForm):
             **{name: getattr(config, name) for name in names},
             "kernel": config.kernel_id,
             **{f"helpers.{name}": on for name, on in config.helpers.items()},
-            **{f"devices.{device.slot}": f"disk_id:{device.disk_id}" for device in config.devices.all()},
-            **{f"devices.{device.slot}": f"volume_id:{device.volume_id}" for device in config.volume_devices.all()},
+            **{f"devices.{device.slot}": disk_choice(device.disk_id) for device in config.devices.all()},
+            **{f"devices.{device.slot}": volume_choice(device.volume_id) for device in config.volume_devices.all()},
             **{
                 f"interfaces[{row}].{name}": value
                 for row, interface in enumerate(config.interfaces)

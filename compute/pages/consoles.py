@@ -13,7 +13,7 @@ from django.views.generic import TemplateView
 
 from accounts.pages.base import Page, actor_of, signed_in
 from accounts.pages.remember import SESSION_KEY as DEVICE
-from accounts.pages.session_store import hashed
+from accounts.pages.session_store import hash_session_key
 from accounts.pages.staff import BY_KEY
 from compute.models import Instance
 from compute.services import consoles
@@ -66,7 +66,7 @@ class _Console(Page, LoginRequiredMixin, TemplateView):
         request = self.request
         return consoles.Browser(
             origin=f"{request.scheme}://{request.get_host()}",
-            session=hashed(request.session.session_key or ""),
+            session=hash_session_key(request.session.session_key or ""),
             ip=address_of(request) or None,
             device=request.session.get(DEVICE),
             by_key=bool(request.session.get(BY_KEY)),

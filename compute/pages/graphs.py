@@ -24,7 +24,7 @@ from config.time_zones import zone_of
 
 MONTHS_OFFERED = 12
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])").fullmatch
-BITS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
+BIT_UNITS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 """Units of the network, from the largest: the first that the highest value reaches is used."""
 TONES = ("first", "second")
 
@@ -129,7 +129,7 @@ def charts_of(samples: stats.Samples, at: datetime, zone: str) -> Iterator[TimeS
         highest = max(value or 0 for value in (*received, *sent))
         if kind and not highest:
             continue
-        factor, unit = next((each for each in BITS if highest >= each[0]), (1, "bit/s"))
+        factor, unit = next((each for each in BIT_UNITS if highest >= each[0]), (1, "bit/s"))
         lines = [("Received", _scaled(received, factor)), ("Sent", _scaled(sent, factor))]
         yield chart(name, title, unit, lines)
 

@@ -26,8 +26,8 @@ from compute.services.common.password_strength import WEAK, is_strong, make_pass
 from compute.services.instances import instances
 from compute.services.instances.deploy import DEFAULT_SWAP
 from compute.services.instances.offers import Offer, Offers, Wanted, find_offers, version_of
+from config.integers import is_integer
 from config.pages.curl import curl
-from config.pages.forms import INTEGER
 from config.pages.views import ServiceFormView
 from regions.countries import country_name
 
@@ -76,7 +76,7 @@ class _ChoicesPage(ContextMixin, AccountPage):
         suggest = self.request.method != "POST"
         wanted = {name: self.given.get(name) or None for name in ("region", "image", "type")}
         swap = self.given.get("swap_size", "").strip()
-        size = int(swap) if INTEGER(swap) and len(swap) <= MOST_DIGITS else DEFAULT_SWAP
+        size = int(swap) if is_integer(swap) and len(swap) <= MOST_DIGITS else DEFAULT_SWAP
         return find_offers(self.actor, Wanted(**wanted, swap_size=size), suggest=suggest)
 
     @cached_property

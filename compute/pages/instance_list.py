@@ -43,17 +43,11 @@ class InstancesView(AccountPage, ListView):
         return {
             **context,
             "rows": shown,
-            "writable": self._writable([row.pk for row in shown]),
+            "writable": Instance.objects.writable_keys(self.actor, [row.pk for row in shown]),
             "may_create": self.actor.may("add_computes"),
             "new": reverse("instance-new"),
             **states_of(self.actor.account_id, shown),
         }
-
-    def _writable(self, shown: list[int]) -> Collection[int]:
-        """The ids that the user may change. One query if the user is restricted."""
-        if not self.actor.restricted:
-            return shown
-        return set(Instance.objects.writable_by(self.actor).filter(pk__in=shown).values_list("pk", flat=True))
 
 
 class StatesView(AccountPage):

@@ -73,7 +73,8 @@ class InstanceStateView(InstancePage, TemplateView):
             return HttpResponseClientRedirect(reverse("instances"))
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        may = {"may_change": self.may_change, "may_clone": self.actor.may("add_computes")}
+        # the template calls the function: while nothing has changed, no query asks for the grant
+        may = {"may_change": lambda: self.may_change, "may_clone": self.actor.may("add_computes")}
         context = {"instance": self.instance, **may, **state_of(self.instance)}
         answer = fragment(request, "compute/instance_state.html", context)
         return answer if answer.status_code == UNCHANGED else trigger_client_event(answer, CHANGED)

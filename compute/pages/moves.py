@@ -4,14 +4,12 @@ from functools import cached_property
 from typing import Any
 
 from compute.models import HostMigration
-from compute.pages import choices
 from compute.pages.base import FormPage
+from compute.pages.choices import offer_regions
 from compute.serializers.moves import MigrateRequest
-from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.hosts.moves import HERE_ALREADY, migrate
 from compute.services.instances.resize import upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField, SelectWithReasons
-from regions.models import Region
 
 
 class MigrateForm(BodyForm):
@@ -42,14 +40,12 @@ class MigrateView(FormPage):
 
     def get_form(self, form_class: Any = None) -> MigrateForm:
         form: MigrateForm = super().get_form(form_class)
-        regions = list(Region.objects.order_by("position", "pk"))
-        reasons = refusals_of_regions(regions, capability_of(self.instance.type))
-        field = form.fields["region"]
-        field.widget.reasons = {**reasons, self.instance.region_id: HERE_ALREADY}
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
-        form.offer("region", [("", first), *choices.regions(regions)])
+        here = {self.instance.region_id: HERE_ALREADY}
+        offer_regions(form, self.instance.type, before=[("", first)], reasons=here)
         if self.scheduled:
-            field.help_text = f"A move to another host is scheduled for {self.scheduled.when:%Y-%m-%d %H:%M} UTC."
+            when = f"{self.scheduled.when:%Y-%m-%d %H:%M} UTC"
+            form.fields["region"].help_text = f"A move to another host is scheduled for {when}."
         if upgrade_of(self.instance) is None:
             del form.fields["upgrade"]
         return form

@@ -16,7 +16,7 @@ from compute.services.networking.overview import networking
 from config.errors import Busy
 
 TAB = "instance-network"
-LAST = "It is the last public address."
+LAST_PUBLIC_ADDRESS = "It is the last public address."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,9 @@ class NetworkView(PartTab):
         name = reverse_name(row.address, row.public, row.rdns) or ""
         verbs = [
             self._verb("Move or swap", "address-move", row.address, reason=moving),
-            self._verb("Delete", "address-delete", row.address, reason=moving or (LAST if last else "")),
+            self._verb(
+                "Delete", "address-delete", row.address, reason=moving or (LAST_PUBLIC_ADDRESS if last else "")
+            ),
         ]
         if row.public:
             verbs.insert(0, self._verb("Set the reverse name", "address-rdns", row.address, reason=moving))
@@ -112,18 +114,16 @@ class NetworkView(PartTab):
     def _firewalls(self) -> list[Row]:
         """The firewalls on the instance that the user may see; those that the user may change can be taken off."""
         seen = Firewall.objects.visible_to(self.actor).values("pk")
-        devices = FirewallDevice.objects.filter(instance=self.instance, firewall__in=seen).select_related(
-            "firewall"
-        )
-        writable = Firewall.objects.writable_by(self.actor).filter(devices__instance=self.instance)
-        changed = set(writable.values_list("pk", flat=True)) if self.may_change else set()
-        return [
-            Row(
-                device,
-                (self._verb("Take it off", "firewall-remove", device.pk),) if device.firewall_id in changed else (),
-            )
-            for device in devices.order_by("pk")
-        ]
+        rows = FirewallDevice.objects.filter(instance=self.instance, firewall__in=seen).order_by("pk")
+        devices = list(rows.select_related("firewall"))
+        keys = [device.firewall_id for device in devices]
+        writable = Firewall.objects.writable_keys(self.actor, keys) if self.may_change else ()
+
+        def verbs(device: FirewallDevice) -> tuple[Verb, ...]:
+            verb = self._verb("Take it off", "firewall-remove", device.pk)
+            return (verb,) if device.firewall_id in writable else ()
+
+        return [Row(device, verbs(device)) for device in devices]
 
 
 def moving_reason(status: str) -> str:

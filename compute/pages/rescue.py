@@ -1,37 +1,30 @@
 """Rescue page: boots an instance from the platform's own system, with its disks attached."""
 
-import re
 from typing import Any
 
-from compute.models import Disk, Volume
-from compute.pages.base import FormPage
+from compute.models import Disk
+from compute.pages.base import FormPage, InstanceForm
 from compute.pages.choices import volumes_for
+from compute.pages.device_fields import device_fields, disk_choice, renamed_devices
 from compute.serializers.rescue import RescueRequest
 from compute.services.instances.rescue import SLOTS, rescue
-from config.pages.forms import BodyForm, ChoiceField
-
-DEVICE = re.compile(r"(disk|volume)-([0-9]{1,18})").fullmatch
 
 
-class RescueForm(BodyForm):
-    """A select for each slot. Its values are like ``disk-7`` and ``volume-3``, and empty for nothing."""
+class RescueForm(InstanceForm):
+    """A select for each slot. The first slots have the instance's disks."""
 
     body = RescueRequest
 
-    def __init__(self, *args: Any, devices: Any, disks: list[Disk], **kwargs: Any):
+    def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        for number, slot in enumerate(SLOTS):
-            first = f"disk-{disks[number].pk}" if number < len(disks) else ""
-            self.fields[f"devices.{slot}"] = ChoiceField(label=f"/dev/{slot}", choices=devices, initial=first)
+        disks = list(self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk"))
+        volumes = {volume.pk: volume.label for volume in volumes_for(self.actor, self.instance)}
+        self.fields |= device_fields(SLOTS, disks, volumes)
+        for slot, disk in zip(SLOTS, disks, strict=False):
+            self.fields[f"devices.{slot}"].initial = disk_choice(disk.pk)
 
     def as_body(self) -> dict[str, Any]:
-        slots = {name.removeprefix("devices."): device_of(value) for name, value in self.cleaned_data.items()}
-        return {"devices": slots}
-
-
-def device_of(value: str) -> dict[str, int] | None:
-    found = DEVICE(value)
-    return {f"{found[1]}_id": int(found[2])} if found else None
+        return {"devices": {}, **super().as_body()}
 
 
 class RescueView(FormPage):
@@ -46,22 +39,8 @@ class RescueView(FormPage):
         "next boot."
     )
     verb = "Boot into rescue"
-    renamed = {f"devices.{slot}.{kind}_id": f"devices.{slot}" for slot in SLOTS for kind in ("disk", "volume")}
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        disks = list(self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk"))
-        volumes = volumes_for(self.actor, self.instance)
-        return {**super().get_form_kwargs(), "disks": disks, "devices": choices_of(disks, volumes)}
+    renamed = renamed_devices(SLOTS)
 
     def perform(self, form: RescueForm) -> str:
         rescue(self.actor, self.instance, form.given.get("devices"), form.given.problems)
         return f"{self.instance} is booting into rescue."
-
-
-def choices_of(disks: list[Disk], volumes: list[Volume]) -> list[Any]:
-    found: list[Any] = [("", "empty")]
-    if disks:
-        found.append(("Disks", [(f"disk-{disk.pk}", f"{disk.label} ({disk.filesystem})") for disk in disks]))
-    if volumes:
-        found.append(("Volumes", [(f"volume-{volume.pk}", volume.label) for volume in volumes]))
-    return found

@@ -8,7 +8,7 @@ from compute.serializers.resize import MutateRequest, ResizeRequest
 from compute.services.instances.resize import NO_UPGRADE, mutate, reasons_against, resize, upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField
 
-AUTO = "allow_auto_disk_resize"
+AUTO_DISK_RESIZE = "allow_auto_disk_resize"
 AUTO_LABEL = "Resize the disk to fill the type"
 AUTO_HELP = "Only for an instance with one ext3 or ext4 disk and one swap disk."
 
@@ -37,7 +37,7 @@ class ResizeView(FormPage):
 
     def perform(self, form: ResizeForm) -> str:
         given = form.given
-        resize(self.actor, self.instance, given.get("type"), given.get(AUTO, True), given.problems)
+        resize(self.actor, self.instance, given.get("type"), given.get(AUTO_DISK_RESIZE, True), given.problems)
         return f"{self.instance} is being resized."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class UpgradeView(FormPage):
     verb = "Upgrade"
 
     def perform(self, form: UpgradeForm) -> str:
-        mutate(self.actor, self.instance, form.given.get(AUTO, True), form.given.problems)
+        mutate(self.actor, self.instance, form.given.get(AUTO_DISK_RESIZE, True), form.given.problems)
         return f"{self.instance} is being upgraded."
 
     @property

@@ -27,7 +27,7 @@ def root_password_field(
 
 SHOWN_ONCE = "root_password"
 """The session's key for a generated password that the next page shows: the instance's id, and the password."""
-BOTH = "Type a password, or generate one. Both were sent."
+BOTH_GIVEN = "Type a password, or generate one. Both were sent."
 
 
 class RootPasswordForm(BodyForm):
@@ -40,7 +40,7 @@ class RootPasswordForm(BodyForm):
 
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("generate") and self.cleaned_data.get("root_pass"):
-            self.add_error("root_pass", BOTH)
+            self.add_error("root_pass", BOTH_GIVEN)
         return self.cleaned_data
 
     def as_body(self) -> dict[str, Any]:

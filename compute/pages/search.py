@@ -10,6 +10,7 @@ from django.views.generic import TemplateView
 from accounts.actors import Actor
 from accounts.entities import EntityKind, kinds
 from accounts.pages.base import AccountPage
+from config.integers import is_id
 from config.pages.navigation import NOUNS
 
 MAX_LENGTH = 100
@@ -64,7 +65,7 @@ def _matches(kind: str, words: str) -> Q:
     wanted = Q(label__icontains=words)
     if kind == "compute":
         wanted |= Q(ipv4__contains=[words]) | Q(ipv6__startswith=words) | Q(tags__contains=[words])
-        if words.isdecimal() and words.isascii() and len(words) < 19:
+        if is_id(words):
             wanted |= Q(pk=int(words))
     return wanted
 

@@ -1,6 +1,5 @@
 """Verbs of several instances at once. Each instance is changed in its own transaction, with the checks of one."""
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Any
@@ -20,12 +19,12 @@ from accounts.pages.base import AccountPage
 from compute.models import Instance
 from compute.services.instances import instances, power
 from config.errors import Denied, DomainError, Missing
+from config.integers import is_id
 from config.pages.lists import ListView
+from config.plurals import counted
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, check_labels
 
 MAX_CHOSEN = ListView.paginate_by
-KEY = re.compile(r"[0-9]{1,18}").fullmatch
-"""An id that fits its column."""
 NONE_CHOSEN = "Choose at least one instance."
 TOO_MANY_CHOSEN = f"Choose at most {MAX_CHOSEN} instances."
 
@@ -43,7 +42,7 @@ Service = Callable[[Actor, Instance], Any]
 
 def chosen_ids(texts: Iterable[str]) -> list[int]:
     """The ids that a form or an address names, each once and in their order. Texts that are no ids are left out."""
-    return list(dict.fromkeys(int(text) for text in texts if KEY(text)))
+    return list(dict.fromkeys(int(text) for text in texts if is_id(text)))
 
 
 class SelectionPage(AccountPage):
@@ -109,9 +108,17 @@ class DeleteSelectedView(SelectionPage, TemplateView):
 
     operations = frozenset({"compute_instances_destroy"})
     template_name = "compute/instances_delete.html"
+    extra_context = {"heading": "Delete instances", "dangerous": True}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**self.selection(), **kwargs)
+        selection = self.selection()
+        count = len(selection["rows"])
+        return super().get_context_data(
+            verb=f"Delete {counted(count, 'instance')}",
+            unavailable="" if count else "You may delete none of the chosen instances.",
+            **selection,
+            **kwargs,
+        )
 
     def post(self, request: HttpRequest) -> HttpResponse:
         return self.change_each(instances.delete, "Deleting", "Not deleted")
@@ -139,6 +146,7 @@ class TagSelectedView(SelectionPage, FormView):
 
     operations = frozenset({"compute_instances_update"})
     template_name = "compute/instances_tag.html"
+    extra_context = {"heading": "Tag instances"}
     form_class = TagForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -169,7 +177,7 @@ def _without(tag: str) -> Service:
 def _change_each(actor: Actor, ids: Collection[int], service: Service) -> tuple[list[str], list[tuple[str, str]]]:
     """The labels of the changed instances, and the labels of the others with the reasons of the service."""
     rows = Instance.objects.visible_to(actor).in_bulk(ids)
-    writable = set(Instance.objects.writable_by(actor).filter(pk__in=ids).values_list("pk", flat=True))
+    writable = Instance.objects.writable_keys(actor, list(rows))
     changed, reasons = [], []
     for pk in ids:
         try:

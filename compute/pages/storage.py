@@ -80,15 +80,15 @@ class StorageView(PartTab):
 
     def _volumes(self, refusals: Mapping[str, str]) -> list[VolumeRow]:
         """The attached volumes that the user may see; those that the user may change can be detached."""
-        seen = Volume.objects.visible_to(self.actor).filter(instance=self.instance).order_by("pk")
-        writable = Volume.objects.writable_by(self.actor).filter(instance=self.instance)
-        changed = set(writable.values_list("pk", flat=True)) if self.may_change else set()
+        seen = list(Volume.objects.visible_to(self.actor).filter(instance=self.instance).order_by("pk"))
+        keys = [volume.pk for volume in seen]
+        writable = Volume.objects.writable_keys(self.actor, keys) if self.may_change else ()
 
         def verbs(volume: Volume) -> tuple[Verb, ...]:
             address = reverse("instance-volume-detach", args=[self.instance.pk, volume.pk])
             reason = refusals["volume_detach"]
             if not reason and volume.status != Volume.Status.ACTIVE:
                 reason = f"Cannot detach a volume that is {volume.status}."
-            return (Verb("Detach", address, reason),) if volume.pk in changed else ()
+            return (Verb("Detach", address, reason),) if volume.pk in writable else ()
 
         return [VolumeRow(volume, verbs(volume)) for volume in seen]

@@ -21,9 +21,7 @@ from config.admin.display import age
 from config.admin.export import ExportMixin
 from config.admin.verbs import VerbsMixin
 from config.errors import DomainError, Problem
-
-LONGEST_ID = 18
-"""Digits of an id, at most: as many as every key column of ours can hold."""
+from config.integers import is_id
 
 
 class CappedPaginator(Paginator):
@@ -140,7 +138,7 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         found = Q(pk__in=[])
         for name in map(str, self.search_fields):
             if name.startswith("="):
-                found |= Q(**{name[1:]: int(term)}) if is_number(term) else Q(pk__in=[])
+                found |= Q(**{name[1:]: int(term)}) if is_id(term) else Q(pk__in=[])
             elif name.startswith("^"):
                 found |= Q(**{f"{name[1:]}__istartswith": term})
             else:
@@ -245,11 +243,6 @@ def sections(context: dict[str, Any]) -> list[tuple[str, str]]:
     forms = [(each.label, f"form-{each.name}") for each in context["open_forms"]]
     found = [*fieldsets, *panels, *forms]
     return found if len(found) >= SECTIONS_SEEN else []
-
-
-def is_number(term: str) -> bool:
-    """Whether `term` can be an id: digits, and no more of them than a key column holds."""
-    return term.isascii() and term.isdecimal() and len(term) <= LONGEST_ID
 
 
 def is_possible(field: Field, value: str) -> bool:

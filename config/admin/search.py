@@ -20,8 +20,8 @@ from django.template.response import TemplateResponse
 from django.utils.text import capfirst
 
 from config.admin.display import page_of
-from config.admin.pages import is_number
 from config.db.prepared import TookTooLong, ending_after
+from config.integers import is_id
 
 SHOWN = 10
 """Rows of each kind. One more is read, to know whether there are more."""
@@ -47,7 +47,7 @@ class Term:
     @cached_property
     def number(self) -> int | None:
         """The id that it may be."""
-        return int(self.text) if is_number(self.text) else None
+        return int(self.text) if is_id(self.text) else None
 
     @cached_property
     def address(self) -> str | None:
@@ -61,7 +61,7 @@ class Term:
     def named_id(self) -> tuple[str, int] | None:
         """The noun and the id that it may be, as in *ticket 12* or *reboot #7*: a job is called by its kind."""
         found = re.fullmatch(r"(\D*[^\W\d])[ #]+(\d+)", self.text)
-        return (found[1].casefold(), int(found[2])) if found and is_number(found[2]) else None
+        return (found[1].casefold(), int(found[2])) if found and is_id(found[2]) else None
 
     @cached_property
     def is_loose(self) -> bool:

@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE, to_json
+from config.headers import media_type
 
 NUL = "\x00"
 MOST_DIGITS = 308
@@ -206,4 +207,4 @@ class JSONOnly(BaseContentNegotiation):
 
 def _media_type(request: Request) -> str:
     """The media type that the body is said to have, JSON where nothing is said."""
-    return request.content_type.partition(";")[0].strip().lower() or CONTENT_TYPE
+    return media_type(request.content_type) or CONTENT_TYPE

@@ -4,7 +4,6 @@ Django's form fields take ``"7"`` for the number 7, and 7 for a text. Here, each
 which texts of a query string are valid. In a form, the fields behave as Django's: an empty input is no value.
 """
 
-import re
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from math import isfinite
@@ -13,8 +12,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from config.integers import is_integer
+
 SECOND = timedelta(seconds=1)
-INTEGER = re.compile(r"-?[0-9]{1,20}").fullmatch
 
 
 class StrictField(forms.Field):
@@ -85,8 +85,7 @@ class IntegerField(StrictField, forms.IntegerField):
 
     @classmethod
     def from_text(cls, text: str) -> int:
-        """Read a number as JSON writes it: Python's own reader takes ``1_0`` and Arabic digits too."""
-        if not INTEGER(text):
+        if not is_integer(text):
             raise ValueError
         return int(text)
 

@@ -12,9 +12,9 @@ from django import forms
 
 from config.api.serializers import Body, Resource
 from config.errors import DomainError
+from config.integers import is_integer
 
-INTEGER = re.compile(r"-?[0-9]{1,20}").fullmatch
-ITEM = re.compile(r"\[\d+\].*$")
+LIST_POSITION = re.compile(r"\[\d+\].*$")
 """The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""
 
 
@@ -36,7 +36,7 @@ class NumberField(TextField):
     def to_python(self, value: Any) -> Any:
         """Return an int, or the text if it is no number."""
         text = super().to_python(value) or ""
-        return int(text) if INTEGER(text) else text
+        return int(text) if is_integer(text) else text
 
 
 class _Choosing(forms.Field):
@@ -60,7 +60,7 @@ class _Choosing(forms.Field):
 
     def value_of(self, text: str) -> int | str:
         """A chosen value: an int if values are ids, else the text."""
-        return int(text) if self.number and INTEGER(text) else text
+        return int(text) if self.number and is_integer(text) else text
 
 
 class ChoiceField(_Choosing, TextField):
@@ -182,6 +182,6 @@ def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str]
     for problem in error.problems:
         sent = problem.field or ""
         name = renamed.get(sent, sent)
-        while name not in form.fields and ITEM.search(name):
-            name = ITEM.sub("", name)
+        while name not in form.fields and LIST_POSITION.search(name):
+            name = LIST_POSITION.sub("", name)
         form.add_error(name if name in form.fields else None, problem.reason)

@@ -8,7 +8,8 @@ from django.utils.safestring import SafeString
 from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.display import link, moment
-from config.admin.pages import Panel, ReadOnlyPage, is_number
+from config.admin.pages import Panel, ReadOnlyPage
+from config.integers import is_id
 from managed.admin.service_status import status_pill
 from managed.models import Contact, Service
 
@@ -29,7 +30,7 @@ class ContactPage(ReadOnlyPage):
     fields = (("name", "account"), ("email", "group"), ("phone_primary", "phone_secondary"), "updated_at")
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(account__in=owner)

@@ -14,7 +14,8 @@ from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Account
 from config.admin.display import NOTHING, link, moment
-from config.admin.pages import Panel, ReadOnlyPage, is_number
+from config.admin.pages import Panel, ReadOnlyPage
+from config.integers import is_id
 from managed.admin.display import TARGET
 from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
 from managed.admin.service_status import status_pill
@@ -45,7 +46,7 @@ class CredentialPage(RevealPage):
         return super().get_queryset(request).annotate(services_number=Count("services"))
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(account__in=owner)

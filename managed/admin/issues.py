@@ -14,7 +14,8 @@ from django.utils.timezone import now
 from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.display import BAD, QUIET, link, moment, pill, span
-from config.admin.pages import Panel, ReadOnlyPage, Row, is_number
+from config.admin.pages import Panel, ReadOnlyPage, Row
+from config.integers import is_id
 from managed.admin.display import TARGET, ticket_link
 from managed.admin.service_status import status_pill
 from managed.models import Issue, Service
@@ -65,7 +66,7 @@ class IssuePage(ReadOnlyPage):
         return super().get_queryset(request).select_related("account", "ticket").annotate(labels=LABELS)
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         return Q(account__in=Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term)))
 

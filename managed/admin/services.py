@@ -18,9 +18,10 @@ from accounts.admin.panels import event_state, staff
 from accounts.models import Account, Event
 from compute.models import Instance
 from config.admin.display import NOTHING, lines, link, list_of, moment, page_of, pill
-from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, is_number
+from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 from config.errors import Invalid
+from config.integers import is_id
 from config.plurals import counted
 from managed.admin import history, service_status
 from managed.admin.chart import Chart, draw
@@ -126,7 +127,7 @@ class ServicePage(ReadOnlyPage):
         return rows.annotate(clock=Now())
 
     def matches(self, term: str) -> Q:
-        if is_number(term):
+        if is_id(term):
             return super().matches(term)
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(address__icontains=term) | Q(account__in=owner)

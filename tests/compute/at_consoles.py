@@ -3,7 +3,7 @@
 from django.test import Client
 
 from accounts.models import User
-from accounts.pages.session_store import hashed
+from accounts.pages.session_store import hash_session_key
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 
@@ -18,7 +18,7 @@ def signed_in(user: User) -> Client:
 
 def browser_of(client: Client, **fields) -> consoles.Browser:
     """The browser, as the page describes it to services."""
-    session = hashed(client.session.session_key)
+    session = hash_session_key(client.session.session_key)
     found = {"origin": ORIGIN, "session": session, "ip": "192.0.2.7", "device": None, "by_key": False}
     return consoles.Browser(**{**found, **fields})
 

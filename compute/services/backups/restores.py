@@ -35,7 +35,23 @@ def restore(
     backup, or lacks disk space for it; `Denied` there if the actor may only read the instance; `Busy` while a job
     of the instance lives. Without a `compute_id` there are `problems`.
     """
-    problems = problems or Problems()
+    kept, target = _lock_and_check(actor, backup, compute_id, overwrite, problems or Problems())
+    # with `overwrite` the profiles come later, but their VLANs count from now on
+    bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
+    data = _data_of(kept, target, overwrite)
+    job = enqueue("restore", target, actor, data=data)
+    if overwrite:
+        # the job inserts the new rows when the last old disk is gone: together they might not fit the type
+        target.disks.update(status=Disk.Status.DELETING)
+    else:
+        _add_rows(actor, target, data)
+    return job
+
+
+def _lock_and_check(
+    actor: Actor, backup: Backup, compute_id: int | None, overwrite: bool, problems: Problems
+) -> tuple[Backup, Instance]:
+    """Lock the account, the instance and the backup, and return the last two. Raises the errors of `restore`."""
     lock_account(actor.account_id)  # before the instance, for the VLANs that the profiles may bring
     target = None if compute_id is None else named_instance(actor, compute_id, "compute_id", problems)
     target = target and lock_any(target)
@@ -52,37 +68,39 @@ def restore(
     target = problems.checked(target)
     if busy:
         raise Busy
-    # with `overwrite` the profiles come later, but their VLANs count from now on
-    bring_vlans(target.account_id, target.region_id, vlans_kept(kept.content))
-    keys = draw_row_keys(kept.content)
+    return kept, target
+
+
+def _data_of(backup: Backup, target: Instance, overwrite: bool) -> RestoreData:
+    """Draw the keys of the new rows, and return the data of the job."""
+    keys = draw_row_keys(backup.content)
     data = RestoreData(
-        backup_id=kept.pk,
-        content=kept.content,
+        backup_id=backup.pk,
+        content=backup.content,
         part_keys=keys,
-        archives=archives_of(kept.content, keys),
+        archives=archives_of(backup.content, keys),
         overwrite=overwrite,
     )
     if overwrite:
         # the profile to boot again should the job fail before data is lost, and the disks and profiles to delete
-        data = replace(
+        return replace(
             data,
             running=target.status == Status.RUNNING,
             previous_config_id=target.booted_config_id,
             previous_disk_ids=list(target.disks.values_list("pk", flat=True)),
             previous_config_ids=list(target.configs.values_list("pk", flat=True)),
         )
-    elif target.status in (Status.STOPPED, Status.RUNNING):
+    if target.status in (Status.STOPPED, Status.RUNNING):
         # a machine that goes off by itself meanwhile is the watchdog's, which looks at what is running
-        data = replace(data, off_status=target.status)
-    job = enqueue("restore", target, actor, data=data)
-    if overwrite:
-        # the job inserts the new rows when the last old disk is gone: together they might not fit the type
-        target.disks.update(status=Disk.Status.DELETING)
-    else:
-        before = vlans_of(target.configs.all())
-        record_vlan_changes(actor, target, before, before | vlans_kept(kept.content))
-        insert_rows(kept.content, target, keys)
-    return job
+        return replace(data, off_status=target.status)
+    return data
+
+
+def _add_rows(actor: Actor, target: Instance, data: RestoreData) -> None:
+    """Insert the new disks and profiles beside those of the instance."""
+    before = vlans_of(target.configs.all())
+    record_vlan_changes(actor, target, before, before | vlans_kept(data.content))
+    insert_rows(data.content, target, data.part_keys)
 
 
 def _check_space(backup: Backup, target: Instance, overwrite: bool, problems: Problems) -> None:

@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping
 
+from django.db.models import QuerySet
+
 from compute.jobs.definition import KINDS
 from compute.jobs.queue import refusal
 from compute.models import Instance, Job
 
 
+def live_jobs(instance: Instance) -> QuerySet[Job]:
+    return Job.objects.filter(instance=instance, state__in=Job.LIVE)
+
+
 def is_busy(instance: Instance) -> bool:
     """Whether a job of the instance is live. One query."""
-    return Job.objects.filter(instance=instance, state__in=Job.LIVE).exists()
+    return live_jobs(instance).exists()
 
 
 def refusals(instance: Instance, *, busy: bool) -> Mapping[str, str]:

@@ -150,7 +150,7 @@ class TestSigningIn:
         again.get("/login/code")
         assert security_keys.WRONG in words(again.post("/login/code", {"answer": answer}))
         asked = options(again.get("/login/code"))
-        monkeypatch.setattr("accounts.pages.security_keys.ANSWER_WITHIN", -1)
+        monkeypatch.setattr("accounts.pages.security_keys.ANSWER_TIMEOUT", -1)
         assert security_keys.WRONG in words(again.post("/login/code", {"answer": key.get(asked)}))
         assert not is_in(again)
 

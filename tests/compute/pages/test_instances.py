@@ -127,6 +127,13 @@ class TestHead:
         EventFactory(account=world.account, entity_type="compute", entity_id=instance.pk, action="compute_update")
         assert state_of(browser, instance, seen).status_code == 200
 
+    def test_asking_for_it_unchanged_takes_four_queries(self, world, instance, django_assert_max_num_queries):
+        EventFactory(account=world.account, entity_type="compute", entity_id=instance.pk, action="compute_update")
+        browser = owner_of(world)
+        seen = seen_in(browser.get(page_of(instance)))
+        with django_assert_max_num_queries(4):
+            assert state_of(browser, instance, seen).status_code == 204
+
     def test_verbs_of_a_busy_instance_are_disabled_with_the_reason(self, world, instance):
         Instance.objects.filter(pk=instance.pk).update(status="booting")
         page = text_of(owner_of(world).get(page_of(instance)))

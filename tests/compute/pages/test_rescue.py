@@ -18,9 +18,9 @@ def test_an_instance_boots_into_rescue_with_the_chosen_devices(world, driver):
     disk, _ = instance.disks.order_by("pk")
     volume = VolumeFactory(account=world.account, region=world.region, label="data")
     page = text_of(browser.get(page_of(instance, "rescue")))
-    assert re.search(rf'value="disk-{disk.pk}" selected', page)
-    assert f'value="volume-{volume.pk}">data' in page
-    sent = {"devices.sdb": f"disk-{disk.pk}", "devices.sdc": f"volume-{volume.pk}"}
+    assert re.search(rf'value="disk_id:{disk.pk}" selected', page)
+    assert f'value="volume_id:{volume.pk}">data' in page
+    sent = {"devices.sdb": f"disk_id:{disk.pk}", "devices.sdc": f"volume_id:{volume.pk}"}
     assert browser.post(page_of(instance, "rescue"), sent)["Location"] == page_of(instance)
     assert last_event(instance) == "compute_reboot"
     config = Config.objects.get(instance=instance, rescue=True)
@@ -30,10 +30,16 @@ def test_an_instance_boots_into_rescue_with_the_chosen_devices(world, driver):
 def test_the_reason_stands_at_the_slot(world, driver):
     instance = deployed(world, driver)
     disk = instance.disks.order_by("pk")[0]
-    sent = {"devices.sda": f"disk-{disk.pk}", "devices.sdb": f"disk-{disk.pk}", "devices.sdc": "volume-999999"}
+    sent = {
+        "devices.sda": f"disk_id:{disk.pk}",
+        "devices.sdb": f"disk_id:{disk.pk}",
+        "devices.sdc": "volume_id:999999",
+        "devices.sdd": "disk_id:x",
+    }
     answer = owner_of(world).post(page_of(instance, "rescue"), sent)
     assert problems(answer, "devices.sdb") == "It is in sda already."
     assert problems(answer, "devices.sdc") == "devices.sdc.volume_id is not valid"
+    assert problems(answer, "devices.sdd") == "devices.sdd is not valid"
     assert not Config.objects.filter(rescue=True).exists()
 
 
