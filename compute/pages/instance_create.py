@@ -14,12 +14,13 @@ from django.views.generic.base import ContextMixin
 
 from accounts.models import Account
 from accounts.pages.base import AccountPage, signed_in
+from accounts.pages.session_store import session_of
 from accounts.services import attempts
-from compute.models import Image, StackScript
+from compute.models import Image, Instance, StackScript
 from compute.pages import script_fields
 from compute.pages.choices import chosen_script, scripts, users_with_keys
 from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
-from compute.pages.root_passwords import show_once
+from compute.pages.root_passwords import keep_to_show, page_after
 from compute.serializers.disks import DeployRequest
 from compute.serializers.instances import spec_of
 from compute.services.common.password_strength import WEAK, is_strong, make_password, score
@@ -34,6 +35,7 @@ from regions.countries import country_name
 CREATED = "created"
 """The session's key for the forms that made an instance: ``{form: instance}``, the last ones."""
 REMEMBERED_FORMS = 10
+ALREADY_SENT = "This instance is already being created. Open the list of instances to see it."
 MAX_ONCE = 16
 """Characters of the random name of a form."""
 MOST_DIGITS = 9
@@ -139,7 +141,7 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         made = self.made_before()
         if made is not None:
-            return redirect("instance", made)
+            return redirect(page_after(request, made))
         if UPDATE not in request.POST:
             return super().post(request, *args, **kwargs)
         form = self.get_form()
@@ -148,34 +150,44 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
         return self.render_to_response(self.get_context_data(form=form))
 
     renamed = NewInstanceForm.renamed
+    made: int | None = None
+    """The instance that the form has made."""
 
     def perform(self, form: NewInstanceForm) -> str:
         attempts.check_with_api("instance_create", self.actor.person, self.actor.account_id)
         body, sent = form.given, form.as_body()
         if form.cleaned_data.get("image") == "":
             body.problems.add("image", "image is required")
-        self.password = make_password() if "image" in sent and "root_pass" not in sent else ""
-        if self.password:
-            body["root_pass"] = self.password
-        self.instance = instances.create(self.actor, spec_of(body), body.problems)
-        self.remember()
-        return "" if self.password else f"{self.instance} is being created."
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        answer = super().form_valid(form)
-        if answer.status_code != 302 or not self.password:
-            return answer
-        return show_once(self.request, self.instance, self.password)
+        password = make_password() if "image" in sent and "root_pass" not in sent else ""
+        if password:
+            body["root_pass"] = password
+        with session_of(self.request).locked(ALREADY_SENT):
+            self.made = self.made_before()
+            if self.made is not None:
+                return ""
+            instance = instances.create(self.actor, spec_of(body), body.problems)
+            self.made = instance.pk
+            self.remember(instance)
+            if password:
+                keep_to_show(self.request, instance, password)
+        return "" if password else f"{instance} is being created."
 
     def get_success_url(self) -> str:
-        return reverse("instance", args=[self.instance.pk])
+        if self.made is None:  # `perform` has set it
+            raise TypeError("no instance was made")
+        return page_after(self.request, self.made)
 
     def made_before(self) -> int | None:
-        """The instance that this form has made already: a page that is sent again makes no second one."""
+        """The instance that this form has made already: a form that is sent again makes no second one.
+
+        `perform` asks again while it holds the lock of the session. If a form is sent twice at the same moment, the
+        second request waits for the first one and leads to its instance. If the first one takes too long, it says
+        `ALREADY_SENT`. PostgreSQL alone decides this: a frozen Redis changes nothing.
+        """
         return self.request.session.get(CREATED, {}).get(self.once)
 
-    def remember(self) -> None:
-        made = {**self.request.session.get(CREATED, {}), self.once: self.instance.pk}
+    def remember(self, instance: Instance) -> None:
+        made = {**self.request.session.get(CREATED, {}), self.once: instance.pk}
         self.request.session[CREATED] = dict(list(made.items())[-REMEMBERED_FORMS:])
 
     @cached_property
