@@ -8,15 +8,15 @@ from django.http import Http404
 
 from accounts.pages.confirm import Confirmed
 from compute.models import Disk, Instance
-from compute.pages import choices
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.deploy import DeployForm, DeployPage
 from compute.pages.root_passwords import root_password_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
 from compute.services.images import images
 from compute.services.instances import disks, root_passwords
-from config.pages.forms import ChoiceField, ListField, NumberField, TextField, WordsField
+from config.pages.forms import ChoiceField, NumberField, TextField
 
 FILESYSTEMS = (
     ("ext4", "ext4"),
@@ -38,8 +38,10 @@ def space_left(instance: Instance, size: int = 0) -> str:
 # --- creating -------------------------------------------------------------------------------------------
 
 
-class DiskForm(InstanceForm):
+class DiskForm(DeployForm):
     body = DiskCreate
+    field_order = ("label", "size", "image", "filesystem", "root_pass")
+    no_image = "none"
     label = TextField(
         label="Label", help_text="Left empty, it follows from the image or the size.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -51,24 +53,15 @@ class DiskForm(InstanceForm):
         help_text="A disk that is deployed from an image has ext4.",
     )  # fmt: skip
     root_pass = root_password_field("Needed with an image: 7 to 128 characters.")
-    authorized_users = ListField(label="SSH keys", help_text="Root can be reached with the keys of these users.")
-    authorized_keys = WordsField(
-        label="Other public SSH keys", separators=r"\n", help_text="One on each line.",
-        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-    )  # fmt: skip
+    generate = None
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: Any, instance: Instance, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["size"].help_text = space_left(self.instance)
-        self.offer("image", [("", "none"), *choices.images(self.actor)])
-        if users := choices.users_with_keys(self.actor):
-            self.offer("authorized_users", users)
-        else:
-            del self.fields["authorized_users"]
+        self.fields["size"].help_text = space_left(instance)
 
 
-class NewDiskView(FormPage):
-    """``/home/instances/<id>/disks/new``: an empty disk, or one that an image is deployed to."""
+class NewDiskView(DeployPage):
+    """``/home/instances/<id>/disks/new?script=…``: an empty disk, or one that an image is deployed to."""
 
     form_class = DiskForm
     tab = TAB
@@ -77,6 +70,9 @@ class NewDiskView(FormPage):
     heading = "Create a disk"
     introduction = "Add the disk to a configuration profile afterwards, so that the instance has it."
     verb = "Create the disk"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "instance": self.instance}
 
     def perform(self, form: DiskForm) -> str:
         spec = disks.DiskSpec(**spec_fields(form.given))
