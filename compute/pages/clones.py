@@ -10,6 +10,8 @@ from compute.pages.base import FormPage
 from compute.pages.choices import MOST_CHOICES
 from compute.serializers.clones import CloneRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
+from compute.services.hosts.placement import FULL
+from compute.services.hosts.room import full_regions
 from compute.services.instances.availability import is_busy
 from compute.services.instances.clones import CloneSpec, clone
 from config.errors import Busy
@@ -72,12 +74,15 @@ class CloneView(FormPage):
         others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
         targets = others.values_list("pk", "label")[:MOST_CHOICES]
         form.offer("compute_id", [("", "A new instance"), *targets])
-        regions = list(Region.objects.order_by("position", "pk"))
-        form.fields["region"].widget.reasons = refusals_of_regions(regions, capability_of(source.type))
-        form.offer("region", choices.regions(regions), source.region_id)
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
         form.offer("type", types.items(), source.type_id)
+        regions = list(Region.objects.order_by("position", "pk"))
+        form.fields["region"].widget.reasons = {
+            **dict.fromkeys(full_regions(source, types), FULL),
+            **refusals_of_regions(regions, capability_of(source.type)),
+        }
+        form.offer("region", choices.regions(regions), source.region_id)
         form.fields["group"].initial = source.group
         configs = list(source.configs.order_by("pk"))
         booted = [each.pk for each in configs if not each.rescue]

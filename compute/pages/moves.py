@@ -9,6 +9,8 @@ from compute.pages.base import FormPage
 from compute.serializers.moves import MigrateRequest
 from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.hosts.moves import HERE_ALREADY, migrate
+from compute.services.hosts.placement import FULL
+from compute.services.hosts.room import full_regions
 from compute.services.instances.resize import upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField, SelectWithReasons
 from regions.models import Region
@@ -43,14 +45,19 @@ class MigrateView(FormPage):
     def get_form(self, form_class: Any = None) -> MigrateForm:
         form: MigrateForm = super().get_form(form_class)
         regions = list(Region.objects.order_by("position", "pk"))
-        reasons = refusals_of_regions(regions, capability_of(self.instance.type))
+        upgrade = upgrade_of(self.instance)
+        types = [each.pk for each in (self.instance.type, upgrade) if each]
         field = form.fields["region"]
-        field.widget.reasons = {**reasons, self.instance.region_id: HERE_ALREADY}
+        field.widget.reasons = {
+            **dict.fromkeys(full_regions(self.instance, types), FULL),
+            **refusals_of_regions(regions, capability_of(self.instance.type)),
+            self.instance.region_id: HERE_ALREADY,
+        }
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
         form.offer("region", [("", first), *choices.regions(regions)])
         if self.scheduled:
             field.help_text = f"A move to another host is scheduled for {self.scheduled.when:%Y-%m-%d %H:%M} UTC."
-        if upgrade_of(self.instance) is None:
+        if upgrade is None:
             del form.fields["upgrade"]
         return form
 
