@@ -1,4 +1,4 @@
-"""Choices that several forms offer: SSH keys of users, images, scripts, firewalls, volumes and regions."""
+"""Choices that several forms offer: SSH keys of users, images, scripts, backups, firewalls, volumes and regions."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -8,7 +8,7 @@ from django.db.models import F
 
 from accounts.actors import Actor
 from accounts.models import SSHKey
-from compute.models import Firewall, Image, Instance, StackScript, Volume
+from compute.models import Backup, Firewall, Image, Instance, StackScript, Volume
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
 from config.pages.forms import INTEGER
@@ -96,6 +96,15 @@ def chosen_script(actor: Actor, given: str) -> StackScript | None:
     if not INTEGER(given):
         return None
     return StackScript.objects.visible_to(actor).defer("script").filter(pk=int(given)).first()
+
+
+def chosen_backup(actor: Actor, given: str) -> Backup | None:
+    """The complete backup of a typed id, with its instance; None if the actor sees no such backup. One query."""
+    if not INTEGER(given):
+        return None
+    seen = Backup.objects.filter(instance__in=Instance.objects.visible_to(actor).values("pk"))
+    complete = seen.filter(pk=int(given), status=Backup.Status.SUCCESSFUL)
+    return complete.select_related("instance").first()
 
 
 def _script_refusal(script: StackScript, image: Image | None) -> str:

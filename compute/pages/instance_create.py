@@ -7,7 +7,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.generic.base import ContextMixin
@@ -16,9 +17,9 @@ from accounts.models import Account
 from accounts.pages.base import AccountPage, signed_in
 from accounts.pages.session_store import session_of
 from accounts.services import attempts
-from compute.models import Image, Instance, StackScript
+from compute.models import Backup, Image, Instance, StackScript
 from compute.pages import script_fields
-from compute.pages.choices import chosen_script, scripts, users_with_keys
+from compute.pages.choices import chosen_backup, chosen_script, scripts, users_with_keys
 from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
 from compute.pages.root_passwords import keep_to_show, page_after
 from compute.serializers.disks import DeployRequest
@@ -74,16 +75,26 @@ class _ChoicesPage(ContextMixin, AccountPage):
         return self.request.POST if self.request.method == "POST" else self.request.GET
 
     @cached_property
+    def backup_id(self) -> str:
+        """The id of the backup that the instance is made from, as the request names it; empty without a backup."""
+        return self.given.get("backup_id" if self.request.method == "POST" else "backup", "")
+
+    @cached_property
+    def backup(self) -> Backup | None:
+        """The backup, of those that are complete and that the user may see."""
+        return chosen_backup(self.actor, self.backup_id)
+
+    @cached_property
     def offers(self) -> Offers:
         suggest = self.request.method != "POST"
         wanted = {name: self.given.get(name) or None for name in ("region", "image", "type")}
         swap = self.given.get("swap_size", "").strip()
         size = int(swap) if INTEGER(swap) and len(swap) <= MOST_DIGITS else DEFAULT_SWAP
-        return find_offers(self.actor, Wanted(**wanted, swap_size=size), suggest=suggest)
+        return find_offers(self.actor, Wanted(**wanted, swap_size=size, backup=self.backup), suggest=suggest)
 
     @cached_property
     def script(self) -> StackScript | None:
-        return chosen_script(self.actor, self.given.get("stackscript_id", ""))
+        return None if self.backup_id else chosen_script(self.actor, self.given.get("stackscript_id", ""))
 
     def make_form(self) -> NewInstanceForm:
         users = users_with_keys(self.actor)
@@ -91,7 +102,10 @@ class _ChoicesPage(ContextMixin, AccountPage):
             data: Any = self.sent()
         else:
             data = starting_values(self.actor, self.offers, self.script, users, self.given)
-        return NewInstanceForm(self.actor, self.account, self.offers, self.script, users, data)
+            data["backup_id"] = self.backup_id
+        return NewInstanceForm(
+            self.actor, self.account, self.offers, self.script, users, data, from_backup=bool(self.backup_id)
+        )
 
     def sent(self) -> QueryDict:
         """The values that the browser sent. Fields of a script that it has not shown yet have their defaults."""
@@ -113,12 +127,14 @@ class _ChoicesPage(ContextMixin, AccountPage):
         form: NewInstanceForm = kwargs["form"]
         return super().get_context_data(
             offers=self.offers,
-            countries=_countries(self.offers),
+            countries=_countries(self.offers, available_first=self.backup is not None),
             images=_image_groups(self.offers),
             no_image=NO_IMAGE,
-            image_choice=form["image"].value(),
+            image_choice=form.data.get("image", ""),
             types=_type_groups(self.offers),
-            scripts=scripts(self.actor, self.offers.image, self.script),
+            from_backup=bool(self.backup_id),
+            backup=self.backup,
+            scripts=[] if self.backup_id else scripts(self.actor, self.offers.image, self.script),
             script=self.script,
             prices=form.prices(),
             curl=curl("POST", "/v4/compute/instances", form.without_secrets()),
@@ -127,7 +143,10 @@ class _ChoicesPage(ContextMixin, AccountPage):
 
 
 class InstanceCreateView(_ChoicesPage, ServiceFormView):
-    """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with."""
+    """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with.
+
+    ``?backup=…`` names a backup that the instance is made from, of an instance that the user may change.
+    """
 
     template_name = "compute/instance_create.html"
 
@@ -137,6 +156,14 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
             form.full_clean()
             form.errors.clear()  # nobody has sent the values that the form begins with
         return form
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if self.backup_id:
+            if self.backup is None:
+                raise Http404
+            if not Instance.objects.writable_by(self.actor).filter(pk=self.backup.instance_id).exists():
+                raise PermissionDenied
+        return super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         made = self.made_before()
@@ -237,9 +264,11 @@ class PasswordStrengthView(AccountPage):
         return render(request, "compute/password_strength.html", context)
 
 
-def _countries(offers: Offers) -> list[Group]:
-    """The regions by country, the countries by name."""
+def _countries(offers: Offers, *, available_first: bool) -> list[Group]:
+    """The regions by country, the countries by name. A backup leaves one region, which comes first."""
     named = sorted(offers.regions, key=lambda offer: country_name(offer.item.country))
+    if available_first:
+        named.sort(key=lambda offer: bool(offer.reason))
     return [
         Group(country, list(regions))
         for country, regions in groupby(named, key=lambda offer: country_name(offer.item.country))
