@@ -96,13 +96,18 @@ class ShareForm(InstanceForm):
         if self.actor.restricted:
             may = Instance.objects.writable_by(self.actor).filter(pk__in=owners)
             writable = set(may.values_list("pk", flat=True))
-        choices, kept = [], []
+        choices: list[tuple[str, str]] = []
+        kept: list[str] = []
         for row in rows:
             owner = seen.get(row.instance_id, "another instance") if row.instance_id else "no instance"
-            (choices if row.instance_id in writable else kept).append((str(row), f"{row} of {owner}"))
+            named = f"{row} of {owner}"
+            if row.instance_id in writable:
+                choices.append((str(row), named))
+            else:
+                kept.append(named)
         self.offer("ips", choices)
         if kept:
-            self.fields["ips"].help_text = KEPT_SHARES.format(", ".join(text for _, text in kept))
+            self.fields["ips"].help_text = KEPT_SHARES.format(", ".join(kept))
 
     def _shared_first(self, rows: QuerySet[Any], offered: Q) -> list[Any]:
         """All rows that the instance shares, and as many of the offered ones as a page lists.

@@ -1,5 +1,6 @@
 """Forms that deploy an image: the image, the SSH keys of root, and a script with its fields. And their pages."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from config.pages.forms import ChoiceField, ListField, NumberField, WordsField
 class DeployForm(RootPasswordForm):
     """A form that deploys an image. `script` is the chosen script, whose fields become fields of the form."""
 
-    field_order = ("image", "root_pass", "generate")
+    field_order: Sequence[str] = ("image", "root_pass", "generate")
     no_image: ClassVar[str] = "Choose an image"
     """The text of the empty choice."""
 

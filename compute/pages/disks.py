@@ -53,7 +53,7 @@ class DiskForm(DeployForm):
         help_text="A disk that is deployed from an image has ext4.",
     )  # fmt: skip
     root_pass = root_password_field("Needed with an image: 7 to 128 characters.")
-    generate = None
+    generate = None  # type: ignore[assignment] # how Django drops a field of the base
 
     def __init__(self, *args: Any, instance: Instance, **kwargs: Any):
         super().__init__(*args, **kwargs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from django.db import connection
 
@@ -28,7 +29,7 @@ def full_types(instance: Instance, types: Iterable[str]) -> set[str]:
 
 
 def _found(statement: str, instance: Instance, types: Iterable[str]) -> set[str]:
-    asked = {
+    asked: dict[str, Any] = {
         "types": list(types),
         "host": instance.host_id,
         "region": instance.region_id,
