@@ -15,7 +15,7 @@ Each process counts for itself, in its memory. So the limit is a share of each p
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from config.db import timing
@@ -56,6 +56,14 @@ class Meter:
                 took = time.thread_time() - began + statements()
                 if took > ORDINARY:
                     self.charge(subject, took - ORDINARY)
+
+    @contextmanager
+    def limited(self, subject: str, refusal: Callable[[int, float], Exception]) -> Iterator[None]:
+        """As `measured`. If the subject has spent its seconds, raise `refusal(limit, seconds to wait)`."""
+        if seconds := self.wait(subject):
+            raise refusal(int(self.most), seconds)
+        with self.measured(subject):
+            yield
 
     def charge(self, subject: str, seconds: float) -> None:
         now = time.monotonic()

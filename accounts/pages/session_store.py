@@ -5,15 +5,22 @@ sign-in with a provider. With other ENCRYPTION_KEYS, none of which fits, people 
 """
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.models import Session
+from django.db import OperationalError, transaction
+from django.http import HttpRequest
 from django.utils.timezone import now
 
+from config.db.rows import awaited_table
 from config.encryption import decrypt_json, encrypt_json
+from config.errors import Invalid
 
 HASH_LENGTH = 40
 """Hexadecimal digits of a stored hash: the length of the column. Ids have 32 characters."""
@@ -45,6 +52,31 @@ class SessionStore(db.SessionStore):
             self._session_key = None  # an id that nobody gave out is never taken on
         return found
 
+    @contextmanager
+    def locked(self, busy: str) -> Iterator[None]:
+        """Run a transaction that locks the session's row, so that requests of one browser run it one after another.
+
+        The values are read anew at the beginning, without changes that were not saved, and changed values are saved
+        at the end. Raises `SessionInterrupted`, which answers 400, if the session has ended, and `Invalid` with the
+        reason `busy` if another request keeps the lock for longer than LOCK_TIMEOUT.
+        """
+        with transaction.atomic():
+            rows = Session.objects.filter(session_key=hash_session_key(self.session_key or ""))
+            try:
+                row = rows.select_for_update(no_key=True).first()
+            except OperationalError as error:
+                if awaited_table(error) is None:
+                    raise
+                raise Invalid(busy) from error
+            if row is None:
+                raise SessionInterrupted("The session has ended.")
+            self._session_cache = self.decode(row.session_data)
+            self.modified = False
+            yield
+            if self.modified:
+                self.save()
+                self.modified = False
+
     def exists(self, session_key: str) -> bool:
         return super().exists(hash_session_key(session_key))
 
@@ -57,3 +89,11 @@ class SessionStore(db.SessionStore):
         key = session_key or self.session_key
         if key is not None:
             super().delete(hash_session_key(key))
+
+
+def session_of(request: HttpRequest) -> SessionStore:
+    """The session of a page's request."""
+    session = request.session
+    if not isinstance(session, SessionStore):
+        raise TypeError("the setting SESSION_ENGINE names another store")
+    return session

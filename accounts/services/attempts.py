@@ -1,6 +1,7 @@
 """Limits on attempts: guesses at codes and passwords, and messages that cost money."""
 
 import math
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 from django.utils.timezone import now
@@ -41,6 +42,14 @@ def check_with_api(what: str, user_id: int, account_id: int) -> None:
     verdict = kept.limiter.begin(f"user:{user_id}", what, [kept.extra[what]], account_id)()
     if not verdict.allowed:
         raise too_many(verdict.limit, verdict.reset)
+
+
+def measured_with_api(account_id: int) -> AbstractContextManager[None]:
+    """Count the work of a block under the API's limit on expensive calls (`config.metering`).
+
+    Pages and the API share the seconds of an account. Raises `TooMany` where earlier work reached the limit.
+    """
+    return limits().meter.limited(f"account:{account_id}", too_many)
 
 
 def wait(what: str, subject: str) -> float:

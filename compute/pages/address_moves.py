@@ -1,6 +1,5 @@
 """Addresses between instances of the account: moving, swapping and sharing them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -74,27 +73,42 @@ class MoveAddressView(AddressPage, NetworkPage):
         return super().refused(form, Invalid.of(Problem(each.reason, "target") for each in error.problems))
 
 
+KEPT_SHARES = "These stay shared, because you may not change their instances: {}."
+
+
 class ShareForm(InstanceForm):
+    """The choices are addresses and ranges of instances that the user may change. Other shares stay as they are."""
+
     body = ShareRequest
     blank = frozenset({"ips"})
     ips = ListField(label="Addresses and ranges")
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.offer("ips", self._choices())
-
-    def _choices(self) -> Iterator[tuple[str, str]]:
-        """Addresses and ranges that the instance shares, and those of other instances that the user may change."""
         theirs = Q(instance__in=others(self).values("pk"))
         ranges = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
         rows = [
             *self._shared_first(Address.objects.all(), theirs & Q(public=True)),
             *self._shared_first(ranges, theirs | Q(instance=self.instance)),
         ]
-        seen = Instance.objects.visible_to(self.actor).in_bulk([row.instance_id for row in rows])
+        owners = {row.instance_id for row in rows}
+        seen = Instance.objects.visible_to(self.actor).in_bulk(owners)
+        writable = owners
+        if self.actor.restricted:
+            may = Instance.objects.writable_by(self.actor).filter(pk__in=owners)
+            writable = set(may.values_list("pk", flat=True))
+        choices: list[tuple[str, str]] = []
+        kept: list[str] = []
         for row in rows:
             owner = seen.get(row.instance_id, "another instance") if row.instance_id else "no instance"
-            yield str(row), f"{row} of {owner}"
+            named = f"{row} of {owner}"
+            if row.instance_id in writable:
+                choices.append((str(row), named))
+            else:
+                kept.append(named)
+        self.offer("ips", choices)
+        if kept:
+            self.fields["ips"].help_text = KEPT_SHARES.format(", ".join(kept))
 
     def _shared_first(self, rows: QuerySet[Any], offered: Q) -> list[Any]:
         """All rows that the instance shares, and as many of the offered ones as a page lists.
@@ -124,5 +138,6 @@ class ShareAddressesView(NetworkPage):
         return {"ips": [*(row.address for row in addresses), *map(str, ranges)]}
 
     def perform(self, form: ShareForm) -> str:
-        reassign.share(self.actor, self.instance.pk, form.given.get("ips", ()), form.given.problems)
+        ips = form.given.get("ips", ())
+        reassign.share(self.actor, self.instance.pk, ips, form.given.problems, keep_others=True)
         return "The shared addresses were saved."

@@ -69,8 +69,14 @@ class BackupsView(PartTab):
             yield row.object.pk, row.object.status, row.object.finished
 
     def _verbs_of(self, backup: Backup) -> tuple[Verb, ...]:
+        if not self.may_change:
+            return ()
         address = reverse("instance-backup-restore", args=[self.instance.pk, backup.pk])
-        return (Verb("Restore", address, unavailable(backup)),) if self.may_change else ()
+        verbs = [Verb("Restore", address, unavailable(backup))]
+        if self.actor.may("add_computes"):
+            new = f"{reverse('instance-new')}?backup={backup.pk}"
+            verbs.append(Verb("New instance from this backup", new, unavailable(backup)))
+        return tuple(verbs)
 
 
 def unavailable(backup: Backup) -> str:

@@ -1,4 +1,4 @@
-"""Choices that several forms offer: SSH keys of users, images, scripts, firewalls, volumes and regions."""
+"""Choices that several forms offer: SSH keys of users, images, scripts, backups, firewalls, volumes and regions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -8,8 +8,9 @@ from django.db.models import F
 
 from accounts.actors import Actor
 from accounts.models import SSHKey
-from compute.models import Firewall, Image, Instance, InstanceType, StackScript, Volume
+from compute.models import Backup, Firewall, Image, Instance, InstanceType, StackScript, Volume
 from compute.services.common.regions import capability_of, refusals_of_regions
+from compute.services.hosts.placement import FULL
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
 from config.integers import is_id
@@ -62,18 +63,19 @@ def offer_regions(
     plan: InstanceType,
     *,
     before: Iterable[tuple[str, str]] = (),
+    full: Iterable[str] = (),
     reasons: Mapping[str, str] | None = None,
     initial: str | None = None,
 ) -> None:
     """Offer all regions in the field ``region``, after the choices of `before`. One query.
 
-    Regions that accept no instances of the type are disabled with the reason. `reasons` has further reasons, by the
-    ids of the regions.
+    Regions that accept no instances of the type are disabled with the reason, and so are those that are `full`.
+    `reasons` has further reasons, by the ids of the regions.
     """
     rows = list(Region.objects.order_by("position", "pk"))
     named = ((each.pk, f"{each.pk} ({country_name(each.country)})") for each in rows)
     refusals = refusals_of_regions(rows, capability_of(plan))
-    form.fields["region"].widget.reasons = {**refusals, **(reasons or {})}
+    form.fields["region"].widget.reasons = {**dict.fromkeys(full, FULL), **refusals, **(reasons or {})}
     form.offer("region", [*before, *named], initial)
 
 
@@ -113,6 +115,15 @@ def chosen_script(actor: Actor, given: str) -> StackScript | None:
     if not is_id(given):
         return None
     return StackScript.objects.visible_to(actor).defer("script").filter(pk=int(given)).first()
+
+
+def chosen_backup(actor: Actor, given: str) -> Backup | None:
+    """The complete backup of a typed id, with its instance; None if the actor sees no such backup. One query."""
+    if not is_id(given):
+        return None
+    seen = Backup.objects.filter(instance__in=Instance.objects.visible_to(actor).values("pk"))
+    complete = seen.filter(pk=int(given), status=Backup.Status.SUCCESSFUL)
+    return complete.select_related("instance").first()
 
 
 def _script_refusal(script: StackScript, image: Image | None) -> str:

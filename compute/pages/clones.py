@@ -8,6 +8,7 @@ from compute.models import Instance, InstanceType
 from compute.pages.base import FormPage
 from compute.pages.choices import MOST_CHOICES, offer_regions
 from compute.serializers.clones import CloneRequest
+from compute.services.hosts.room import full_regions
 from compute.services.instances.availability import is_busy
 from compute.services.instances.clones import CloneSpec, clone
 from config.errors import Busy
@@ -69,10 +70,10 @@ class CloneView(FormPage):
         others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
         targets = others.values_list("pk", "label")[:MOST_CHOICES]
         form.offer("compute_id", [("", "A new instance"), *targets])
-        offer_regions(form, source.type, initial=source.region_id)
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
         form.offer("type", types.items(), source.type_id)
+        offer_regions(form, source.type, full=full_regions(source, types), initial=source.region_id)
         form.fields["group"].initial = source.group
         configs = list(source.configs.order_by("pk"))
         booted = [each.pk for each in configs if not each.rescue]

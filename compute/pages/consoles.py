@@ -74,7 +74,10 @@ class _Console(Page, LoginRequiredMixin, TemplateView):
 
 
 class ConsoleView(_Console):
-    """``/home/instances/<id>/console``, for users who may change the instance."""
+    """``/home/instances/<id>/console``, for users who may change the instance.
+
+    The page answers 403 to users who may only read the instance, as the API does, and 404 to all others.
+    """
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         instance = self._instance(kwargs["pk"])
@@ -85,8 +88,11 @@ class ConsoleView(_Console):
         return consoles.ask(signed_in(self.request), self._instance(pk), self.browser(), take_over=take_over)
 
     def _instance(self, pk: int) -> Instance:
-        rows = Instance.objects.writable_by(actor_of(signed_in(self.request)))
-        return _found(rows.filter(pk=pk).first())
+        actor, rows = actor_of(signed_in(self.request)), Instance.objects.filter(pk=pk)
+        instance = _found(rows.visible_to(actor).first())
+        if actor.restricted and not rows.writable_by(actor).exists():
+            raise PermissionDenied
+        return instance
 
 
 class StaffConsoleView(_Console):

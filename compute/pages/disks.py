@@ -8,10 +8,9 @@ from django.http import Http404
 
 from accounts.pages.confirm import Confirmed
 from compute.models import Disk, Instance
-from compute.pages import choices
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.deploy import DeployForm, DeployPage
 from compute.pages.root_passwords import root_password_field
-from compute.pages.ssh_key_fields import keys_field, offer_users, users_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
 from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
@@ -39,8 +38,10 @@ def space_left(instance: Instance, size: int = 0) -> str:
 # --- creating -------------------------------------------------------------------------------------------
 
 
-class DiskForm(InstanceForm):
+class DiskForm(DeployForm):
     body = DiskCreate
+    field_order = ("label", "size", "image", "filesystem", "root_pass")
+    no_image = "none"
     label = TextField(
         label="Label", help_text="Left empty, it follows from the image or the size.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -52,18 +53,15 @@ class DiskForm(InstanceForm):
         help_text="A disk that is deployed from an image has ext4.",
     )  # fmt: skip
     root_pass = root_password_field("Needed with an image: 7 to 128 characters.")
-    authorized_users = users_field()
-    authorized_keys = keys_field()
+    generate = None  # type: ignore[assignment] # how Django drops a field of the base
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: Any, instance: Instance, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["size"].help_text = space_left(self.instance)
-        self.offer("image", [("", "none"), *choices.images(self.actor)])
-        offer_users(self, choices.users_with_keys(self.actor))
+        self.fields["size"].help_text = space_left(instance)
 
 
-class NewDiskView(FormPage):
-    """``/home/instances/<id>/disks/new``: an empty disk, or one that an image is deployed to."""
+class NewDiskView(DeployPage):
+    """``/home/instances/<id>/disks/new?script=…``: an empty disk, or one that an image is deployed to."""
 
     form_class = DiskForm
     tab = TAB
@@ -72,6 +70,9 @@ class NewDiskView(FormPage):
     heading = "Create a disk"
     introduction = "Add the disk to a configuration profile afterwards, so that the instance has it."
     verb = "Create the disk"
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "instance": self.instance}
 
     def perform(self, form: DiskForm) -> str:
         spec = disks.DiskSpec(**spec_fields(form.given))

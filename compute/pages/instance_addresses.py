@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.http import Http404
 
+from accounts.services import attempts
 from compute.models import Address, IPv6Range
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
 from compute.pages.networking import moving_reason
@@ -90,7 +91,9 @@ class ReverseNameView(AddressPage, NetworkPage):
         return {"rdns": reverse_name(self.row.address, self.row.public, self.row.rdns)}
 
     def perform(self, form: RdnsForm) -> str:
-        changed = assign.rename(self.actor, self.row, form.checked()["rdns"])
+        name = form.checked()["rdns"]
+        with attempts.measured_with_api(self.actor.account_id):
+            changed = assign.rename(self.actor, self.row, name)
         name = reverse_name(changed.address, changed.public, changed.rdns)
         return f"The reverse name of {changed} is {name}."
 

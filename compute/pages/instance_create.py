@@ -7,19 +7,21 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.generic.base import ContextMixin
 
 from accounts.models import Account
 from accounts.pages.base import AccountPage, signed_in
+from accounts.pages.session_store import session_of
 from accounts.services import attempts
-from compute.models import Image, StackScript
+from compute.models import Backup, Image, Instance, StackScript
 from compute.pages import script_fields
-from compute.pages.choices import chosen_script, scripts, users_with_keys
+from compute.pages.choices import chosen_backup, chosen_script, scripts, users_with_keys
 from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
-from compute.pages.root_passwords import show_once
+from compute.pages.root_passwords import keep_to_show, page_after
 from compute.serializers.disks import DeployRequest
 from compute.serializers.instances import spec_of
 from compute.services.common.password_strength import WEAK, is_strong, make_password, score
@@ -34,6 +36,7 @@ from regions.countries import country_name
 CREATED = "created"
 """The session's key for the forms that made an instance: ``{form: instance}``, the last ones."""
 REMEMBERED_FORMS = 10
+ALREADY_SENT = "This instance is already being created. Open the list of instances to see it."
 MAX_ONCE = 16
 """Characters of the random name of a form."""
 MOST_DIGITS = 9
@@ -72,16 +75,26 @@ class _ChoicesPage(ContextMixin, AccountPage):
         return self.request.POST if self.request.method == "POST" else self.request.GET
 
     @cached_property
+    def backup_id(self) -> str:
+        """The id of the backup that the instance is made from, as the request names it; empty without a backup."""
+        return self.given.get("backup_id" if self.request.method == "POST" else "backup", "")
+
+    @cached_property
+    def backup(self) -> Backup | None:
+        """The backup, of those that are complete and that the user may see."""
+        return chosen_backup(self.actor, self.backup_id)
+
+    @cached_property
     def offers(self) -> Offers:
         suggest = self.request.method != "POST"
         wanted = {name: self.given.get(name) or None for name in ("region", "image", "type")}
         swap = self.given.get("swap_size", "").strip()
         size = int(swap) if is_integer(swap) and len(swap) <= MOST_DIGITS else DEFAULT_SWAP
-        return find_offers(self.actor, Wanted(**wanted, swap_size=size), suggest=suggest)
+        return find_offers(self.actor, Wanted(**wanted, swap_size=size, backup=self.backup), suggest=suggest)
 
     @cached_property
     def script(self) -> StackScript | None:
-        return chosen_script(self.actor, self.given.get("stackscript_id", ""))
+        return None if self.backup_id else chosen_script(self.actor, self.given.get("stackscript_id", ""))
 
     def make_form(self) -> NewInstanceForm:
         users = users_with_keys(self.actor)
@@ -89,7 +102,10 @@ class _ChoicesPage(ContextMixin, AccountPage):
             data: Any = self.sent()
         else:
             data = starting_values(self.actor, self.offers, self.script, users, self.given)
-        return NewInstanceForm(self.actor, self.account, self.offers, self.script, users, data)
+            data["backup_id"] = self.backup_id
+        return NewInstanceForm(
+            self.actor, self.account, self.offers, self.script, users, data, from_backup=bool(self.backup_id)
+        )
 
     def sent(self) -> QueryDict:
         """The values that the browser sent. Fields of a script that it has not shown yet have their defaults."""
@@ -111,12 +127,14 @@ class _ChoicesPage(ContextMixin, AccountPage):
         form: NewInstanceForm = kwargs["form"]
         return super().get_context_data(
             offers=self.offers,
-            countries=_countries(self.offers),
+            countries=_countries(self.offers, available_first=self.backup is not None),
             images=_image_groups(self.offers),
             no_image=NO_IMAGE,
-            image_choice=form["image"].value(),
+            image_choice=form.data.get("image", ""),
             types=_type_groups(self.offers),
-            scripts=scripts(self.actor, self.offers.image, self.script),
+            from_backup=bool(self.backup_id),
+            backup=self.backup,
+            scripts=[] if self.backup_id else scripts(self.actor, self.offers.image, self.script),
             script=self.script,
             prices=form.prices(),
             curl=curl("POST", "/v4/compute/instances", form.without_secrets()),
@@ -125,7 +143,10 @@ class _ChoicesPage(ContextMixin, AccountPage):
 
 
 class InstanceCreateView(_ChoicesPage, ServiceFormView):
-    """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with."""
+    """``/home/instances/new``. ``?region=…&image=…&type=…&stackscript_id=…`` name choices to begin with.
+
+    ``?backup=…`` names a backup that the instance is made from, of an instance that the user may change.
+    """
 
     template_name = "compute/instance_create.html"
 
@@ -136,10 +157,18 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
             form.errors.clear()  # nobody has sent the values that the form begins with
         return form
 
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if self.backup_id:
+            if self.backup is None:
+                raise Http404
+            if not Instance.objects.writable_by(self.actor).filter(pk=self.backup.instance_id).exists():
+                raise PermissionDenied
+        return super().get(request, *args, **kwargs)
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         made = self.made_before()
         if made is not None:
-            return redirect("instance", made)
+            return redirect(page_after(request, made))
         if UPDATE not in request.POST:
             return super().post(request, *args, **kwargs)
         form = self.get_form()
@@ -148,34 +177,44 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
         return self.render_to_response(self.get_context_data(form=form))
 
     renamed = NewInstanceForm.renamed
+    made: int | None = None
+    """The instance that the form has made."""
 
     def perform(self, form: NewInstanceForm) -> str:
         attempts.check_with_api("instance_create", self.actor.person, self.actor.account_id)
         body, sent = form.given, form.as_body()
         if form.cleaned_data.get("image") == "":
             body.problems.add("image", "image is required")
-        self.password = make_password() if "image" in sent and "root_pass" not in sent else ""
-        if self.password:
-            body["root_pass"] = self.password
-        self.instance = instances.create(self.actor, spec_of(body), body.problems)
-        self.remember()
-        return "" if self.password else f"{self.instance} is being created."
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        answer = super().form_valid(form)
-        if answer.status_code != 302 or not self.password:
-            return answer
-        return show_once(self.request, self.instance, self.password)
+        password = make_password() if "image" in sent and "root_pass" not in sent else ""
+        if password:
+            body["root_pass"] = password
+        with session_of(self.request).locked(ALREADY_SENT):
+            self.made = self.made_before()
+            if self.made is not None:
+                return ""
+            instance = instances.create(self.actor, spec_of(body), body.problems)
+            self.made = instance.pk
+            self.remember(instance)
+            if password:
+                keep_to_show(self.request, instance, password)
+        return "" if password else f"{instance} is being created."
 
     def get_success_url(self) -> str:
-        return reverse("instance", args=[self.instance.pk])
+        if self.made is None:  # `perform` has set it
+            raise TypeError("no instance was made")
+        return page_after(self.request, self.made)
 
     def made_before(self) -> int | None:
-        """The instance that this form has made already: a page that is sent again makes no second one."""
+        """The instance that this form has made already: a form that is sent again makes no second one.
+
+        `perform` asks again while it holds the lock of the session. If a form is sent twice at the same moment, the
+        second request waits for the first one and leads to its instance. If the first one takes too long, it says
+        `ALREADY_SENT`. PostgreSQL alone decides this: a frozen Redis changes nothing.
+        """
         return self.request.session.get(CREATED, {}).get(self.once)
 
-    def remember(self) -> None:
-        made = {**self.request.session.get(CREATED, {}), self.once: self.instance.pk}
+    def remember(self, instance: Instance) -> None:
+        made = {**self.request.session.get(CREATED, {}), self.once: instance.pk}
         self.request.session[CREATED] = dict(list(made.items())[-REMEMBERED_FORMS:])
 
     @cached_property
@@ -225,9 +264,11 @@ class PasswordStrengthView(AccountPage):
         return render(request, "compute/password_strength.html", context)
 
 
-def _countries(offers: Offers) -> list[Group]:
-    """The regions by country, the countries by name."""
+def _countries(offers: Offers, *, available_first: bool) -> list[Group]:
+    """The regions by country, the countries by name. A backup leaves one region, which comes first."""
     named = sorted(offers.regions, key=lambda offer: country_name(offer.item.country))
+    if available_first:
+        named.sort(key=lambda offer: bool(offer.reason))
     return [
         Group(country, list(regions))
         for country, regions in groupby(named, key=lambda offer: country_name(offer.item.country))

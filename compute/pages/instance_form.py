@@ -27,12 +27,21 @@ NO_IMAGE = "none"
 """The value of the choice to deploy no image. Without any choice the form is refused."""
 DEFAULTS = {"backups_enabled": False, "private_ip": False, "booted": True, "swap_size": DEFAULT_SWAP}
 """Values that a body does not need to have."""
+AS_IN_THE_BACKUP = (
+    "image", "root_pass", "authorized_users", "authorized_keys", "vlan", "vlan_address", "stackscript_id",
+    "swap_size",
+)  # fmt: skip
+"""Fields that a form for an instance from a backup does not have."""
 
 
 class NewInstanceForm(BodyForm):
-    """The fields of the API's request, a VLAN for its `interfaces`, and the fields of the script."""
+    """The fields of the API's request, a VLAN for its `interfaces`, and the fields of the script.
+
+    With `from_backup`, the instance is made from a backup: `backup_id` takes the place of `AS_IN_THE_BACKUP`.
+    """
 
     body = InstanceCreate
+    backup_id = NumberField(widget=forms.HiddenInput)
     region = ChoiceField(label="Region")
     image = ChoiceField(label="Image")
     type = ChoiceField(label="Type")
@@ -92,6 +101,8 @@ class NewInstanceForm(BodyForm):
         script: StackScript | None,
         users: Users,
         data: Mapping[str, Any],
+        *,
+        from_backup: bool = False,
     ):
         super().__init__(data)
         self.offers = offers
@@ -102,8 +113,10 @@ class NewInstanceForm(BodyForm):
             del self.fields["tags"]
         if script:
             self.fields.update(script_fields.form_fields(script))
+        for name in AS_IN_THE_BACKUP if from_backup else ("backup_id",):
+            del self.fields[name]
         self._set_backups(account)
-        if offers.region and VLANS not in offers.region.capabilities:
+        if "vlan" in self.fields and offers.region and VLANS not in offers.region.capabilities:
             self._disable("vlan", NO_VLANS)
             self._disable("vlan_address", "")
 

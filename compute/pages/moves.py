@@ -8,6 +8,7 @@ from compute.pages.base import FormPage
 from compute.pages.choices import offer_regions
 from compute.serializers.moves import MigrateRequest
 from compute.services.hosts.moves import HERE_ALREADY, migrate
+from compute.services.hosts.room import full_regions
 from compute.services.instances.resize import upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField, SelectWithReasons
 
@@ -40,13 +41,16 @@ class MigrateView(FormPage):
 
     def get_form(self, form_class: Any = None) -> MigrateForm:
         form: MigrateForm = super().get_form(form_class)
+        upgrade = upgrade_of(self.instance)
+        types = [each.pk for each in (self.instance.type, upgrade) if each]
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
         here = {self.instance.region_id: HERE_ALREADY}
-        offer_regions(form, self.instance.type, before=[("", first)], reasons=here)
+        full = full_regions(self.instance, types)
+        offer_regions(form, self.instance.type, before=[("", first)], full=full, reasons=here)
         if self.scheduled:
             when = f"{self.scheduled.when:%Y-%m-%d %H:%M} UTC"
             form.fields["region"].help_text = f"A move to another host is scheduled for {when}."
-        if upgrade_of(self.instance) is None:
+        if upgrade is None:
             del form.fields["upgrade"]
         return form
 

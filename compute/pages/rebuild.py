@@ -1,14 +1,11 @@
 """Rebuild page: replaces all disks of an instance with an image."""
 
-from functools import cached_property
 from typing import Any
 
 from django import forms
 
 from accounts.pages.confirm import Confirmed
-from compute.models import StackScript
-from compute.pages.choices import chosen_script, scripts
-from compute.pages.deploy import DeployForm
+from compute.pages.deploy import DeployForm, DeployPage
 from compute.pages.root_passwords import RootPasswordPage
 from compute.serializers.disks import spec_fields
 from compute.serializers.rebuild import RebuildRequest
@@ -36,10 +33,9 @@ class RebuildForm(DeployForm):
         return name != "confirm" and super().is_sent(name, value)
 
 
-class RebuildView(RootPasswordPage, Confirmed):
+class RebuildView(DeployPage, RootPasswordPage, Confirmed):
     """``/home/instances/<id>/rebuild?script=…``: for users who have confirmed their own password."""
 
-    template_name = "compute/instance_rebuild.html"
     operations = frozenset({"compute_instances_rebuild"})
     kind = "rebuild"
     form_class = RebuildForm
@@ -51,19 +47,6 @@ class RebuildView(RootPasswordPage, Confirmed):
     verb = "Rebuild"
     dangerous = True
 
-    @cached_property
-    def script(self) -> StackScript | None:
-        """The chosen script, of those that the user may see."""
-        given = self.request.POST.get("stackscript_id") or self.request.GET.get("script") or ""
-        return chosen_script(self.actor, given)
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return {**super().get_form_kwargs(), "actor": self.actor, "script": self.script}
-
     def perform(self, form: RebuildForm) -> str:
         rebuild(self.actor, self.instance, RebuildSpec(**spec_fields(form.given)), form.given.problems)
         return f"{self.instance} is being rebuilt."
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        offered = scripts(self.actor, None, self.script)
-        return super().get_context_data(scripts=offered, script=self.script, **kwargs)

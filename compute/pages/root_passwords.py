@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.generic import TemplateView
 
 from accounts.pages.confirm import Confirmed
@@ -50,13 +51,18 @@ class RootPasswordForm(BodyForm):
         return body
 
 
-def show_once(request: HttpRequest, instance: Instance, password: str) -> HttpResponse:
-    """Lead to the page that shows a generated password.
-
-    Until then the session has the password; sessions are stored encrypted. A reload of that page sends no form.
-    """
+def keep_to_show(request: HttpRequest, instance: Instance, password: str) -> None:
+    """Keep a generated password for the page that shows it. Sessions are stored encrypted."""
     request.session[SHOWN_ONCE] = [instance.pk, password]
-    return redirect("instance-password-shown", instance.pk)
+
+
+def page_after(request: HttpRequest, instance_id: int) -> str:
+    """The address of the page that shows the generated password, or of the instance if there is none to show.
+
+    A reload of that page sends no form.
+    """
+    waits = request.session.get(SHOWN_ONCE, (None, ""))[0] == instance_id
+    return reverse("instance-password-shown" if waits else "instance", args=[instance_id])
 
 
 class ShownPasswordView(InstancePage, TemplateView):
@@ -82,7 +88,8 @@ class RootPasswordPage(FormPage):
         answer = super().form_valid(form)
         if form.errors or not form.generated:
             return answer
-        return show_once(self.request, self.instance, form.generated)
+        keep_to_show(self.request, self.instance, form.generated)
+        return redirect(page_after(self.request, self.instance.pk))
 
 
 class PasswordForm(RootPasswordForm):

@@ -7,7 +7,7 @@ answers have in common are set here too, refusals included.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
@@ -178,12 +178,9 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
         Raises `TooMany` if calls before it cost more than the setting RATE_LIMITS allows as ``expensive``.
         """
-        meter = limits.limits().meter
         caller = self.caller
         subject = f"address:{network_of(self.request)}" if caller is None else f"account:{caller.account_id}"
-        if seconds := meter.wait(subject):
-            raise TooMany(reasons.TOO_MANY_REQUESTS, int(meter.most), seconds)
-        with meter.measured(subject):
+        with limits.limits().meter.limited(subject, partial(TooMany, reasons.TOO_MANY_REQUESTS)):
             yield
 
     @property

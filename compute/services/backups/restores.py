@@ -117,5 +117,12 @@ def lock_backup(backups: QuerySet[Backup]) -> Backup | None:
 
 def check_place(backup: Backup, region_id: str, field: str, problems: Problems) -> None:
     """Note on `field` where the backup is of another region than this one."""
-    if backup.region_id != region_id:
-        problems.add(field, f"The backup can be restored in the region {backup.region_id} only.")
+    if reason := place_refusal(backup, region_id):
+        problems.add(field, reason)
+
+
+def place_refusal(backup: Backup, region_id: str) -> str:
+    """The reason why the backup cannot be restored in the region; empty if it can."""
+    if backup.region_id == region_id:
+        return ""
+    return f"The backup can be restored in the region {backup.region_id} only."

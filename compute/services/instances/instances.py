@@ -256,12 +256,19 @@ def _check_backup(
         problems.add("backup_id", "backup_id is not valid")
         return None
     check_writable(actor, backup.instance, "backup_id")
-    if plan and backup.size > plan.disk:
-        problems.add("type", f"The backup needs {backup.size} MB, and this type has {plan.disk} MB.")
+    if plan and (reason := restore_refusal(backup, plan)):
+        problems.add("type", reason)
     if region:
         check_place(backup, region.pk, "region", problems)
         check_vlans(actor.account_id, region, vlans_kept(backup.content), "region", problems)
     return backup
+
+
+def restore_refusal(backup: Backup, plan: InstanceType) -> str:
+    """The reason why the type's disk does not hold the disks of the backup; empty if it does."""
+    if backup.size <= plan.disk:
+        return ""
+    return f"The backup needs {backup.size} MB, and this type has {plan.disk} MB."
 
 
 def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:

@@ -14,12 +14,13 @@ from django.db import connection
 from django.db.models import Model
 
 from accounts.actors import Actor
-from compute.models import Host, Image, Instance, InstanceType
+from compute.models import Backup, Host, Image, Instance, InstanceType
+from compute.services.backups.restores import place_refusal
 from compute.services.common.regions import capability_of
 from compute.services.hosts.deployable import DEPLOYS, NOT_THERE
 from compute.services.hosts.placement import FITS, FULL
 from compute.services.instances.deploy import DEFAULT_SWAP, is_available
-from compute.services.instances.instances import space_refusal
+from compute.services.instances.instances import restore_refusal, space_refusal
 from regions.models import Region
 
 T = TypeVar("T", bound=Model)
@@ -30,12 +31,16 @@ LONG_TERM = (re.compile(r"Debian (\d+)"), re.compile(r"Ubuntu (\d+)\.(\d+) LTS")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The ids that a person has chosen so far, None for no choice, and the MB of the swap disk."""
+    """The ids that a person has chosen so far, None for no choice, and the MB of the swap disk.
+
+    With a `backup`, which the instance is made from, there is no image and no swap disk to choose.
+    """
 
     region: str | None = None
     image: str | None = None
     type: str | None = None
     swap_size: int = DEFAULT_SWAP
+    backup: Backup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +69,18 @@ class Offers:
 def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offers:
     """Find the choices that `actor` has, by five queries. With `suggest`, make the missing choices too.
 
-    The suggested choices are available together. They are those of the account's last instance that the actor sees.
-    If these are unavailable, they are the first region, the newest long-term release, and the cheapest type.
+    The suggested choices are available together. They are those of the backup's instance, or else of the account's
+    last instance that the actor sees. If these are unavailable, they are the first region, the newest long-term
+    release, and the cheapest type.
     """
-    last = _last(actor) if suggest else {}
+    backup = wanted.backup
+    last = _last(actor, backup) if suggest else {}
     types = list(InstanceType.objects.filter(deprecated=False).order_by("position", "id"))
     hoped = _find(types, wanted.type) or _find(types, last.get("type_id")) or _cheapest(types)
 
     rooms = _find_rooms(hoped)
     regions = [
-        Offer(each, _region_refusal(each, types, rooms[each.pk].any_type))
+        Offer(each, _region_refusal(each, types, rooms[each.pk].any_type, backup))
         for each in Region.objects.order_by("position", "id")
         if each.pk in rooms
     ]
@@ -85,7 +92,8 @@ def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offer
         ]  # fmt: skip
         region = _chosen(takes, last.get("region_id")) or _first(takes) or _first(regions)
 
-    found = _own_first(Image.objects.visible_to(actor).order_by("position", "id"))
+    usable = Image.objects.none() if backup else Image.objects.visible_to(actor)
+    found = _own_first(usable.order_by("position", "id"))
     fits, deployed = _find_taken(region, found)
     images = [Offer(each, _image_refusal(each, deployed)) for each in found]
     image = _chosen(images, wanted.image)
@@ -93,7 +101,7 @@ def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offer
         current = [each for each in images if not each.item.deprecated]
         image = _chosen(current, last.get("image_id")) or _newest(current) or _first(current)
 
-    plans = [Offer(each, _type_refusal(each, region, image, wanted.swap_size, fits)) for each in types]
+    plans = [Offer(each, _type_refusal(each, region, image, wanted, fits)) for each in types]
     plan = _chosen(plans, wanted.type)
     if suggest and wanted.type is None:
         plan = _chosen(plans, hoped.pk if hoped else None) or _cheapest(_available(plans))
@@ -103,9 +111,11 @@ def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offer
 # --- choosing -----------------------------------------------------------------------------------------
 
 
-def _last(actor: Actor) -> Mapping[str, Any]:
-    """The choices of the newest instance that the actor sees."""
+def _last(actor: Actor, backup: Backup | None) -> Mapping[str, Any]:
+    """The choices of the backup's instance, or without a backup of the newest instance that the actor sees."""
     rows = Instance.objects.visible_to(actor).order_by("-pk")
+    if backup:
+        rows = rows.filter(pk=backup.instance_id)
     last: Mapping[str, Any] | None = rows.values("region_id", "image_id", "type_id").first()
     return last or {}
 
@@ -152,7 +162,9 @@ def version_of(image: Image) -> tuple[int, ...]:
 # --- reasons ------------------------------------------------------------------------------------------
 
 
-def _region_refusal(region: Region, types: Sequence[InstanceType], has_room: bool) -> str:
+def _region_refusal(region: Region, types: Sequence[InstanceType], has_room: bool, backup: Backup | None) -> str:
+    if backup and (refusal := place_refusal(backup, region.pk)):
+        return refusal
     refusals = [region.refusal(capability_of(plan)) for plan in types]
     if refusals and all(refusals):
         return refusals[0] or ""
@@ -166,13 +178,15 @@ def _image_refusal(image: Image, deployed: set[str] | None) -> str:
 
 
 def _type_refusal(
-    plan: InstanceType, region: Region | None, image: Image | None, swap_size: int, fits: set[str] | None
+    plan: InstanceType, region: Region | None, image: Image | None, wanted: Wanted, fits: set[str] | None
 ) -> str:
     refusal = region.refusal(capability_of(plan)) if region else None
     if refusal is None and fits is not None and plan.pk not in fits:
         refusal = FULL
     if refusal is None and image:
-        refusal = space_refusal(image, plan, swap_size)
+        refusal = space_refusal(image, plan, wanted.swap_size)
+    if not refusal and wanted.backup:
+        refusal = restore_refusal(wanted.backup, plan)
     return refusal or ""
 
 

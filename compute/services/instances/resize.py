@@ -13,7 +13,8 @@ from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import taken, too_small
 from compute.services.common.locks import is_busy, lock_any
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of
-from compute.services.hosts.placement import grow, place
+from compute.services.hosts.placement import FULL, grow, place
+from compute.services.hosts.room import full_types
 from config.errors import Busy, Problems
 
 DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
@@ -56,11 +57,13 @@ def _check_type(instance: Instance, plan: InstanceType, problems: Problems) -> N
 
 
 def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[str, str]:
-    """The reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Two queries.
+    """The reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Three queries.
 
-    For pages that show such types as unavailable. Free capacity of hosts is not looked at.
+    For pages that show such types as unavailable.
     """
+    plans = list(plans)
     disks, used = list(instance.disks.order_by("pk")), taken(instance)
+    full = full_types(instance, [plan.pk for plan in plans])
     found: dict[str, str] = {}
     for plan in plans:
         problems = Problems()
@@ -69,6 +72,8 @@ def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[s
             found.setdefault(plan.pk, problem.reason)
         if _automatic(disks, plan) is None and used > plan.disk:
             found.setdefault(plan.pk, too_small(used, plan))
+        if plan.pk in full:
+            found.setdefault(plan.pk, FULL)
     return found
 
 

@@ -203,10 +203,18 @@ def _carry_out(move: _Move) -> None:
 
 
 @transaction.atomic
-def share(actor: Actor, instance_id: int | None, texts: Sequence[str], problems: Problems | None = None) -> None:
+def share(
+    actor: Actor,
+    instance_id: int | None,
+    texts: Sequence[str],
+    problems: Problems | None = None,
+    *,
+    keep_others: bool = False,
+) -> None:
     """Share exactly these public IPv4 addresses and IPv6 ranges with an instance (IP failover).
 
     An IPv4 address of the instance itself stays as it is. A range of the instance itself becomes a shared range.
+    With `keep_others`, shares of addresses and ranges of instances that the actor may not change stay as well.
     Raises `Invalid` with every failing field (``ips[0]``), after those in `problems`: an `instance_id` of None
     failed earlier. Raises `Denied` if the actor may only read one of the instances, and `Busy` while one of them
     moves or is being deleted.
@@ -218,13 +226,14 @@ def share(actor: Actor, instance_id: int | None, texts: Sequence[str], problems:
     locked = lock_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
     _check_unmoved(rows)
     check_staying(locked)
+    addresses, ranges = AddressShare.objects.all(), RangeShare.objects.all()
+    if keep_others and actor.restricted:
+        writable = Instance.objects.writable_by(actor).values("pk")
+        addresses = addresses.filter(address__instance__in=writable)
+        ranges = ranges.filter(range__instance__in=writable)
     changed = [
-        *_write_shares(
-            AddressShare.objects.all(), "address", instance_id, [row for row in rows if isinstance(row, Address)]
-        ),
-        *_write_shares(
-            RangeShare.objects.all(), "range", instance_id, [row for row in rows if isinstance(row, IPv6Range)]
-        ),
+        *_write_shares(addresses, "address", instance_id, [row for row in rows if isinstance(row, Address)]),
+        *_write_shares(ranges, "range", instance_id, [row for row in rows if isinstance(row, IPv6Range)]),
     ]
     for name in changed:
         record_event(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(name))
@@ -238,7 +247,7 @@ def _write_shares(
 ) -> list[str]:
     """Share exactly `rows` with the instance; returns the names of those that it shares now, or no longer.
 
-    `what` is the column of the shares that refers to such a row.
+    `what` is the column of the shares that refers to such a row. Shares that are not in `shares` stay.
     """
     mine = shares.filter(instance=instance_id)
     before = {getattr(share, what).pk: getattr(share, what) for share in mine.select_related(what)}

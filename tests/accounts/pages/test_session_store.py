@@ -1,10 +1,15 @@
 """Sessions, by hashes of their ids."""
 
+from contextlib import closing
+
 import pytest
 from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.models import Session
+from django.db import connection, transaction
 
 from accounts.pages.session_store import SessionStore
+from config.errors import Invalid
 
 pytestmark = pytest.mark.django_db
 
@@ -41,3 +46,35 @@ def test_a_session_changes_its_id_and_ends():
     other["name"] = "late"
     with pytest.raises(UpdateError):
         other.save()
+
+
+def test_a_locked_session_has_the_values_of_now_and_keeps_changes():
+    store = SessionStore()
+    store.save()
+    other = SessionStore(store.session_key)
+    other["name"] = "value"
+    other.save()
+    with store.locked("busy"):
+        assert store["name"] == "value"
+        store["more"] = 1
+    assert not store.modified
+    assert dict(SessionStore(store.session_key).items()) == {"name": "value", "more": 1}
+    Session.objects.all().delete()
+    with pytest.raises(SessionInterrupted), store.locked("busy"):
+        pytest.fail("the session has ended")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_session_that_another_request_keeps_locked_is_busy():
+    store = SessionStore()
+    store.save()
+    with closing(connection.copy()) as other:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT FROM django_session FOR UPDATE")
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '10ms'")
+            with pytest.raises(Invalid, match="busy"), store.locked("busy"):
+                pytest.fail("the session is locked")
+        other.rollback()

@@ -89,6 +89,28 @@ class TestSharing:
         assert "web-2" not in page
         assert f"{other.ipv4[0]} of web-2" in text(browser.get(where))
 
+    @pytest.mark.parametrize("level", [None, "read_only"])
+    def test_a_restricted_user_keeps_the_shares_of_others(self, browser, account, instance, other, level):
+        shares = [other.ipv4[0], str(other.ipv6_ranges.get())]
+        mine = instance_with_parts(account, label="web-3")
+        send(browser, "instance-addresses-share", instance, ips=[*shares, mine.ipv4[0]])
+        user = GlobalGrantsFactory(user__account=account).user
+        for each in (instance, mine):
+            GrantFactory(user=user, entity_id=each.pk, permissions="read_write")
+        if level:
+            GrantFactory(user=user, entity_id=other.pk, permissions=level)
+        restricted = signed_in(user)
+        form = restricted.get(address_of("instance-addresses-share", instance)).context["form"]
+        offered = [value for value, _ in form.fields["ips"].choices]
+        assert mine.ipv4[0] in offered
+        assert not set(shares) & set(offered)
+        answer = send(restricted, "instance-addresses-share", instance, ips=[mine.ipv4[1]])
+        assert "The shared addresses were saved." in text(answer)
+        assert {str(each.address) for each in AddressShare.objects.all()} == {shares[0], mine.ipv4[1]}
+        assert str(RangeShare.objects.get().range) == shares[1]
+        send(browser, "instance-addresses-share", instance)
+        assert not AddressShare.objects.exists()
+
     def test_what_cannot_be_shared_is_named(self, browser, instance):
         answer = send(browser, "instance-addresses-share", instance, ips=["203.0.113.9"])
         assert "IP Address not found." in text(answer)

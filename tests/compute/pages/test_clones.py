@@ -4,10 +4,11 @@ import pytest
 
 from compute.models import Instance
 from compute.serializers.instances import WRONG_LABEL
+from compute.services.hosts.placement import FULL
 from tests.accounts.pages.browsers import problems
 from tests.compute.pages.visiting import last_event, owner_of, page_of, restricted_at, text_of
 from tests.compute.worker.scenarios import deployed
-from tests.factories import RegionFactory
+from tests.factories import AddressPoolFactory, HostFactory, InstanceTypeFactory, RegionFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +66,24 @@ def test_regions_that_take_nothing_are_disabled_with_the_reason(world, source):
     RegionFactory(id="us-old", retired=True)
     page = text_of(owner_of(world).get(page_of(source, "clone")))
     assert '<option value="us-old" disabled>us-old (United States): This region is retired' in page
+
+
+def test_full_regions_are_disabled_with_the_reason(world, source):
+    RegionFactory(id="us-small")
+    AddressPoolFactory(region_id="us-small", addresses=1)
+    HostFactory(region_id="us-small", memory=512)
+    RegionFactory(id="us-other")
+    HostFactory(region_id="us-other", driver="qemu")  # copies need a host like the source's
+    browser, full = owner_of(world), '<option value="{}" disabled>{} (United States): ' + FULL
+    for page in ("clone", "migrate"):
+        shown = text_of(browser.get(page_of(source, page)))
+        assert full.format("us-small", "us-small") in shown
+        assert full.format("us-other", "us-other") in shown
+    answer = browser.post(page_of(source, "clone"), new(source, region="us-small"))
+    assert problems(answer, "region") == FULL
+    InstanceTypeFactory(id="tiny", memory=512)
+    assert full.format("us-small", "us-small") not in text_of(browser.get(page_of(source, "clone")))
+    assert full.format("us-small", "us-small") in text_of(browser.get(page_of(source, "migrate")))
 
 
 def test_readers_who_may_create_instances_may_clone(source):

@@ -56,11 +56,19 @@ class TestThePage:
         assert consoles.admit(ticket_in(answer), "http://testserver").user == owner
 
     def test_others_find_none(self, stranger, restricted, instance):
-        GrantFactory(user=restricted, entity_id=instance.pk)
         for user in (stranger, restricted):
             browser = signed_in(user)
             for answer in (browser.get(page_of(instance)), ask(browser, page_of(instance))):
                 assert answer.status_code == 404
+
+    def test_readers_are_refused_as_by_the_api(self, restricted, client_for, instance):
+        GrantFactory(user=restricted, entity_id=instance.pk)
+        browser, api = signed_in(restricted), client_for(restricted)
+        assert api.post(f"/v4/compute/instances/{instance.pk}/boot").status_code == 403
+        for answer in (browser.get(page_of(instance)), ask(browser, page_of(instance))):
+            assert answer.status_code == 403
+        assert page_of(instance) not in browser.get(f"/home/instances/{instance.pk}").content.decode()
+        assert not ConsoleSession.objects.exists()
 
     def test_nobody_is_sent_to_sign_in(self, client, instance):
         for answer in (client.get(page_of(instance)), ask(client, page_of(instance))):

@@ -3,12 +3,14 @@
 import pytest
 
 from compute.models import Disk, Image, Instance, Job
+from config.encryption import decrypt_json
 from tests.accounts.pages.browsers import problems, signed_in_ago
 from tests.compute.at_consoles import signed_in
+from tests.compute.pages.creating import SCRIPT
 from tests.compute.pages.parts import address_of, events, instance_with_parts, job_of, send, text
 from tests.compute.run_jobs import finish
 from tests.compute.worker.scenarios import deployed
-from tests.factories import GlobalGrantsFactory, GrantFactory, ImageFactory
+from tests.factories import GlobalGrantsFactory, GrantFactory, ImageFactory, StackScriptFactory
 from tests.world import STRONG
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +53,32 @@ class TestCreating:
         answer = send(browser, "instance-disk-new", instance, size="2000", image=image.pk, root_pass=STRONG)
         assert instance.disks.filter(image=image).exists()
         assert STRONG not in text(answer)
+
+    def test_a_script_is_deployed_with_its_values(self, browser, account, instance):
+        image, other = ImageFactory(label="For the script"), ImageFactory(label="Another")
+        script = StackScriptFactory(account=account, label="Shop", script=SCRIPT, images=[image.pk])
+        page = address_of("instance-disk-new", instance)
+        assert "Shop" in text(browser.get(page))
+        shown = text(browser.get(f"{page}?script={script.pk}"))
+        assert 'value="welcome"' in shown
+        assert image.label in shown
+        assert other.label not in shown
+        fields = {"stackscript_id": script.pk, "size": "2000", "image": image.pk, "root_pass": STRONG}
+        answer = send(browser, "instance-disk-new", instance, **fields)
+        assert problems(answer, "stackscript_data.role") == "stackscript_data.role is required"
+        values = {"motd": "hello", "role": "db", "parts": ["b", "c"], "db_password": "hush"}
+        given = {f"stackscript_data.{name}": value for name, value in values.items()}
+        assert "hush" not in text(send(browser, "instance-disk-new", instance, **fields, **given))
+        assert instance.disks.get(image=image).stackscript == script
+        kept = decrypt_json(job_of(instance).encrypted)["script"]
+        for line in ("MOTD=hello", "ROLE=db", "PARTS=b,c", "DB_PASSWORD=hush"):
+            assert f"export {line}\n" in kept
+
+    def test_a_script_needs_an_image(self, browser, account, instance):
+        script = StackScriptFactory(account=account)
+        answer = send(browser, "instance-disk-new", instance, size="2000", stackscript_id=script.pk)
+        assert problems(answer, "image") == "image is required"
+        assert events(instance) == []
 
     def test_reasons_stand_at_their_fields(self, browser, instance):
         answer = send(

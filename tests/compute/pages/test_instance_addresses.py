@@ -5,7 +5,7 @@ from django.urls import get_resolver
 
 from compute.models import Address, Instance, IPv6Range
 from compute.services.networking.assign import TOO_MANY
-from config import limits
+from config import limits, metering
 from config.server.lanes import Routes
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
@@ -88,6 +88,24 @@ class TestReverseNames:
         answer = send(browser, "instance-address-rdns", instance, public, rdns="web.example.com")
         assert answer.status_code == 429
         assert int(answer["Retry-After"]) > 0
+        limits.forget()
+
+    def test_they_count_as_expensive_calls_together_with_the_api_s(
+        self, browser, api, account, instance, public, settings, monkeypatch
+    ):
+        settings.RDNS_CHECK = False
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "expensive": "6/60"}
+        monkeypatch.setattr(metering, "ORDINARY", -7)  # each call counts as seven seconds and more
+        limits.forget()
+        send(browser, "instance-address-rdns", instance, public, rdns="web.example.com")
+        assert limits.limits().meter.spent[f"account:{account.pk}"][0] > 7
+        path = f"/v4/compute/instances/{instance.pk}/ips/{public}"
+        assert api.put(path, {"rdns": "other.example.com"}).status_code == 429
+        answer = send(browser, "instance-address-rdns", instance, public, rdns="other.example.com")
+        assert answer.status_code == 429
+        assert int(answer["Retry-After"]) > 0
+        assert "Too many attempts. Try again in " in text(answer)
+        assert Address.objects.get(address=public).rdns == "web.example.com"
         limits.forget()
 
     def test_it_is_answered_where_the_api_s_is(self, instance, public):

@@ -9,14 +9,18 @@ import pytest
 from django.test import Client
 
 from accounts.models import SSHKey
-from compute.models import Host, Instance
+from compute.models import Backup, Host, Instance, Job
+from compute.pages.instance_form import AS_IN_THE_BACKUP
 from compute.services.common.password_strength import WEAK
 from compute.services.hosts.placement import FULL
 from tests.accounts.pages.browsers import careful
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.creating import KEY, PAGE, SCRIPT, browser, checked, fields, user
+from tests.compute.pages.parts import backup_of
 from tests.factories import (
     FirewallFactory,
+    GlobalGrantsFactory,
+    GrantFactory,
     HostFactory,
     ImageFactory,
     InstanceTypeFactory,
@@ -240,3 +244,99 @@ def test_the_number_of_queries_is_fixed(world, browser, user, fields, django_ass
             ImageFactory()
         RegionFactory(id=f"more{number}")
         InstanceTypeFactory(id=f"more{number}")
+
+
+class TestFromABackup:
+    @pytest.fixture
+    def source(self, world) -> Instance:
+        return world.offline(label="web-1", backups_enabled=True)
+
+    @pytest.fixture
+    def backup(self, source) -> Backup:
+        return backup_of(source)
+
+    def test_the_link_leads_to_a_page_with_the_choices_made(self, world, browser, source, backup):
+        link = f"{PAGE}?backup={backup.pk}"
+        listed = browser.get(f"/home/instances/{source.pk}/backups").content.decode()
+        assert f'href="{link}">New instance from this backup</a>' in listed
+        page = browser.get(link).content.decode()
+        assert checked(page, "region") == [world.region.pk]
+        assert checked(page, "type") == [world.type.pk]
+        assert "before the upgrade" in page
+        assert "web-1" in page
+        assert body_of_curl(page) == {
+            "region": world.region.pk, "type": world.type.pk, "backup_id": backup.pk,
+        }  # fmt: skip
+        for name in AS_IN_THE_BACKUP:
+            assert f'name="{name}"' not in page
+        assert "cannot be combined with a backup" in page
+
+    def test_an_instance_is_created(self, world, browser, backup):
+        page = browser.get(PAGE, {"backup": backup.pk}).content.decode()
+        sent = {name: checked(page, name)[0] for name in ("region", "type", "booted")}
+        hidden = re.search(r'name="backup_id" value="(\d+)"', page)[1]
+        answer = browser.post(PAGE, {**sent, "backup_id": hidden, "label": "web-2"})
+        made = Instance.objects.get(label="web-2")
+        assert answer["Location"] == f"/home/instances/{made.pk}"
+        assert made.status == "restoring"
+        assert [disk.label for disk in made.disks.all()] == ["root"]
+        assert Job.objects.get(instance=made).kind == "provision_from_backup"
+
+    def test_other_regions_and_small_types_are_disabled_with_the_reason(self, world, browser, backup):
+        RegionFactory(id="other")
+        HostFactory(region_id="other")
+        InstanceTypeFactory(id="small", disk=999, price_monthly=1)
+        InstanceTypeFactory(id="gpu", type_class="gpu")
+        page = browser.get(PAGE, {"backup": backup.pk}).content.decode()
+        assert disabled(page, "region-other")
+        assert disabled(page, "type-small")
+        assert not disabled(page, f"type-{world.type.pk}")
+        elsewhere, small = (
+            "The backup can be restored in the region us-test only.",
+            "The backup needs 1000 MB, and this type has 999 MB.",
+        )
+        assert elsewhere in page
+        assert small in page
+        fields = {"backup_id": backup.pk, "region": "other", "type": "small"}
+        answer = browser.post(PAGE, fields)
+        for reason in (elsewhere, small):
+            assert reason in answer.content.decode()
+        assert Instance.objects.count() == 1
+
+    def test_a_change_shows_the_parts_again(self, world, browser, backup):
+        InstanceTypeFactory(id="large", price_monthly=40)
+        fields = {"backup_id": backup.pk, "region": world.region.pk, "type": "large", "booted": "on"}
+        answer = browser.post(f"{PAGE}/choice", fields, headers={"HX-Request": "true", "HX-Trigger": "offers"})
+        page = answer.content.decode()
+        assert body_of_curl(page)["backup_id"] == backup.pk
+        assert "<strong>$40</strong> a month" in page
+        assert 'name="image"' not in page
+
+    @pytest.mark.parametrize("given", ["x", "0", "-1", "9" * 20, "9" * 5000])
+    def test_an_unknown_backup_is_refused(self, world, browser, given):
+        assert browser.get(PAGE, {"backup": given}).status_code == 404
+        answer = browser.post(PAGE, {"backup_id": given, "region": world.region.pk, "type": world.type.pk})
+        assert "backup_id is not valid" in answer.content.decode()
+        assert not Instance.objects.exists()
+
+    def test_a_backup_that_went_away_is_named(self, world, browser, backup):
+        sent = {"backup_id": backup.pk, "region": world.region.pk, "type": world.type.pk}
+        Backup.objects.update(status="running")
+        page = browser.post(PAGE, sent).content.decode()
+        assert "backup_id is not valid" in page
+        assert 'name="image"' not in page
+        listed = browser.get(f"/home/instances/{backup.instance_id}/backups").content.decode()
+        assert f"backup={backup.pk}" not in listed
+
+    def test_who_may_only_read_the_instance_is_refused_as_by_the_api(self, world, source, backup):
+        user = GlobalGrantsFactory(user__account=world.account, add_computes=True).user
+        browser = signed_in(user)
+        assert browser.get(PAGE, {"backup": backup.pk}).status_code == 404
+        grant = GrantFactory(user=user, entity_id=source.pk)
+        assert browser.get(PAGE, {"backup": backup.pk}).status_code == 403
+        sent = {"backup_id": backup.pk, "region": world.region.pk, "type": world.type.pk}
+        assert "Unauthorized" in browser.post(PAGE, sent).content.decode()
+        assert Instance.objects.count() == 1
+        grant.permissions = "read_write"
+        grant.save()
+        assert browser.get(PAGE, {"backup": backup.pk}).status_code == 200

@@ -10,6 +10,7 @@ from compute.models import VLAN, Config, Disk, Host, Instance, Job
 from compute.pages.instance_form import NO_IMAGE
 from compute.services.common.password_strength import WEAK, is_strong
 from compute.services.hosts.placement import FULL
+from compute.services.instances import instances
 from config.encryption import decrypt_json
 from tests.accounts.pages.browsers import careful, problems
 from tests.accounts.signing_in import limit
@@ -23,6 +24,7 @@ from tests.factories import (
     StackScriptFactory,
     UserFactory,
 )
+from tests.racing import held_up, race
 from tests.world import STRONG
 
 __all__ = ["browser", "fields", "limit", "user"]
@@ -106,6 +108,34 @@ class TestCreating:
         assert Instance.objects.count() == 1
         created(browser, fields)
         created(browser, fields)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_form_sent_several_times_at_once_creates_one_instance(
+        self, browser, fields, limit, settings, monkeypatch
+    ):
+        create, calls = instances.create, []
+
+        def create_while_others_wait(*given):
+            calls.append(held_up())
+            return create(*given)
+
+        def send(number: int) -> str:
+            again = Client()
+            again.cookies[settings.SESSION_COOKIE_NAME] = key
+            return again.post(PAGE, {**fields, "root_pass": "", "once": "same"})["Location"]
+
+        limit(instance_create="99/60")
+        key = browser.session.session_key
+        monkeypatch.setattr(instances, "create", create_while_others_wait)
+        addresses = race(send)
+        assert calls == [True]
+        assert set(addresses) == {f"/home/instances/{Instance.objects.get().pk}/password/shown"}
+        assert 'id="root-password"' in browser.get(addresses[0]).content.decode()
+        assert browser.get(addresses[0]).status_code == 302
+
+    def test_a_form_that_is_refused_can_be_sent_again(self, browser, fields):
+        assert refused(browser, {**fields, "once": "same", "label": "-"}, "label")
+        created(browser, {**fields, "once": "same"})
 
     def test_a_form_of_another_site_is_refused(self, browser, fields):
         assert careful(browser).post(PAGE, fields).status_code == 403
