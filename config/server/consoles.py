@@ -50,7 +50,7 @@ PATIENCE_SECONDS = 10.0
 """Seconds that one look at what has to end may take."""
 STOP_SECONDS = 5.0
 """Seconds within which a process that stops records the ends of its consoles."""
-LARGEST = 64 * 1024
+MAX_MESSAGE_BYTES = 64 * 1024
 """Bytes of a message from the browser, at most."""
 CLOSED, TEXT = 0, 2
 """Kinds of messages, beside bytes."""
@@ -346,7 +346,7 @@ class Consoles:
             if message.kind == TEXT:
                 continue
             typed: bytes = message.data
-            if len(typed) > LARGEST:
+            if len(typed) > MAX_MESSAGE_BYTES:
                 return Ended(TOO_LARGE)
             visit.typed = monotonic()
             while typed := typed[console.write(typed) :]:

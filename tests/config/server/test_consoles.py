@@ -338,7 +338,7 @@ def test_a_machine_that_takes_nothing_holds_only_its_own_browser_up(desk):
         await stuck.is_open()
         await other.is_open()
         for _ in range(100):
-            stuck.type(bytes(consoles.LARGEST))
+            stuck.type(bytes(consoles.MAX_MESSAGE_BYTES))
         other.type(b"x")
         assert await asyncio.to_thread(desk.machines[4].recv, 10) == b"x"
         await other.sees(lambda: stuck.sent.qsize() < 100)
@@ -354,7 +354,7 @@ def test_a_message_that_is_too_large_ends_it(desk):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
-        browser.type(bytes(consoles.LARGEST + 1))
+        browser.type(bytes(consoles.MAX_MESSAGE_BYTES + 1))
 
     serve(desk, scene)
     assert desk.left == {3: consoles.TOO_LARGE}

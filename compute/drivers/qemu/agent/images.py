@@ -19,7 +19,7 @@ from compute.drivers.qemu.agent.tasks import Task
 from compute.drivers.qemu.agent.trees import Tree
 
 GZIP, XZ, QCOW2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"QFI\xfb"
-LARGEST = 1 << 40
+MAX_UNPACKED_BYTES = 1 << 40
 """Bytes that a file may unpack to."""
 
 
@@ -100,7 +100,7 @@ def _stream(source: Path, target: Path, is_xz: bool, report: Callable[[int, int]
         while data := _unpacked(reader):
             sparse.put(writer.fileno(), offset, data)
             offset += len(data)
-            if offset > LARGEST:
+            if offset > MAX_UNPACKED_BYTES:
                 raise Refused("The file unpacks to more than any disk can hold.")
             if report is not None:
                 report(packed.tell(), total)
