@@ -16,7 +16,7 @@ from accounts.models import User
 
 COOKIE = "skerry_known"
 KNOWN_FOR = timedelta(days=365)
-MOST = 5
+MAX_KNOWN_USERS = 5
 """Users of one browser that it is known for: those who signed in last."""
 ENTRY = re.compile(r"([\w-]{22})\.([0-9a-f]{64})", re.ASCII)
 
@@ -35,7 +35,7 @@ def note_known(request: HttpRequest, response: HttpResponse, user: User) -> None
     name = user.username.casefold()
     others = [each for each in _entries(request) if not constant_time_compare(each[1], _proof(each[0], name))]
     number = secrets.token_urlsafe(16)
-    entries = [(number, _proof(number, name)), *others][:MOST]
+    entries = [(number, _proof(number, name)), *others][:MAX_KNOWN_USERS]
     response.set_cookie(
         COOKIE,
         "~".join(map(".".join, entries)),
@@ -48,7 +48,7 @@ def note_known(request: HttpRequest, response: HttpResponse, user: User) -> None
 
 def _entries(request: HttpRequest) -> list[tuple[str, str]]:
     """The number and proof of each user that the browser says it knows."""
-    found = map(ENTRY.fullmatch, request.COOKIES.get(COOKIE, "").split("~")[:MOST])
+    found = map(ENTRY.fullmatch, request.COOKIES.get(COOKIE, "").split("~")[:MAX_KNOWN_USERS])
     return [(each[1], each[2]) for each in found if each]
 
 

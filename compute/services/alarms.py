@@ -29,7 +29,7 @@ EVERY = 15.0
 PATIENCE = timedelta(minutes=1)
 """How long something has to be wrong before the operator is told: restarts are nobody's trouble."""
 KEPT = timedelta(days=90)
-MOST = 20
+MAX_LISTED_ALARMS = 20
 """Alarms that one message spells out; the rest is counted."""
 WEBHOOK_SECONDS = 10
 LOCK = 0x616C61726D
@@ -147,7 +147,10 @@ def _lines(alarms: Iterable[Alarm], ended: bool) -> list[str]:
         f"{alarm.text} [{_span(alarm.began, alarm.ended)}]" if ended else alarm.text
         for alarm in alarms
     ]  # fmt: skip
-    return [*found[:MOST], *([f"and {len(found) - MOST} more"] if len(found) > MOST else [])]
+    return [
+        *found[:MAX_LISTED_ALARMS],
+        *([f"and {len(found) - MAX_LISTED_ALARMS} more"] if len(found) > MAX_LISTED_ALARMS else []),
+    ]
 
 
 def _span(began: datetime, ended: datetime | None) -> str:

@@ -31,7 +31,7 @@ OPENING, OPENING_OF_HOST = 16, 4
 """Threads in which consoles are opened, and how many of them one host may have."""
 THREADS = 4
 """For the database."""
-MOST = 1000
+MAX_CONSOLES = 1000
 """Consoles of a process."""
 LOOK_SECONDS = 2.0
 """Seconds between two looks at which consoles have to end."""
@@ -218,7 +218,7 @@ class Consoles:
         if self.stopping:
             await self._turn_away(handshake, Ended(STOPPED, again=True))
             return
-        if len(self.visits) >= MOST:
+        if len(self.visits) >= MAX_CONSOLES:
             await self._turn_away(handshake, Ended(FULL, again=True))
             return
         try:

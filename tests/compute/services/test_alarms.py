@@ -111,15 +111,15 @@ def test_what_ends_within_a_minute_is_never_told():
 
 
 def test_what_is_wrong_together_is_one_message():
-    for number in range(alarms.MOST + 1):
+    for number in range(alarms.MAX_LISTED_ALARMS + 1):
         HostFactory(label=f"hv{number}", unreachable_since=Now())
     silence("clock")
     alarms.look()
     a_minute_goes_by()
     alarms.look()
     [one] = mail.outbox
-    assert one.subject == f"[Skerry] {alarms.MOST + 2} things do not work"
-    assert one.body.count("\n- ") == alarms.MOST + 1
+    assert one.subject == f"[Skerry] {alarms.MAX_LISTED_ALARMS + 2} things do not work"
+    assert one.body.count("\n- ") == alarms.MAX_LISTED_ALARMS + 1
     assert "- and 2 more" in one.body
 
 

@@ -409,7 +409,7 @@ def test_a_console_that_stays_occupied_is_told_of(desk, monkeypatch):
 
 
 def test_more_than_a_process_carries_are_turned_away(desk, monkeypatch):
-    monkeypatch.setattr(consoles, "MOST", 1)
+    monkeypatch.setattr(consoles, "MAX_CONSOLES", 1)
 
     async def scene(served: Served) -> None:
         first, second = Browser(), Browser()
