@@ -28,7 +28,7 @@ EVERY = 15.0
 """Seconds between two looks of a process."""
 PATIENCE = timedelta(minutes=1)
 """How long something has to be wrong before the operator is told: restarts are nobody's trouble."""
-KEPT = timedelta(days=90)
+ALARM_RETENTION = timedelta(days=90)
 MAX_LISTED_ALARMS = 20
 """Alarms that one message spells out; the rest is counted."""
 WEBHOOK_SECONDS = 10
@@ -188,4 +188,4 @@ def _post(begun: list[Alarm], over: list[Alarm]) -> None:
 
 def delete_old() -> int:
     """Delete alarms that ended long ago, and return how many."""
-    return delete_in_batches(Alarm.objects.filter(ended__lt=Now() - Value(KEPT)).order_by(F("pk")))
+    return delete_in_batches(Alarm.objects.filter(ended__lt=Now() - Value(ALARM_RETENTION)).order_by(F("pk")))

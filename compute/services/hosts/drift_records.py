@@ -17,7 +17,7 @@ from compute.services.hosts.reachability import BEING_ADDED
 TASK = "compute.jobs.reconcile_host"
 AGAIN = 20.0
 """Seconds until the next look at a host where something was seen for the first time, or is being put right."""
-KEPT = timedelta(days=30)
+DRIFT_RETENTION = timedelta(days=30)
 """How long drift that is over can still be read."""
 GONE = "It was no longer seen."
 
@@ -101,7 +101,7 @@ def close(drift: Drift, outcome: str) -> None:
 
 def delete_old() -> int:
     """Delete drift that ended long ago, and return how many rows."""
-    return delete_in_batches(Drift.objects.filter(resolved_at__lt=Now() - KEPT))
+    return delete_in_batches(Drift.objects.filter(resolved_at__lt=Now() - DRIFT_RETENTION))
 
 
 def confirmed(drift: Drift) -> bool:

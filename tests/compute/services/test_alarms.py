@@ -278,7 +278,7 @@ def test_one_process_looks_at_a_time():
 
 
 def test_alarms_of_long_ago_are_deleted():
-    Alarm.objects.create(subject="clock", text="No clock runs", ended=Now() - 2 * alarms.KEPT)
+    Alarm.objects.create(subject="clock", text="No clock runs", ended=Now() - 2 * alarms.ALARM_RETENTION)
     Alarm.objects.create(subject="clock", text="No clock runs")
     assert alarms.delete_old() == 1
     assert Alarm.objects.get().ended is None

@@ -193,7 +193,7 @@ class Record:
 
 
 FOLDERS = ("machines", "incoming", "outgoing", "tasks", "aside")
-KEPT = ("lock", "process", "log", "request", "progress", "done")
+REMAINING_FILES = ("lock", "process", "log", "request", "progress", "done")
 """What is left of a task that ended well, until its disk is deleted."""
 
 
@@ -211,7 +211,7 @@ def traces(hosts: Hosts) -> set[str]:
     return {
         re.sub(r"(?<=[a-z]-)\d+", "N", str(path.relative_to(hosts.folder)))
         for path in found
-        if path.parent.parent.name != "tasks" or path.name not in KEPT
+        if path.parent.parent.name != "tasks" or path.name not in REMAINING_FILES
     }
 
 
