@@ -15,9 +15,9 @@ from accounts.pages.confirm import CONFIRMED_FOR, confirmed_since
 from accounts.scopes import ALL, FAMILIES, READ_ONLY
 from accounts.services import tokens
 
-FULL = "full"
-SCOPES = {READ_ONLY: " ".join(f"{family}:{READ_ONLY}" for family in FAMILIES), FULL: ALL}
-LABELS = {READ_ONLY: "API reference page, read only", FULL: "API reference page, full access"}
+FULL_ACCESS = "full"
+SCOPES = {READ_ONLY: " ".join(f"{family}:{READ_ONLY}" for family in FAMILIES), FULL_ACCESS: ALL}
+LABELS = {READ_ONLY: "API reference page, read only", FULL_ACCESS: "API reference page, full access"}
 
 
 class AccessForm(forms.Form):
@@ -46,7 +46,7 @@ class TokenView(Page):
         if not form.is_valid():
             return _refuse(400, "The access is not valid.")
         access, back = form.cleaned_data["access"], form.cleaned_data["back"]
-        if access == FULL and confirmed_since(request) >= CONFIRMED_FOR:
+        if access == FULL_ACCESS and confirmed_since(request) >= CONFIRMED_FOR:
             return _refuse(403, "You signed in a while ago.", _help("confirm", "Give your password first", back))
         return JsonResponse({"token": _token(user, access), "seconds": settings.REFERENCE_TOKEN_LIFETIME})
 

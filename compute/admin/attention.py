@@ -13,7 +13,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event
 from compute.admin.firewalls import PATIENCE, behind
-from compute.admin.hosts import FULL
+from compute.admin.hosts import FULL_HOST_SHARE
 from compute.admin.job_status import live, overdue, retrying, stuck
 from compute.admin.pools import scarce
 from compute.admin.usual import slow, usual_times
@@ -83,7 +83,7 @@ def hosts(request: HttpRequest) -> Iterator[Notice]:
         return
     full = Q()
     for resource in RESOURCES:
-        full |= Q(**{f"{resource}_used__gte": F(resource) * FULL})
+        full |= Q(**{f"{resource}_used__gte": F(resource) * FULL_HOST_SHARE})
     number = Host.objects.filter(full, enabled=True, maintenance=None).count()
     if number:
         yield Notice(f"Full hosts: {number}", list_of(Host, enabled__exact=1))

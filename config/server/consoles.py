@@ -55,7 +55,7 @@ MAX_MESSAGE_BYTES = 64 * 1024
 CLOSED, TEXT = 0, 2
 """Kinds of messages, beside bytes."""
 
-FULL = "Too many consoles are open: try again in a while."
+TOO_MANY_CONSOLES = "Too many consoles are open: try again in a while."
 BUSY = "Its host does not answer in time: try again in a while."
 HERE_NO_MORE = "The platform does not answer: try again in a while."
 FAULT = "The console does not work, which is the platform's fault: tell its support."
@@ -219,7 +219,7 @@ class Consoles:
             await self._turn_away(handshake, Ended(STOPPED, again=True))
             return
         if len(self.visits) >= MAX_CONSOLES:
-            await self._turn_away(handshake, Ended(FULL, again=True))
+            await self._turn_away(handshake, Ended(TOO_MANY_CONSOLES, again=True))
             return
         try:
             session, host = await self._in(self.threads, self.desk.admit, ticket, scope.headers.get("origin") or "")

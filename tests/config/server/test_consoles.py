@@ -416,7 +416,7 @@ def test_more_than_a_process_carries_are_turned_away(desk, monkeypatch):
         served.come(first)
         await first.is_open()
         await served.application.__rsgi__(scope("abcd"), second)
-        assert second.told == [{"ended": consoles.FULL, "again": True}]
+        assert second.told == [{"ended": consoles.TOO_MANY_CONSOLES, "again": True}]
         first.leave()
 
     serve(desk, scene)
