@@ -37,7 +37,7 @@ class ConsoleDesk:
     def open(self, session: int) -> Console:
         found = ConsoleSession.objects.select_related("instance").filter(pk=session).first()
         if found is None or found.instance is None:
-            raise Ended(consoles.DELETED)
+            raise Ended(consoles.INSTANCE_DELETED)
         try:
             return open_console(found.instance)
         except NoConsole as error:
