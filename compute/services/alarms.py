@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 EVERY = 15.0
 """Seconds between two looks of a process."""
-PATIENCE = timedelta(minutes=1)
+ALARM_DELAY = timedelta(minutes=1)
 """How long something has to be wrong before the operator is told: restarts are nobody's trouble."""
 ALARM_RETENTION = timedelta(days=90)
 MAX_LISTED_ALARMS = 20
@@ -92,7 +92,7 @@ def _tell() -> None:
 def _untold() -> QuerySet[Alarm]:
     """What has been wrong for long enough, and that the operator does not know of."""
     return Alarm.objects.filter(
-        Q(began__lt=Now() - Value(PATIENCE)), ended=None, notified=None
+        Q(began__lt=Now() - Value(ALARM_DELAY)), ended=None, notified=None
     ).order_by("pk")  # fmt: skip
 
 

@@ -32,7 +32,7 @@ clock."""
 LONGEST_TIMEOUT = 255
 """Seconds of a service's timeout, at most."""
 LONGEST_ERROR = 500
-PATIENCE = "5s"
+LOCK_TIMEOUT = "5s"
 """The lock timeout for an account or a service that another transaction has locked. Other outcomes wait as well."""
 GOLDEN = 0.6180339887498949
 """The golden ratio: any number of its multiples, modulo 1, are spread over the unit interval."""
@@ -148,7 +148,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     `OperationalError` where another transaction keeps the account locked.
     """
     with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
     account = Account.objects.select_for_update(no_key=True).filter(pk=probe.account_id).first()
     if account is None or not (account.is_active and account.managed):
         return False

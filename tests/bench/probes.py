@@ -32,7 +32,7 @@ TIMEOUT = 10
 """Seconds that a service has to answer. The slow ones need eight of them, the dead ones all."""
 NOTIFY_EVERY = 2.0
 """As the clock does."""
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _make_due(over: float) -> dict[int, datetime]:
 
 def _check_all(services, what: str, seconds: float = 0) -> float:
     """Notify until each of the services was checked. Returns when that was."""
-    end = time.monotonic() + seconds + PATIENCE
+    end = time.monotonic() + seconds + TIMEOUT_SECONDS
     notified = 0.0
     while services.filter(measurements=None).exists():
         if time.monotonic() > end:

@@ -224,7 +224,7 @@ def own_address() -> str:
 
 
 def test_an_account_that_is_locked_is_not_waited_for_twice(probers, account, checked, monkeypatch):
-    monkeypatch.setattr(probing, "PATIENCE", "100ms")
+    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "100ms")
     tried = []
     real = probing.settle
     monkeypatch.setattr(probing, "settle", lambda *args: tried.append(args) or real(*args))

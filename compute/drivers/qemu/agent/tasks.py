@@ -31,7 +31,7 @@ from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.~-]{0,150}")
-PATIENCE = 1.0
+WAIT_SECONDS = 1.0
 """Seconds that a call waits for its task's end."""
 POLL = 0.01
 REPORTS = 0.5
@@ -88,7 +88,7 @@ def run(
     work: Callable[..., None],
     arguments: Mapping[str, Any],
     secrets: Mapping[str, Any] | None = None,
-    patience: float = PATIENCE,
+    patience: float = WAIT_SECONDS,
 ) -> Progress:
     """Have `work(task, store, **arguments, **secrets)` done by a task; how far it is.
 

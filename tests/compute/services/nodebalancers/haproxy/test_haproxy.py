@@ -54,7 +54,7 @@ def running(settings, region, monkeypatch):
     However busy the machine is, it is waited for.
     """
     needs_haproxy()
-    for name in ("SECONDS", "PATIENCE"):
+    for name in ("SECONDS", "TIMEOUT_SECONDS"):
         monkeypatch.setattr(control, name, 240.0)
     monkeypatch.setattr(balance, "RELOAD_PATIENCE", 240.0)
     with proxy() as made:
