@@ -15,7 +15,7 @@ def start_due() -> int:
     """Notify workers of each host that is due; returns how many. Two clocks may: one worker takes the look."""
     found = drift_records.due()
     for host_id in found:
-        notify(drift_records.TASK, host_id)
+        notify(drift_records.TASK_NAME, host_id)
     return len(found)
 
 

@@ -3,11 +3,11 @@
 from celery import shared_task
 from django.utils.timezone import now
 
-from compute.jobs.notify import TASK
+from compute.jobs.notify import TASK_NAME
 from compute.services import alarms, consoles, heartbeats, retention
 from compute.services.backups import schedule
 from compute.services.firewalls import mail_ports
-from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
+from compute.services.firewalls.delivery import TASK_NAME as APPLY_FIREWALL
 from compute.services.hosts import drift_records, maintenance, moves, probes
 from compute.services.images import images
 from compute.services.nodebalancers import stats
@@ -15,7 +15,7 @@ from compute.services.stats.sampling import thin
 from compute.worker import engine, packet_filters, reconciler, sampling, watchdog
 
 
-@shared_task(name=TASK, ignore_result=True)
+@shared_task(name=TASK_NAME, ignore_result=True)
 def advance(job_id: int) -> None:
     """Work on the job whose turn it is. `job_id` is the one that the sender of the message notified of."""
     engine.run_next(job_id)
@@ -51,7 +51,7 @@ def watch() -> None:
     watchdog.start_due()
 
 
-@shared_task(name=probes.TASK, ignore_result=True, expires=60)
+@shared_task(name=probes.TASK_NAME, ignore_result=True, expires=60)
 def watch_host(host_id: int) -> None:
     """Ask one host whether it answers, and look there for instances that are off."""
     watchdog.watch(host_id)
@@ -63,7 +63,7 @@ def reconcile() -> None:
     reconciler.start_due()
 
 
-@shared_task(name=drift_records.TASK, ignore_result=True, expires=60)
+@shared_task(name=drift_records.TASK_NAME, ignore_result=True, expires=60)
 def reconcile_host(host_id: int) -> None:
     """Compare one host with the rows, if that is due."""
     reconciler.reconcile(host_id)

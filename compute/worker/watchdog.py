@@ -49,7 +49,7 @@ def start_due() -> int:
     parking.resume_all()
     found = probes.due()
     for host_id in found:
-        notify(probes.TASK, host_id)
+        notify(probes.TASK_NAME, host_id)
     return len(found)
 
 

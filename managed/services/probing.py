@@ -36,7 +36,7 @@ LOCK_TIMEOUT = "5s"
 """The lock timeout for an account or a service that another transaction has locked. Other outcomes wait as well."""
 GOLDEN = 0.6180339887498949
 """The golden ratio: any number of its multiples, modulo 1, are spread over the unit interval."""
-TASK = "managed.probe"
+TASK_NAME = "managed.probe"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from django.db import connection
 from accounts.models import Account
 from config.notify import notify
 from managed.models import Measurement, Service
-from managed.services.probing import GOLDEN, TASK
+from managed.services.probing import GOLDEN, TASK_NAME
 from tests.bench import watched
 from tests.bench.errors import BenchError
 from tests.bench.servers import process, worker
@@ -128,7 +128,7 @@ def _check_all(services, what: str, seconds: float = 0) -> float:
             raise BenchError(f"{services.filter(measurements=None).count()} services were not checked in {what}")
         if time.monotonic() - notified >= NOTIFY_EVERY:
             notified = time.monotonic()
-            notify(TASK)
+            notify(TASK_NAME)
         time.sleep(0.1)
     return time.monotonic()
 

@@ -425,7 +425,7 @@ def test_two_workers_take_one_look(driver, instance, notifications):
     Host.objects.update(reconcile_at=Now())
     assert reconciler.start_due() == 1
     assert reconciler.start_due() == 1
-    assert notifications == [(drift_records.TASK, instance.host_id)] * 2
+    assert notifications == [(drift_records.TASK_NAME, instance.host_id)] * 2
     assert reconciler.reconcile(instance.host_id, driver) == 0
     assert reconciler.reconcile(instance.host_id, driver) is None
     assert reconciler.start_due() == 0

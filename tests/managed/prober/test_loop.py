@@ -121,10 +121,10 @@ def test_a_full_process_passes_the_notification_on_and_not_for_ever(probers, acc
     monkeypatch.setattr(tasks.loop, "here", lambda: prober)
     monkeypatch.setattr(tasks, "notify", lambda *args: notified.append(args))
     tasks.probe()
-    assert notified == [(probing.TASK, tasks.PASSES - 1)]
+    assert notified == [(probing.TASK_NAME, tasks.PASSES - 1)]
     tasks.probe(1)
     tasks.probe(0)
-    assert notified[1:] == [(probing.TASK, 0)]
+    assert notified[1:] == [(probing.TASK_NAME, 0)]
     gate.set()
     assert prober.wait(LONG)
 

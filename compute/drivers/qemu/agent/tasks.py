@@ -177,7 +177,7 @@ def _start(place: Path, lock: int, given: Mapping[str, Any]) -> None:
     command = [sys.executable, "-P", "-c", _BEGIN, ROOT, str(place), str(lock)]
     with (place / "log").open("wb") as log:
         done = subprocess.run(  # noqa: S603 - ourselves
-            scopes.within(f"skerry-task-{os.getpid()}", scopes.TASK, command),
+            scopes.within(f"skerry-task-{os.getpid()}", scopes.TASK_LIMITS, command),
             input=json.dumps(given).encode(),
             stdout=log,
             stderr=log,
