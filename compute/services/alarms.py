@@ -32,7 +32,7 @@ ALARM_RETENTION = timedelta(days=90)
 MAX_LISTED_ALARMS = 20
 """Alarms that one message spells out; the rest is counted."""
 WEBHOOK_SECONDS = 10
-LOCK = 0x616C61726D
+ADVISORY_LOCK = 0x616C61726D
 """Any number that nothing else in the database takes as an advisory lock."""
 
 
@@ -45,7 +45,7 @@ def look() -> None:
     """
     if not (settings.OPERATOR_EMAILS or settings.OPERATOR_WEBHOOK) or starting():
         return
-    with advisory_lock(connection, LOCK) as take:
+    with advisory_lock(connection, ADVISORY_LOCK) as take:
         if take():
             _record(_wrong())
             _tell()

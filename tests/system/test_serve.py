@@ -22,7 +22,7 @@ from psycopg.conninfo import make_conninfo
 
 from config.api import reasons
 from config.laptop.embedded import addresses, services
-from config.management.commands.migrate import LOCK
+from config.management.commands.migrate import ADVISORY_LOCK
 from tests.ports import free_port
 from tests.system.server import ROOT, TIMEOUT_SECONDS, Server, environment, stop_services
 from tests.tours.pages import blocks_for
@@ -160,7 +160,7 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
 @pytest.mark.parametrize(
     ("phase", "held", "waiting"),
     [
-        ("Migrating the database", f"SELECT pg_advisory_lock({LOCK})", TRIES),
+        ("Migrating the database", f"SELECT pg_advisory_lock({ADVISORY_LOCK})", TRIES),
         ("Seeding the catalogue", "BEGIN; LOCK TABLE compute_instancetype", WAITS),
     ],
 )

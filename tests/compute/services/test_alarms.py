@@ -269,7 +269,7 @@ def test_nobody_looks_where_nobody_is_to_be_told(settings, django_assert_num_que
 
 def test_one_process_looks_at_a_time():
     silence("clock")
-    with advisory_lock(connection, alarms.LOCK) as take:
+    with advisory_lock(connection, alarms.ADVISORY_LOCK) as take:
         assert take()
         alarms.look()
         assert not Alarm.objects.exists()

@@ -31,7 +31,7 @@ from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, LOG, STOP
 from compute.drivers.qemu.agent.verbs import (
     DESCRIPTION,
-    LOCK,
+    LOCK_FILE,
     POWER,
     NoMachine,
     all_machines,
@@ -81,7 +81,7 @@ def undefine(store: Store, machine: str) -> None:
             disks.end_tasks(store, machine)
             firewalls.remove(store, machine)
             networks.remove(store, machine)
-            last = (DESCRIPTION, LOCK)
+            last = (DESCRIPTION, LOCK_FILE)
             for path in [each for each in directory.iterdir() if each.name not in last]:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             for name in last:
@@ -96,7 +96,7 @@ def _remove_if_empty(directory: Path) -> None:
     try:
         directory.rmdir()
     except OSError:
-        if not (directory / LOCK).exists():
+        if not (directory / LOCK_FILE).exists():
             raise
 
 

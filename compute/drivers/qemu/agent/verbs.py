@@ -15,7 +15,7 @@ from compute.drivers.qemu.agent.store import Store
 
 DESCRIPTION = "machine.json"
 POWER = "power"
-LOCK = "lock"
+LOCK_FILE = "lock"
 LOCK_SECONDS = 20.0
 
 
@@ -48,7 +48,7 @@ def working(
         if make:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError as error:
             if make:
                 continue  # it was deleted in this moment
@@ -59,7 +59,7 @@ def working(
                     raise Failed("Something else works on this machine.")
                 time.sleep(0.01)
                 continue
-            if not _is(descriptor, directory / LOCK):
+            if not _is(descriptor, directory / LOCK_FILE):
                 continue  # the machine was deleted while we waited
             if defined and not (directory / DESCRIPTION).exists():
                 raise NoMachine
