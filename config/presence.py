@@ -38,9 +38,9 @@ def presence(kind: str) -> Sequence[Beside]:
     from compute.services import alarms
     from compute.services.heartbeats import EVERY, Pulse
 
-    def look_for_alarms() -> None:
+    def check_alarms() -> None:
         try:
-            alarms.look()
+            alarms.check_alarms()
         finally:
             connections.close_all()  # of this thread: none is kept for a look now and then
 
@@ -51,5 +51,5 @@ def presence(kind: str) -> Sequence[Beside]:
         ReadTimeout(settings.ANSWER_TIMEOUT),
         Periodic(EVERY, pulse.beat, pulse.stop),
         Periodic(counts.EVERY, reporter.report, reporter.report),
-        Periodic(alarms.EVERY, look_for_alarms),
+        Periodic(alarms.EVERY, check_alarms),
     ]

@@ -15,7 +15,7 @@ PASSES = 3
 @shared_task(name=probing.TASK_NAME, ignore_result=True, expires=60)
 def probe(passes: int = PASSES) -> None:
     """Begin the checks that are due. A process that cannot take all of them passes the notification on."""
-    if loop.here().look() and passes:
+    if loop.here().begin_due() and passes:
         notify(probing.TASK_NAME, passes - 1)
 
 

@@ -46,5 +46,5 @@ class Messages:
 def messages(test: Any) -> Iterator[Messages]:
     """Messages of one test, with its `settings` fixture."""
     with pytest.MonkeyPatch.context() as patch, own_connection(test) as connection:
-        patch.setattr(queues, "LOOK_SECONDS", 120)
+        patch.setattr(queues, "TIMEOUT_SECONDS", 120)
         yield Messages(connection, patch)

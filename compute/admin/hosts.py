@@ -59,7 +59,7 @@ class DrainForm(ReasonForm):
 
 
 def compare(request: HttpRequest, host: Host) -> str:
-    drift_records.look_soon(host.pk)
+    drift_records.compare_soon(host.pk)
     return "it is compared with the rows in a moment."
 
 

@@ -36,7 +36,7 @@ ADVISORY_LOCK = 0x616C61726D
 """Any number that nothing else in the database takes as an advisory lock."""
 
 
-def look() -> None:
+def check_alarms() -> None:
     """Record what does not work now, and tell the operator what is new of it. Does nothing where nobody is to be
     told, or while another process looks.
 

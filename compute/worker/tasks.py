@@ -42,7 +42,7 @@ def sweep() -> None:
 @shared_task(name="compute.jobs.tell_operator", ignore_result=True, expires=60)
 def tell_operator() -> None:
     """Look for what does not work, and tell the operator."""
-    alarms.look()
+    alarms.check_alarms()
 
 
 @shared_task(name="compute.jobs.watch", ignore_result=True, expires=60)
@@ -103,7 +103,7 @@ def keep_maintenance() -> None:
 @shared_task(name="compute.jobs.take_backups", ignore_result=True, expires=60)
 def take_backups() -> None:
     """Choose schedules that are left to the platform, and take the automatic backups that are due."""
-    schedule.look()
+    schedule.enqueue_due_backups()
 
 
 @shared_task(name="compute.jobs.keep_mail_ports", ignore_result=True, expires=120)

@@ -33,7 +33,7 @@ THREADS = 4
 """For the database."""
 MAX_CONSOLES = 1000
 """Consoles of a process."""
-LOOK_SECONDS = 2.0
+RENEW_SECONDS = 2.0
 """Seconds between two looks at which consoles have to end."""
 RECHECK_SECONDS = 30.0
 """Seconds after which it is asked again whether somebody may be there."""
@@ -365,7 +365,7 @@ class Consoles:
     async def _look_after(self) -> None:
         """While somebody is there: record it, and end what has to end."""
         while self.visits:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(RENEW_SECONDS)
             now = monotonic()
             for visit in self.visits:
                 if now - visit.typed > self.idle:

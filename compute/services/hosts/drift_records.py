@@ -27,7 +27,7 @@ UPDATE compute_host SET reconcile_at = statement_timestamp() + %(every)s * inter
 RETURNING id
 """
 
-LOOK_EVERYWHERE = """
+COMPARE_EVERYWHERE = """
 UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
 """
 
@@ -78,7 +78,7 @@ def claim(host_id: int) -> Host | None:
     return Host.objects.filter(pk=host_id).first()
 
 
-def look_soon(host_id: int, seconds: float = 0.0) -> None:
+def compare_soon(host_id: int, seconds: float = 0.0) -> None:
     """Have a host compared in so many seconds, unless it is to be sooner."""
     then = Now() + timedelta(seconds=seconds)
     Host.objects.filter(pk=host_id, reconcile_at__gt=then).update(reconcile_at=then)

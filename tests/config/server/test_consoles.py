@@ -144,7 +144,7 @@ def desk() -> Iterator[Desk]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
     """Looks come often; nothing is given up early."""
-    monkeypatch.setattr(consoles, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(consoles, "RENEW_SECONDS", 0.01)
     monkeypatch.setattr(consoles, "AGAIN_SECONDS", 0.01)
     monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", SECONDS)
 

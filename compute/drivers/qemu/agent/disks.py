@@ -60,7 +60,7 @@ def create_disk(store: Store, new: NewDisk) -> Progress:
     if not store.machine(new.machine).is_dir():
         raise Refused("There is no such machine.")
     name = _task(new.machine, new.disk)
-    if store.disk(new.machine, new.disk).exists() and not tasks.look(store.tasks(), name):
+    if store.disk(new.machine, new.disk).exists() and not tasks.is_running(store.tasks(), name):
         return DONE
     fields = asdict(new)
     system = {name: fields.pop(name) for name in SYSTEM}
@@ -137,7 +137,7 @@ def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
     """
     target = store.outgoing(archive)
     name = _save_task(archive)
-    if target.exists() and not tasks.look(store.tasks(), name):
+    if target.exists() and not tasks.is_running(store.tasks(), name):
         return DONE
     source = store.disk(machine, disk)
     if not source.exists() and not _part(source).exists():
@@ -172,7 +172,7 @@ def resize_disk(store: Store, machine: str, disk: str, size: int) -> Progress:
     """
     path = existing(store, machine, disk)
     name = _task(machine, disk)
-    if not tasks.look(store.tasks(), name) and _is_resized(path, size * MB):
+    if not tasks.is_running(store.tasks(), name) and _is_resized(path, size * MB):
         return DONE
     return tasks.run(store.tasks(), name, store, resize, {"machine": machine, "disk": disk, "size": size})
 

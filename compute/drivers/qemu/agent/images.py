@@ -41,7 +41,7 @@ def import_image(store: Store, image: str, file: str, os_name: str | None = None
 
     Disks are not partitioned here: `Refused` where the file holds anything but one ext file system with a system.
     """
-    if store.image(image).exists() and not tasks.look(store.tasks(), _task(image)):
+    if store.image(image).exists() and not tasks.is_running(store.tasks(), _task(image)):
         return DONE
     arguments = {"image": image, "file": file, "os_name": os_name}
     return tasks.run(store.tasks(), _task(image), store, make_image, arguments)

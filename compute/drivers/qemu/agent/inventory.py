@@ -89,7 +89,7 @@ def _half_made_disks(store: Store, machines: list[Path]) -> Iterator[dict[str, A
         if (directory / EXPECTED).exists():
             continue  # it goes with the whole copy
         for part in _entries(directory / "disks"):
-            if not _is_part(part) or tasks.look(store.tasks(), _disk_task(directory.name, part.stem)):
+            if not _is_part(part) or tasks.is_running(store.tasks(), _disk_task(directory.name, part.stem)):
                 continue
             name = f"machines/{directory.name}/{part.name}"
             yield _leftover(name, part, machine=directory.name, disk=part.stem)
@@ -100,7 +100,7 @@ def _on_their_way(store: Store) -> Iterator[dict[str, Any]]:
         for path in _entries(store.root / folder):
             if not FILE.fullmatch(path.name):
                 continue
-            if folder == "outgoing" and tasks.look(store.tasks(), f"save.{path.stem}"):
+            if folder == "outgoing" and tasks.is_running(store.tasks(), f"save.{path.stem}"):
                 continue
             yield _leftover(f"{folder}/{path.name}", path)
 
@@ -109,7 +109,7 @@ def _half_made_volumes(store: Store) -> Iterator[dict[str, Any]]:
     if store.shared is None:
         return
     for path in _entries(store.shared / "volumes"):
-        if _is_part(path) and not tasks.look(store.shared_tasks(), f"volume.{path.stem}"):
+        if _is_part(path) and not tasks.is_running(store.shared_tasks(), f"volume.{path.stem}"):
             yield _leftover(f"shared/volumes/{path.name}", path)
 
 
@@ -207,12 +207,12 @@ def discard(store: Store, name: str) -> None:
         case ["machines", machine, part] if FILE.fullmatch(part) and part.endswith(".part"):
             _discard_part(store, machine, part.removesuffix(".part"))
         case ["incoming" | "outgoing", file] if FILE.fullmatch(file):
-            if parts[0] == "outgoing" and tasks.look(store.tasks(), f"save.{Path(file).stem}"):
+            if parts[0] == "outgoing" and tasks.is_running(store.tasks(), f"save.{Path(file).stem}"):
                 raise Failed("It is being made.")
             records.remove(store.root / parts[0] / file)
         case ["shared", "volumes", part] if FILE.fullmatch(part) and part.endswith(".part"):
             volume = part.removesuffix(".part")
-            if tasks.look(store.shared_tasks(), f"volume.{checked(volume)}"):
+            if tasks.is_running(store.shared_tasks(), f"volume.{checked(volume)}"):
                 raise Failed("It is being made.")
             store.volume(volume).with_suffix(".part").unlink(missing_ok=True)
         case _:
@@ -251,7 +251,7 @@ def _discard_part(store: Store, machine: str, disk: str) -> None:
     path = store.disk(machine, disk)
     try:
         with working(store, machine, defined=False):
-            if tasks.look(store.tasks(), _disk_task(machine, disk)):
+            if tasks.is_running(store.tasks(), _disk_task(machine, disk)):
                 raise Failed("It is being made.")
             path.with_suffix(".part").unlink(missing_ok=True)
             records.remove(disks.coming(path))

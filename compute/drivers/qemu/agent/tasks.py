@@ -129,7 +129,7 @@ def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
         return True
 
 
-def look(folder: Path, name: str) -> bool:
+def is_running(folder: Path, name: str) -> bool:
     """Whether a task of this name is at work."""
     return locks.is_owned(_place(folder, name) / "lock")
 

@@ -28,7 +28,7 @@ def create_volume(
     """
     target = store.volume(volume)
     name = _task(volume)
-    if target.exists() and not tasks.look(store.shared_tasks(), name):
+    if target.exists() and not tasks.is_running(store.shared_tasks(), name):
         return DONE
     if copy_of is not None and not store.volume(copy_of).exists():
         raise Refused("The volume to copy is not there.")

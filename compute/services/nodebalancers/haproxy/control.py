@@ -98,7 +98,7 @@ def ask(path: Path, command: str) -> str:
         raise HAProxyError(f"{path}: {error}") from error
 
 
-def look(path: Path) -> Seen:
+def read_state(path: Path) -> Seen:
     """Ask for process, counters and statuses at once. Raises `HAProxyError`."""
     info, _, stats = ask(path, "show info; show stat -1 7 -1").partition("# pxname")
     facts = dict(line.split(": ", 1) for line in info.splitlines() if ": " in line)
