@@ -1,4 +1,4 @@
-"""Functions that a serving process calls every so many seconds, beside its requests."""
+"""Background services of a process that serves: functions that it calls periodically."""
 
 import asyncio
 import logging
@@ -9,8 +9,8 @@ from typing import Protocol
 log = logging.getLogger(__name__)
 
 
-class Beside(Protocol):
-    """What begins when a process begins to serve, and ends with it."""
+class BackgroundService(Protocol):
+    """A service that starts when a process begins to serve, and stops with the process."""
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None: ...
 
