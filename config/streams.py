@@ -20,9 +20,9 @@ CONSOLES = "/consoles/"
 
 def application_for_consoles() -> Consoles:
     # Imported once Django is set up, which the import of the handler did.
-    from config.console_desk import ConsoleDesk
+    from config.console_broker import ConsoleBroker
 
-    consoles = Consoles(CONSOLES, ConsoleDesk(), settings.CONSOLE_IDLE, _fresh_connection)
+    consoles = Consoles(CONSOLES, ConsoleBroker(), settings.CONSOLE_IDLE, _fresh_connection)
     watch(consoles.threads)
     return consoles
 

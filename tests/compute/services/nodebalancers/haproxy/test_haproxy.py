@@ -533,7 +533,7 @@ class TestTheExporter:
             else:
                 raise outcome
 
-        monkeypatch.setattr(Exporter, "run", look)
+        monkeypatch.setattr(Exporter, "run", run)
         monkeypatch.setattr(balance.connection, "close", lambda: closed.append(True))
         before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
         try:
