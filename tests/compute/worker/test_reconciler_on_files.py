@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, Options
-from compute.drivers.qemu.agent import arrivals, machines, records, settings, verbs
+from compute.drivers.qemu.agent import arrivals, machine_dirs, machines, records, settings
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
@@ -62,7 +62,7 @@ def files(tmp_path, world):
     add_host(tmp_path, world.host)
     yield found
     for directory in tmp_path.glob("*/machines/*"):
-        verbs.cut(directory, timeout=120)
+        machine_dirs.cut(directory, timeout=120)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_strangers_are_found_set_aside_and_only_then_deleted(files, store, insta
 
 def test_a_machine_without_its_description_is_defined_again_with_its_disks(files, store, instance, world):
     name = machine_name(instance.pk)
-    (store.machine(name) / verbs.DESCRIPTION).unlink()
+    (store.machine(name) / machine_dirs.DESCRIPTION).unlink()
     assert compare(files) == {(Kind.MISSING_MACHINE, name, world.host.label)}
     work(drift_verbs.define_again(STAFF, Drift.objects.get()), files)
     assert compare(files) == set()

@@ -117,8 +117,8 @@ def copy(task: Task, store: Store, machine: str, disk: str, target: Path) -> Non
 
 def copy_file(task: Task, store: Store, machine: str | None, name: str, source: Path, target: Path) -> None:
     """The same for a disk or a volume at `source`, which `machine` may have in use."""
-    if not locks.in_use(source):
-        with locks.offline(source):
+    if not locks.is_in_use(source):
+        with locks.lock_disk(source):
             ext.put_back(source)
             sparse.copy(source, target, task.report)
     elif machine is None:
@@ -180,7 +180,7 @@ def resize_disk(store: Store, machine: str, disk: str, size: int) -> Progress:
 def resize(task: Task, store: Store, machine: str, disk: str, size: int) -> None:
     """The task of `resize_disk`."""
     path, wanted = existing(store, machine, disk), size * MB
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         if ext.is_ext(path):
             ext.resize(path, wanted)
@@ -270,7 +270,7 @@ def existing(store: Store, machine: str, disk: str) -> Path:
 @contextmanager
 def edited(path: Path) -> Iterator[Tree]:
     """Change the system on a disk that is off, and write what was changed. `Refused` where there is none."""
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         if not ext.is_ext(path):
             raise Refused("There is no system on the disk that is known here.")
@@ -302,7 +302,7 @@ def complete(part: Path, target: Path) -> None:
 def delete_file(path: Path) -> None:
     """Delete a disk's or volume's file with what is beside it. `Failed` while it is in use."""
     try:
-        with locks.offline(path):
+        with locks.lock_disk(path):
             _unlink(path)
     except FileNotFoundError:
         _unlink(path)

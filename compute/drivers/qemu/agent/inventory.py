@@ -15,9 +15,9 @@ from typing import Any
 from compute.drivers.qemu.agent import disks, ext, firewalls, locks, records, tasks
 from compute.drivers.qemu.agent.arrivals import EXPECTED
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.machine_dirs import DESCRIPTION, NoMachine, boot_id, is_on, locked_machine
 from compute.drivers.qemu.agent.store import NAME, Store, checked
 from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, STOP
-from compute.drivers.qemu.agent.verbs import DESCRIPTION, NoMachine, boot_id, is_on, working
 
 ASIDE = "aside"
 FOLDERS = ("incoming", "outgoing")
@@ -154,7 +154,7 @@ def set_aside(store: Store, machine: str, disk: str | None = None) -> None:
     """Rename a machine that is off, or one of its disks, into the folder ``aside``. `Refused` while the machine is
     on, or the disk in use."""
     try:
-        with working(store, machine, defined=False) as (directory, _):
+        with locked_machine(store, machine, defined=False) as (directory, _):
             if disk is None:
                 if is_on(directory):
                     raise Refused("The machine is on.")
@@ -177,7 +177,7 @@ def _put_away(path: Path, folder: Path) -> None:
     """Rename a disk's file, as it was before any change that was not settled."""
     if not path.exists():
         return
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         path.rename(_free(folder, path.stem, ".raw"))
 
@@ -221,7 +221,7 @@ def discard(store: Store, name: str) -> None:
 
 def _discard_shell(store: Store, machine: str) -> None:
     try:
-        with working(store, machine, defined=False) as (directory, _):
+        with locked_machine(store, machine, defined=False) as (directory, _):
             arriving = (directory / EXPECTED).exists() and not (directory / DESCRIPTION).exists()
             if is_on(directory) or (_complete(directory / "disks") and not arriving):
                 raise Refused("This is a machine, and no shell of one.")
@@ -250,7 +250,7 @@ def _discard_aside(store: Store, entry: str, shared: bool) -> None:
 def _discard_part(store: Store, machine: str, disk: str) -> None:
     path = store.disk(machine, disk)
     try:
-        with working(store, machine, defined=False):
+        with locked_machine(store, machine, defined=False):
             if tasks.is_running(store.tasks(), _disk_task(machine, disk)):
                 raise Failed("It is being made.")
             path.with_suffix(".part").unlink(missing_ok=True)

@@ -111,7 +111,7 @@ def run(
 def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
     """Have the work at it, by this call or an earlier one; False where it has to be tried again."""
     with _opened(place) as lock:
-        if not locks.own(lock):
+        if not locks.try_lock(lock):
             request = records.read(place / "request")
             if request is not None and request["digest"] != wanted:
                 raise Failed("Something else is being done here.")
@@ -131,7 +131,7 @@ def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
 
 def is_running(folder: Path, name: str) -> bool:
     """Whether a task of this name is at work."""
-    return locks.is_owned(_place(folder, name) / "lock")
+    return locks.is_locked(_place(folder, name) / "lock")
 
 
 def cancel(folder: Path, name: str) -> None:
@@ -141,7 +141,7 @@ def cancel(folder: Path, name: str) -> None:
         return
     deadline = time.monotonic() + STOPPING
     with _opened(place) as lock:
-        while not locks.own(lock):
+        while not locks.try_lock(lock):
             if time.monotonic() > deadline:
                 raise Failed("What is being done here cannot be ended.")
             begun = records.read(place / "process") or {}
@@ -155,7 +155,7 @@ def cancel(folder: Path, name: str) -> None:
 
 def _awaited(place: Path, wanted: str, patience: float) -> Progress:
     deadline = time.monotonic() + patience
-    while locks.is_owned(place / "lock"):
+    while locks.is_locked(place / "lock"):
         if time.monotonic() > deadline:
             return Progress(**{"percent": 0, **(records.read(place / "progress") or {})})
         time.sleep(POLL)
@@ -164,7 +164,7 @@ def _awaited(place: Path, wanted: str, patience: float) -> Progress:
         if isinstance(failure, Refused):
             with _opened(place) as lock:
                 # not where somebody has begun anew meanwhile
-                if locks.own(lock):
+                if locks.try_lock(lock):
                     _remove(place, lock)
         raise failure
     if records.read(place / "done") != {"digest": wanted}:
@@ -200,7 +200,7 @@ def main(place: str, lock: str) -> None:
     os.dup2(null, 0)
     os.close(null)
     os.set_inheritable(int(lock), False)
-    with locks.counted(int(lock)):
+    with locks.inherited(int(lock)):
         _work(Path(place), **given)
 
 

@@ -64,9 +64,9 @@ def grow_volume(store: Store, volume: str, size: int) -> bool:
         raise Refused("A volume cannot be made smaller.")
     if present == size * GB:
         return True
-    if locks.in_use(path):
+    if locks.is_in_use(path):
         return False
-    with locks.offline(path):
+    with locks.lock_disk(path):
         os.truncate(path, size * GB)
     return True
 

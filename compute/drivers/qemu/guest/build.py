@@ -40,7 +40,10 @@ def build(store: Store) -> list[Path]:
     """Build what is not there yet, or was built of other sources; the files. `Failed` without packages."""
     kernel, image = store.kernels() / KERNEL, store.image(IMAGE)
     store.root.mkdir(parents=True, exist_ok=True)
-    with locks.held(store.root / "guest.lock", LOCK_SECONDS), tempfile.TemporaryDirectory(dir=store.root) as folder:
+    with (
+        locks.lock_file(store.root / "guest.lock", LOCK_SECONDS),
+        tempfile.TemporaryDirectory(dir=store.root) as folder,
+    ):
         work, built = Path(folder), _digest()
         lacks_kernel = records.read(kernel / NOTE) != {"built": built}
         lacks_image = not image.exists() or (records.read(image.with_suffix(".json")) or {}).get("built") != built

@@ -1,4 +1,4 @@
-"""What all verbs of a machine begin with: its directory, its lock, and whether it is on."""
+"""The directory of a machine: its lock, its description, and the processes that run it."""
 
 import fcntl
 import os
@@ -32,15 +32,14 @@ class NoMachine(Refused):
 
 
 @contextmanager
-def working(
+def locked_machine(
     store: Store, machine: str, timeout: float = LOCK_SECONDS, defined: bool = True, make: bool = False
 ) -> Iterator[tuple[Path, int]]:
-    """Have a machine for a verb: its directory, and the descriptor of its lock. A process that inherits that has
-    the machine as well. It is the lock of `locks.held`, but no machine comes to be by it unless it is to `make`
-    one.
+    """Lock a machine for a verb. Yields its directory and the descriptor of the lock.
 
-    Raises `NoMachine` where there is no directory, or, if it is to be `defined`, no description in it; `Failed`
-    where another verb has the machine for `timeout` seconds.
+    A process that inherits the descriptor has the lock too. The lock is like `locks.lock_file`, but the directory
+    is made only with `make`. Raises `NoMachine` if there is no directory, or, with `defined`, no description in it.
+    Raises `Failed` if another verb keeps the lock for `timeout` seconds.
     """
     directory = store.machine(machine)
     deadline = time.monotonic() + timeout
@@ -103,7 +102,7 @@ def described(directory: Path) -> Machine:
 
 def is_on(directory: Path) -> bool:
     """Whether a machine's QEMU or its supervisor lives: either holds the power file. No process id is trusted."""
-    return locks.is_owned(directory / POWER)
+    return locks.is_locked(directory / POWER)
 
 
 def cut(directory: Path, timeout: float = 10.0) -> None:
