@@ -138,14 +138,14 @@ class Silence:
                 continue
             self.turning = True
             try:
-                loop.call_soon_threadsafe(self._turn, self.pools)
+                loop.call_soon_threadsafe(self._note_progress, self.pools)
             except RuntimeError:  # the loop is closed: the process ends
                 return
 
-    def _turn(self, pools: Sequence[Executor]) -> None:
+    def _note_progress(self, pools: Sequence[Executor]) -> None:
         """Run on the loop, then in a thread of each pool. At the end, the loop and all pools have made progress."""
         if pools:
-            pools[0].submit(self._turn, pools[1:])
+            pools[0].submit(self._note_progress, pools[1:])
             return
         self.turned, self.turning = monotonic(), False
 

@@ -137,7 +137,7 @@ class Lane:
             raise TurnedAway(503)
         self.held[subject] += 1
         try:
-            await self._turn(subject)
+            await self._wait_for_thread(subject)
         except BaseException:
             self._less(self.held, subject)
             raise
@@ -146,7 +146,7 @@ class Lane:
         call.add_done_callback(lambda _: self._ended(subject))
         return await asyncio.shield(call)
 
-    async def _turn(self, subject: str) -> None:
+    async def _wait_for_thread(self, subject: str) -> None:
         """Wait for a thread."""
         if self._may_run(subject):
             self._start(subject)

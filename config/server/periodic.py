@@ -30,7 +30,7 @@ class Periodic:
         self.task: asyncio.Task[None] | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.task = loop.create_task(self._turn(loop))
+        self.task = loop.create_task(self._run(loop))
 
     def stop(self) -> None:
         """End for good. What is under way ends first."""
@@ -40,7 +40,7 @@ class Periodic:
         if self.at_end is not None:
             self.at_end()
 
-    async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         failing = False
         while True:
             try:

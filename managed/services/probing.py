@@ -166,7 +166,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     # these columns only: `updated` is when the account last changed the service
     locked.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
     if outcome.up and before != Service.Status.OK:
-        _rise(locked)
+        _mark_up(locked)
     elif not outcome.up and before != Service.Status.PROBLEM and locked.failures >= FAILURES:
         join(locked)
     return True
@@ -186,7 +186,7 @@ def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
     return datetime.fromtimestamp(slot if slot >= earliest else slot + interval, UTC)
 
 
-def _rise(service: Service) -> None:
+def _mark_up(service: Service) -> None:
     """Mark a service as up that was not up before, or not checked yet."""
     if service.status == Service.Status.PROBLEM:
         recover(service)
