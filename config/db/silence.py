@@ -8,8 +8,8 @@ process answers (`Silence.pools`). A long statement, a busy machine or many requ
 refuses no request.
 
 **Evidence.** The thread then asks the database for a new connection. Requests are refused only if `TRIALS` trials
-in a row fail. A trial fails if the connection is not complete after `MAX_POLLS` punctual looks, which take 5 seconds on
-a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
+in a row fail. A trial fails if the connection is not complete after `MAX_POLLS` punctual polls. They take 5 seconds
+on a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
 
 Then the process shuts down its connections, so that no thread waits. It refuses requests at once until the database
 gives a connection again.
@@ -38,7 +38,7 @@ EVERY = 1.0
 STILL = 5.0
 """Seconds for which the loop, or all threads, may stand still before the database is asked; longer than `EVERY`."""
 POLL_SECONDS, MAX_POLLS = 0.1, 50
-"""Seconds of one poll of a connection that is being made, and the number of punctual polls of a trial: 5 seconds."""
+"""Seconds of one poll of a new connection, and the number of punctual polls of a trial: 5 seconds."""
 TRIALS = 2
 """Failed trials in a row after which the database is silent."""
 
@@ -57,8 +57,8 @@ def known(link: psycopg.Connection) -> None:
 def answers() -> bool:
     """Whether the database gives a new connection in time, or refuses one.
 
-    Only looks that are punctual count. On a machine too busy to check_database in time, an answer may wait unread, and a
-    database on that machine is late too. There the trial lasts longer, and in the end the answer is read.
+    Only punctual polls count. On a machine too busy to poll in time, an answer may wait unread, and a database on
+    that machine is late too. There the trial lasts longer, and in the end the answer is read.
     """
     link = pq.PGconn.connect_start(_conninfo())
     try:
