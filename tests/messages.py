@@ -38,7 +38,11 @@ class Messages:
         with self.patch.context() as patch:
             patch.setattr("config.celery.time", SimpleNamespace(time=lambda: time.time() - age))
             app.send_task(
-                "compute.jobs.sweep", queue=queue, priority=priority, connection=self.connection, ignore_result=True
+                "compute.worker.sweep",
+                queue=queue,
+                priority=priority,
+                connection=self.connection,
+                ignore_result=True,
             )
 
 

@@ -5,7 +5,7 @@ from django.conf import settings
 from config.notify import notify as send
 from config.queues import waiting
 
-TASK_NAME = "compute.jobs.advance"
+TASK_NAME = "compute.worker.advance"
 
 
 def notify(job_id: int) -> None:

@@ -22,7 +22,7 @@ from config.db import leases
 from config.db.statements import Param, Statement
 from config.notify import notify
 
-TASK_NAME = "compute.jobs.apply_firewall"
+TASK_NAME = "compute.worker.apply_firewall"
 MAX_NOTIFIED_PER_REQUEST = 100
 """Notifications that a request sends; the sweep sends the others within a second."""
 LONGEST_WAIT = 60

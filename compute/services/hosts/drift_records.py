@@ -14,7 +14,7 @@ from accounts.services.retention import delete_in_batches
 from compute.models import Drift, Host
 from compute.services.hosts.reachability import BEING_ADDED
 
-TASK_NAME = "compute.jobs.reconcile_host"
+TASK_NAME = "compute.worker.reconcile_host"
 AGAIN = 20.0
 """Seconds until the next look at a host where something was seen for the first time, or is being put right."""
 DRIFT_RETENTION = timedelta(days=30)

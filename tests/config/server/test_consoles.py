@@ -430,7 +430,7 @@ def test_while_the_database_is_away_consoles_go_on_for_a_while(broker, monkeypat
         browser = Browser()
         served.come(browser)
         await browser.is_open()
-        monkeypatch.setattr(broker, "look", look)
+        monkeypatch.setattr(broker, "renew", renew)
         await browser.sees(lambda: "no database" in caplog.text)
         broker.machines[3].sendall(b"still")
         await browser.sees(lambda: browser.shown == b"still")
@@ -441,7 +441,7 @@ def test_while_the_database_is_away_consoles_go_on_for_a_while(broker, monkeypat
     serve(broker, scene)
 
 
-def test_a_fault_of_the_desk_is_logged_and_told(broker, monkeypatch, caplog):
+def test_a_fault_of_the_broker_is_logged_and_told(broker, monkeypatch, caplog):
     def admit(ticket: str, origin: str) -> tuple[int, str]:
         raise OSError("no database")
 
