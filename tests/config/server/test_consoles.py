@@ -174,8 +174,8 @@ def serve(broker: Broker, scene: Callable[[Served], Coroutine[Any, Any, None]], 
             await scene(served)
             broker.answer.set()
             await asyncio.gather(*served.tasks)
-        if served.application.looking is not None:
-            await served.application.looking
+        if served.application.watching is not None:
+            await served.application.watching
         served.application.opens.shutdown()
         served.application.threads.shutdown()
         assert not served.application.clients
