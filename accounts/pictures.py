@@ -18,9 +18,9 @@ from PIL import Image, ImageOps
 
 THUMBNAIL = 128
 """Pixels, at most, of the sides of what is drawn."""
-LARGEST = 4096
+MAX_SIDE = 4096
 """Pixels, at most, of the sides of a picture that is taken: a small file can unpack to a large picture."""
-MOST_SCANS = 100
+MAX_SCANS = 100
 """Scans of a progressive JPEG, at most. Encoders write some ten; each is a pass over all pixels."""
 MOST_PARTS = 4096
 """Chunks of a PNG and segments of a JPEG, at most."""
@@ -31,8 +31,8 @@ MEMORY = 1 << 30
 BROKEN_EXIT = 3
 
 NO_PICTURE = "The thumbnail is no PNG or JPEG picture, or is broken."
-TOO_LARGE = f"The picture's sides must be at most {LARGEST} pixels."
-TOO_MANY_SCANS = f"The picture must have at most {MOST_SCANS} scans."
+TOO_LARGE = f"The picture's sides must be at most {MAX_SIDE} pixels."
+TOO_MANY_SCANS = f"The picture must have at most {MAX_SCANS} scans."
 
 BROKEN = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError,
@@ -66,9 +66,9 @@ def trouble_in(picture: bytes) -> str | None:
         return NO_PICTURE
     if min(sides) < 1:
         return NO_PICTURE
-    if max(sides) > LARGEST:
+    if max(sides) > MAX_SIDE:
         return TOO_LARGE
-    return TOO_MANY_SCANS if scans > MOST_SCANS else None
+    return TOO_MANY_SCANS if scans > MAX_SCANS else None
 
 
 def _read_png(picture: bytes) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def _read_jpeg(picture: bytes) -> tuple[tuple[int, int], int]:
     for kind, at in _segments(picture):
         if kind == _SCAN:
             scans += 1
-            if scans > MOST_SCANS:
+            if scans > MAX_SCANS:
                 break
         elif kind in _FRAMES:
             if sides is not None:
@@ -130,7 +130,7 @@ def drawn(picture: bytes) -> bytes:
     """The picture as a small PNG. It is encoded anew, so that nothing else of the file is kept. Raises `Broken`."""
     try:
         with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as opened:
-            if max(opened.size) > LARGEST:
+            if max(opened.size) > MAX_SIDE:
                 raise Broken
             small = _upright(opened).convert("RGBA")
     except BROKEN as error:

@@ -6,7 +6,7 @@ from accounts.services import outbox, retention, thumbnails
 
 
 @shared_task(
-    name=outbox.TASK, ignore_result=True, expires=60,
+    name=outbox.TASK_NAME, ignore_result=True, expires=60,
     soft_time_limit=outbox.SOFT_LIMIT, time_limit=outbox.HARD_LIMIT,  # not those of jobs: the lease is another
 )  # fmt: skip
 def send_messages() -> None:
@@ -15,7 +15,7 @@ def send_messages() -> None:
 
 
 @shared_task(
-    name=thumbnails.TASK, ignore_result=True, expires=60,
+    name=thumbnails.TASK_NAME, ignore_result=True, expires=60,
     soft_time_limit=thumbnails.SOFT_LIMIT, time_limit=thumbnails.HARD_LIMIT,
 )  # fmt: skip
 def draw_pictures() -> None:

@@ -13,7 +13,7 @@ from compute.services import missing_processes
 from compute.services.heartbeats import alive
 from compute.services.hosts.silence import waiting_for
 from config import queues
-from config.monitoring.registry import Trouble, look, measures
+from config.monitoring.registry import Trouble, measures, trouble_check
 from config.version import VERSION
 
 RESOURCES = {"memory": 1024**2, "vcpus": 1, "disk": 1024**2}
@@ -21,7 +21,7 @@ RESOURCES = {"memory": 1024**2, "vcpus": 1, "disk": 1024**2}
 UNFINISHED = (Job.State.QUEUED, *Job.LIVE)
 
 
-@look
+@trouble_check
 def processes() -> Iterator[Trouble]:
     for each in missing_processes.missing():
         yield Trouble(each.component, each.text)

@@ -33,7 +33,7 @@ SENDER = re.compile(r"[^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+")
 ADDRESS = re.compile(r"[^<>@\s,]+@[^<>@\s,]+")
 RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
-LARGEST = 1_000_000
+MAX_SECONDS = 1_000_000
 """Seconds that a variable may name, at most: some eleven days. PostgreSQL's limit, in milliseconds, is about twice
 that."""
 RENAMED = {
@@ -113,8 +113,8 @@ class Environment:
             number = float(found)
         except ValueError:
             _fail(name, f"{found!r} is not a number")
-        if not math.isfinite(number) or not 0 <= number <= LARGEST or not (number or zero):
-            _fail(name, f"must be {'from' if zero else 'more than'} 0 to {LARGEST}, not {found}")
+        if not math.isfinite(number) or not 0 <= number <= MAX_SECONDS or not (number or zero):
+            _fail(name, f"must be {'from' if zero else 'more than'} 0 to {MAX_SECONDS}, not {found}")
         return number
 
     def day(self, name: str, default: str) -> date | None:

@@ -1,4 +1,4 @@
-"""What a web or stream process does for operators beside its requests: heartbeats, counts, alarms and traces."""
+"""Background services of web and stream processes: heartbeats, counts, alarms and traces."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from django.db import connections
 from config import tracing
 from config.db.silence import silence
 from config.monitoring import counts
-from config.server.periodic import Beside, Periodic
+from config.server.periodic import BackgroundService, Periodic
 from config.server.sockets import ReadTimeout
 
 
@@ -28,19 +28,19 @@ class _Traces:
 
 
 def watch(threads: Executor) -> None:
-    """Have it noticed, from when the process serves, that a frozen database holds up all of these threads."""
+    """Watch a pool of threads: if the database freezes, all of them may stand still."""
     silence.pools.append(threads)
 
 
-def presence(kind: str) -> Sequence[Beside]:
-    """What a process of this kind has run beside its requests. `kind` is one of `Heartbeat.Kind`."""
+def presence(kind: str) -> Sequence[BackgroundService]:
+    """Return the background services of a process. `kind` is one of `Heartbeat.Kind`."""
     # Imported once Django is set up.
     from compute.services import alarms
     from compute.services.heartbeats import EVERY, Pulse
 
-    def look_for_alarms() -> None:
+    def check_alarms() -> None:
         try:
-            alarms.look()
+            alarms.check_alarms()
         finally:
             connections.close_all()  # of this thread: none is kept for a look now and then
 
@@ -51,5 +51,5 @@ def presence(kind: str) -> Sequence[Beside]:
         ReadTimeout(settings.ANSWER_TIMEOUT),
         Periodic(EVERY, pulse.beat, pulse.stop),
         Periodic(counts.EVERY, reporter.report, reporter.report),
-        Periodic(alarms.EVERY, look_for_alarms),
+        Periodic(alarms.EVERY, check_alarms),
     ]

@@ -18,7 +18,7 @@ from redis.retry import Retry
 
 SENT = "sent"
 """The header of a message with the time at which it was sent, in seconds since 1970."""
-LOOK_SECONDS = 0.5
+TIMEOUT_SECONDS = 0.5
 """Seconds in which the broker has to answer when all queues are read. A health check may be waiting."""
 
 
@@ -34,7 +34,7 @@ def backlogs() -> dict[str, Backlog] | None:
     """Return the backlog of each queue of tasks, or None if the broker does not answer in time."""
     names = [queue.name for queue in settings.CELERY_TASK_QUEUES]
     try:
-        with connect(LOOK_SECONDS, LOOK_SECONDS) as broker, broker.pipeline(transaction=False) as pipe:
+        with connect(TIMEOUT_SECONDS, TIMEOUT_SECONDS) as broker, broker.pipeline(transaction=False) as pipe:
             for name in names:
                 for key in list_keys(name):
                     pipe.llen(key)

@@ -11,7 +11,7 @@ from config.wsgi import application as handler
 
 FORM = 64 * 1024
 """Bytes of a form beside the file in it, at most."""
-LARGEST = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + FORM)
+MAX_BODY_BYTES = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + FORM)
 """Bytes that a body may have to be read at all. What each view takes of it is the view's affair."""
 
 lanes = {name: Lane(name, size) for name, size in SIZES.items()}
@@ -20,7 +20,7 @@ for lane in lanes.values():
 
 application = Application(
     handler,
-    LARGEST,
+    MAX_BODY_BYTES,
     Routes(get_resolver()),
     lanes,
     {UPLOADS: application_for_streams()},

@@ -528,40 +528,40 @@ UPLOAD_LIMIT = env.integer("UPLOAD_LIMIT", 5 * 1024**3, 1)  # bytes of the file
 UPLOAD_LIMIT_RAW = env.integer("UPLOAD_LIMIT_RAW", 6 * 1024**3, 1)  # bytes of the image in it
 
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "compute.jobs.sweep", "schedule": JOB_SWEEP_EVERY},
-    "tell_operator": {"task": "compute.jobs.tell_operator", "schedule": 15},
-    "watch": {"task": "compute.jobs.watch", "schedule": WATCHDOG_EVERY},
-    "reconcile": {"task": "compute.jobs.reconcile", "schedule": 5},
-    "start_moves": {"task": "compute.jobs.start_moves", "schedule": MOVES_EVERY},
-    "keep_maintenance": {"task": "compute.jobs.keep_maintenance", "schedule": MAINTENANCE_EVERY},
-    "take_backups": {"task": "compute.jobs.take_backups", "schedule": BACKUPS_EVERY},
-    "expire_uploads": {"task": "compute.jobs.expire_uploads", "schedule": 600},
-    "keep_mail_ports": {"task": "compute.jobs.keep_mail_ports", "schedule": 300},
-    "sample": {"task": "compute.jobs.sample", "schedule": crontab(minute="*/5")},
-    "thin_samples": {"task": "compute.jobs.thin_samples", "schedule": crontab(minute=17)},
+    "sweep": {"task": "compute.worker.sweep", "schedule": JOB_SWEEP_EVERY},
+    "tell_operator": {"task": "compute.worker.tell_operator", "schedule": 15},
+    "watch": {"task": "compute.worker.watch", "schedule": WATCHDOG_EVERY},
+    "reconcile": {"task": "compute.worker.reconcile", "schedule": 5},
+    "start_moves": {"task": "compute.worker.start_moves", "schedule": MOVES_EVERY},
+    "keep_maintenance": {"task": "compute.worker.keep_maintenance", "schedule": MAINTENANCE_EVERY},
+    "take_backups": {"task": "compute.worker.take_backups", "schedule": BACKUPS_EVERY},
+    "expire_uploads": {"task": "compute.worker.expire_uploads", "schedule": 600},
+    "keep_mail_ports": {"task": "compute.worker.keep_mail_ports", "schedule": 300},
+    "sample": {"task": "compute.worker.sample", "schedule": crontab(minute="*/5")},
+    "thin_samples": {"task": "compute.worker.thin_samples", "schedule": crontab(minute=17)},
     "send_messages": {"task": "accounts.send_messages", "schedule": 10},
     "draw_pictures": {"task": "accounts.draw_pictures", "schedule": 30},
     "probe": {"task": "managed.probe", "schedule": 2},
     "thin_measurements": {"task": "managed.thin_measurements", "schedule": crontab(minute=23)},
     "delete_old": {"task": "accounts.delete_old", "schedule": crontab(hour=3, minute=41)},
-    "delete_old_jobs": {"task": "compute.jobs.delete_old", "schedule": crontab(hour=3, minute=53)},
+    "delete_old_jobs": {"task": "compute.worker.delete_old", "schedule": crontab(hour=3, minute=53)},
 }
 # The clock has a queue of its own, so that a backlog of notifications does not hold up the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 # The lowest priority of a queue: mails, probes and packet filters never wait behind jobs.
 JOB_PRIORITY = 9
 CELERY_TASK_ROUTES = {
-    "compute.jobs.advance": {"queue": "celery", "priority": JOB_PRIORITY},
-    "compute.jobs.sweep": {"queue": "clock"},
-    "compute.jobs.tell_operator": {"queue": "clock"},
-    "compute.jobs.watch": {"queue": "clock"},
-    "compute.jobs.watch_host": {"queue": "clock"},
-    "compute.jobs.reconcile": {"queue": "clock"},
-    "compute.jobs.start_moves": {"queue": "clock"},
-    "compute.jobs.keep_maintenance": {"queue": "clock"},
-    "compute.jobs.expire_uploads": {"queue": "clock"},
-    "compute.jobs.take_backups": {"queue": "clock"},
-    "compute.jobs.keep_mail_ports": {"queue": "clock"},
+    "compute.worker.advance": {"queue": "celery", "priority": JOB_PRIORITY},
+    "compute.worker.sweep": {"queue": "clock"},
+    "compute.worker.tell_operator": {"queue": "clock"},
+    "compute.worker.watch": {"queue": "clock"},
+    "compute.worker.watch_host": {"queue": "clock"},
+    "compute.worker.reconcile": {"queue": "clock"},
+    "compute.worker.start_moves": {"queue": "clock"},
+    "compute.worker.keep_maintenance": {"queue": "clock"},
+    "compute.worker.expire_uploads": {"queue": "clock"},
+    "compute.worker.take_backups": {"queue": "clock"},
+    "compute.worker.keep_mail_ports": {"queue": "clock"},
     "managed.probe": {"queue": "clock"},
 }
 

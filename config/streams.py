@@ -10,7 +10,7 @@ from django.db import close_old_connections
 from config.presence import presence, watch
 from config.server.bodies import Pace
 from config.server.consoles import Consoles
-from config.server.periodic import Beside
+from config.server.periodic import BackgroundService
 from config.server.streams import Streams
 from config.wsgi import application as handler
 
@@ -20,21 +20,21 @@ CONSOLES = "/consoles/"
 
 def application_for_consoles() -> Consoles:
     # Imported once Django is set up, which the import of the handler did.
-    from config.console_desk import ConsoleDesk
+    from config.console_broker import ConsoleBroker
 
-    consoles = Consoles(CONSOLES, ConsoleDesk(), settings.CONSOLE_IDLE, _fresh_connection)
+    consoles = Consoles(CONSOLES, ConsoleBroker(), settings.CONSOLE_IDLE, _fresh_connection)
     watch(consoles.threads)
     return consoles
 
 
-def application_for_streams(beside: Sequence[Beside] = ()) -> Streams:
+def application_for_streams(background: Sequence[BackgroundService] = ()) -> Streams:
     from compute.services.images import uploads
 
     def begin(path: str, length: int) -> uploads.Upload:
         return uploads.begin(path.removeprefix(UPLOADS), length)
 
     pace = Pace(settings.UPLOAD_TIMEOUT, settings.UPLOAD_RATE)
-    streams = Streams(handler, UPLOADS, begin, pace, consoles, beside)
+    streams = Streams(handler, UPLOADS, begin, pace, consoles, background)
     watch(streams.threads)
     return streams
 

@@ -12,11 +12,11 @@ PASSES = 3
 """How often a notification is passed on by a process without capacity."""
 
 
-@shared_task(name=probing.TASK, ignore_result=True, expires=60)
+@shared_task(name=probing.TASK_NAME, ignore_result=True, expires=60)
 def probe(passes: int = PASSES) -> None:
     """Begin the checks that are due. A process that cannot take all of them passes the notification on."""
-    if loop.here().look() and passes:
-        notify(probing.TASK, passes - 1)
+    if loop.here().begin_due() and passes:
+        notify(probing.TASK_NAME, passes - 1)
 
 
 @shared_task(name="managed.thin_measurements", ignore_result=True, expires=1800)

@@ -16,7 +16,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from config.api.reasons import spelled
 
-KEPT = ("type", "enum", "format", "minimum", "maximum", "items", "required")
+SCHEMA_KEYS = ("type", "enum", "format", "minimum", "maximum", "items", "required")
 FORMATS = jsonschema.FormatChecker(())
 
 
@@ -189,7 +189,7 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
     if "allOf" in schema and len(schema["allOf"]) == 1:
         inner = {key: value for key, value in schema.items() if key != "allOf"}
         return _strict({**_resolved(schema["allOf"][0]), **inner})
-    out = {key: value for key, value in schema.items() if key in KEPT}
+    out = {key: value for key, value in schema.items() if key in SCHEMA_KEYS}
     for key in ("oneOf", "anyOf"):
         if key in schema:
             out[key] = [_strict(option) for option in schema[key]]

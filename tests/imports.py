@@ -162,16 +162,16 @@ CONFIG: dict[str, set[str]] = {
     "wsgi": {"db", "handler", "starting"},
     "server": {"api", "client_address", "compression", "draining", "paths"},
     "compression": set(),
-    "console_desk": {"errors", "server"},
+    "console_broker": {"errors", "server"},
     "presence": {"db", "monitoring", "server", "tracing"},
-    "streams": {"console_desk", "presence", "server", "wsgi"},
+    "streams": {"console_broker", "presence", "server", "wsgi"},
     "rsgi": {"presence", "server", "streams", "wsgi"},
     "apps": {"checks", "db", "environment"},
     "management": {"admin", "celery", "command_errors", "db", "encryption", "environment", "laptop", "plurals"},
 }
 PLAIN_VALUES = "compute.drivers.base"
 """The protocol and the values of drivers: the only module of `drivers` that jobs and services may import."""
-ENTRANCES = {"urls", "rsgi", "streams", "console_desk", "presence", "management"}
+ENTRANCES = {"urls", "rsgi", "streams", "console_broker", "presence", "management"}
 """Of config: what may import apps. Addresses, servers and commands lead to them."""
 
 IMPORTERS = {"import_module", "import_string", "__import__"}

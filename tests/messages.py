@@ -38,7 +38,11 @@ class Messages:
         with self.patch.context() as patch:
             patch.setattr("config.celery.time", SimpleNamespace(time=lambda: time.time() - age))
             app.send_task(
-                "compute.jobs.sweep", queue=queue, priority=priority, connection=self.connection, ignore_result=True
+                "compute.worker.sweep",
+                queue=queue,
+                priority=priority,
+                connection=self.connection,
+                ignore_result=True,
             )
 
 
@@ -46,5 +50,5 @@ class Messages:
 def messages(test: Any) -> Iterator[Messages]:
     """Messages of one test, with its `settings` fixture."""
     with pytest.MonkeyPatch.context() as patch, own_connection(test) as connection:
-        patch.setattr(queues, "LOOK_SECONDS", 120)
+        patch.setattr(queues, "TIMEOUT_SECONDS", 120)
         yield Messages(connection, patch)

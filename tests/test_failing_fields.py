@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from tests.client import File, errors
 from tests.config.api.routes import Route, request_of, routes
-from tests.failing import DEPENDENT, FULL, WRONG
+from tests.failing import DEPENDENT, FULL_BODIES, WRONG
 from tests.failing.nested import NESTED
 from tests.policy import BODIES, Scene, body_of, operation_of, prepared, scene_of
 
@@ -35,7 +35,7 @@ def misshapen(field: serializers.Field) -> Any:
 
 
 def good_body(route: Route, scene: Scene) -> dict[str, Any]:
-    full = FULL.get(operation_of(route))
+    full = FULL_BODIES.get(operation_of(route))
     return dict(full(scene)) if full else body_of(route, scene)
 
 
@@ -55,7 +55,7 @@ def named(answer: Any) -> set[str]:
 def test_every_field_that_is_wrong_on_its_own_exists():
     """A name in the tables that no route has any more is a test that no longer runs."""
     known = {operation_of(route) for route in ROUTES}
-    assert set(WRONG) | set(FULL) | set(DEPENDENT) <= known
+    assert set(WRONG) | set(FULL_BODIES) | set(DEPENDENT) <= known
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)

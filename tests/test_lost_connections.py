@@ -14,7 +14,7 @@ from django.test import Client
 from compute.services.images import uploads
 from config import streams
 from config.celery import app
-from config.console_desk import USED, ConsoleDesk
+from config.console_broker import USED, ConsoleBroker
 from config.presence import presence
 from config.server.consoles import Ended
 from config.server.periodic import Periodic
@@ -96,7 +96,7 @@ def in_every_thread(pool: Executor, number: int, function: Callable[[], R]) -> l
 def admitted() -> str:
     """The refusal of a console to somebody who comes a second time."""
     with streams._fresh_connection(), pytest.raises(Ended) as ended:
-        ConsoleDesk().admit("1", "")
+        ConsoleBroker().admit("1", "")
     return ended.value.reason
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SETTINGS = ("network_helper", "backups_enabled")
 QUOTA = "quota_"
 """How the names of the form's fields for quotas begin."""
-MOST = 1_000_000
+MAX_LIMIT = 1_000_000
 
 
 def suspend(request: HttpRequest, account: Account, given: dict[str, Any]) -> str:
@@ -87,7 +87,7 @@ AccountForm.declared_fields.update(
             label=f"{quota.owner.removeprefix('An ').removeprefix('A ').capitalize()}: {quota.nouns}",
             required=False,
             min_value=0,
-            max_value=MOST,
+            max_value=MAX_LIMIT,
         )
         for name, quota in QUOTAS.items()
     }

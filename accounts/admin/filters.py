@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from accounts.models import Account, User
 from config.integers import is_id
 
-MOST = 100
+MAX_ACCOUNTS = 100
 """Accounts of one company name whose rows are listed together."""
 
 
@@ -22,7 +22,7 @@ def accounts_called(term: str) -> list[Account]:
         return list(Account.objects.filter(pk=int(term)))
     owners = User.objects.filter(username__iexact=term, account__isnull=False).values("account")
     named = Q(company__iexact=term) | Q(email__iexact=term) | Q(pk__in=owners)
-    return list(Account.objects.filter(named).order_by("pk")[:MOST])
+    return list(Account.objects.filter(named).order_by("pk")[:MAX_ACCOUNTS])
 
 
 class AccountFilter(admin.SimpleListFilter):

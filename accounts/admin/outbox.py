@@ -27,7 +27,7 @@ from config.admin.pages import ReadOnlyPage
 from config.admin.verbs import Verb
 from config.plurals import counted
 
-PATIENCE = timedelta(minutes=15)
+LATE_AFTER = timedelta(minutes=15)
 """How long a message may wait before staff get a notice: mail servers that greylist cause some minutes."""
 
 
@@ -36,8 +36,8 @@ def given_up() -> Q:
 
 
 def late() -> Q:
-    """Messages still tried after `PATIENCE`: no worker runs, or the mail server or gateway is down."""
-    return Q(given_up=False, created__lt=Now() - Value(PATIENCE))
+    """Messages still tried after `LATE_AFTER`: no worker runs, or the mail server or gateway is down."""
+    return Q(given_up=False, created__lt=Now() - Value(LATE_AFTER))
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -133,7 +133,7 @@ def problem_of(message: Message) -> SafeString:
 def state_of(message: Message) -> SafeString:
     if message.given_up:
         return pill("given up", BAD)
-    if message.created < now() - PATIENCE:
+    if message.created < now() - LATE_AFTER:
         return pill("late", BAD)
     return pill("tried again", BAD) if message.error else pill("on its way", QUIET)
 

@@ -53,7 +53,7 @@ def _given(token: dict) -> dict[str, Any]:
 @transaction.atomic
 def _end_all_of(code: OAuthGrant) -> None:
     """End all tokens of a code that was used a second time (RFC 6749, 4.1.2), refreshed ones included."""
-    held = access.holding(user=code.user_id, client=code.application_id)
+    held = access.lock_authorizations(user=code.user_id, client=code.application_id)
     spent = OAuthGrant.objects.filter(pk=code.pk, spent=True).first()
     if spent is not None:
         OAuthRefreshToken.revoke_family(spent.token_family)
@@ -64,7 +64,7 @@ def _end_all_of(code: OAuthGrant) -> None:
 @transaction.atomic
 def _end_family_of(token: OAuthRefreshToken) -> None:
     """End all tokens that came of the same code as a refresh token that was used a second time."""
-    held = access.holding(user=token.user_id, client=token.application_id)
+    held = access.lock_authorizations(user=token.user_id, client=token.application_id)
     OAuthRefreshToken.revoke_family(token.token_family)
     access.settle(held)
 
@@ -248,7 +248,7 @@ class Validator(OAuth2Validator):
             token.pop("refresh_token", None)
         refresh_token = getattr(request, "refresh_token_instance", None)  # which saving takes away
         with transaction.atomic():
-            held = access.hold(request.user, request.client)
+            held = access.lock_authorization(request.user, request.client)
             # the implicit grant spends no code or token
             unspent = None if request.response_type == TOKEN else self._unspent(request)
             won = unspent is None or unspent.select_for_update().first() is not None
@@ -278,7 +278,7 @@ class Validator(OAuth2Validator):
             for user in rows.filter(**mine).values_list("user_id", flat=True)
         }
         with transaction.atomic():
-            held = access.holding(user__in=users, client=request.client)
+            held = access.lock_authorizations(user__in=users, client=request.client)
             super().revoke_token(token, token_type_hint, request, *args, **kwargs)
             access.settle(held)
 

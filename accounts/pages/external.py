@@ -23,7 +23,7 @@ from accounts.models import User
 from accounts.pages.base import Page, ProfilePage, signed_in
 from accounts.pages.confirm import OwnPasswordMixin
 from accounts.pages.forms import OwnPasswordForm
-from accounts.pages.login import let_in
+from accounts.pages.login import complete_sign_in
 from accounts.services import attempts, external
 from config.client_address import network_of
 from config.db.elsewhere import ask_elsewhere
@@ -166,7 +166,7 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
         _check_active(user)
     else:
         user = _tie_user(request, config, wish, who)
-    return let_in(request, user, wish["next"], wish.get("remember", False), by_provider=True)
+    return complete_sign_in(request, user, wish["next"], wish.get("remember", False), by_provider=True)
 
 
 def _take_wish(request: HttpRequest) -> dict[str, Any]:

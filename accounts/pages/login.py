@@ -67,7 +67,9 @@ class LoginView(Page, auth.LoginView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        return let_in(self.request, form.get_user(), self.get_success_url(), form.cleaned_data["remember"])
+        return complete_sign_in(
+            self.request, form.get_user(), self.get_success_url(), form.cleaned_data["remember"]
+        )
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(provider=settings.OPENID, **kwargs)
@@ -118,7 +120,7 @@ class CodeView(Page, FormView):
         elif not second_factor.accept(self.user, form.cleaned_data["code"]):
             form.add_error("code", "The code is not right, or was used already.")
             return self.form_invalid(form)
-        response = enter(self.request, self.user, self.half["next"], None, self.half["remember"])
+        response = open_session(self.request, self.user, self.half["next"], None, self.half["remember"])
         note_proofs(self.request, mark, self.half.get("provider", False), by_key=bool(answer))
         return response
 
@@ -148,7 +150,7 @@ class SignedOutView(Page, TemplateView):
     template_name = "accounts/signed_out.html"
 
 
-def let_in(
+def complete_sign_in(
     request: HttpRequest, user: User, target: str, wanted: bool, *, by_provider: bool = False
 ) -> HttpResponse:
     """Let in `user`, proven by a password or a provider: at once, or after the second factor where the user has one
@@ -164,13 +166,13 @@ def let_in(
         }  # fmt: skip
         return redirect("login-code")
     # A browser is remembered by those who gave a code in it, where the second factor is on.
-    response = enter(request, user, target, device, wanted)
+    response = open_session(request, user, target, device, wanted)
     note_proofs(request, mark, by_provider)
     return response
 
 
 @transaction.atomic
-def enter(
+def open_session(
     request: HttpRequest, user: User, target: str, device: TrustedDevice | None, wanted: bool
 ) -> HttpResponse:
     """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row,

@@ -20,7 +20,7 @@ from accounts.pages.base import Page, ProfilePage, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
 from accounts.pages.forms import ChangePasswordForm, ForgottenForm, NewPasswordForm
-from accounts.pages.login import let_in, name_digest
+from accounts.pages.login import complete_sign_in, name_digest
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, outbox, passwords
@@ -64,7 +64,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
         if Backend().get_user(user.pk) is None:
             messages.error(self.request, "Your password was set. This account is suspended.")
             return redirect("login")
-        return let_in(self.request, user, reverse("home"), False)
+        return complete_sign_in(self.request, user, reverse("home"), False)
 
 
 class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, FormView):

@@ -29,7 +29,7 @@ from accounts.services.refs import client_ref, profile_ref, user_ref
 from config.errors import Missing
 
 
-def hold(user: User, client: OAuthClient) -> Authorization:
+def lock_authorization(user: User, client: OAuthClient) -> Authorization:
     """Lock the row of a client's access to a user, for a transaction that makes tokens and then calls `settle`.
 
     The row is made where there is none; then it has ended already. The user's row is locked first, as by the user's
@@ -40,7 +40,7 @@ def hold(user: User, client: OAuthClient) -> Authorization:
     return rows.get_or_create(user=user, client=client, defaults={"scopes": "", "expiry": now()})[0]
 
 
-def holding(**whose: Any) -> list[Authorization]:
+def lock_authorizations(**whose: Any) -> list[Authorization]:
     """Lock rows of access, in the order of their keys, for a transaction that ends tokens and then calls `settle`.
     `whose` are conditions on `Authorization`."""
     rows = Authorization.objects.filter(**whose).select_for_update(no_key=True)
@@ -124,7 +124,7 @@ def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> N
     Locks the refresh token before the other, as its exchange does. Raises `Missing` where the token has ended, or
     was exchanged for another.
     """
-    held = holding(user=token.user, client=token.application)
+    held = lock_authorizations(user=token.user, client=token.application)
     tied = {"pk": token.pk} if isinstance(token, OAuthRefreshToken) else {"access_token_id": token.pk}
     refresh = OAuthRefreshToken.objects.select_for_update().filter(revoked=None, **tied).first()
     if refresh is not None:
@@ -162,7 +162,7 @@ def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> No
     User.objects.filter(pk=user.pk).update(logged_out=F("logged_out") + 1)
     TrustedDevice.objects.filter(user=user).delete()
     if tokens:
-        for app in holding(user=user):
+        for app in lock_authorizations(user=user):
             end_tokens(app.client, user)
         Authorization.objects.filter(user=user).delete()
         PersonalToken.objects.filter(user=user).delete()

@@ -17,7 +17,7 @@ from config.errors import Invalid
 NAME = "(command line)"
 """The user that the log names where the command does not say who types it. Nobody can have this name or sign in by
 it: it has characters that names do not have."""
-LONGEST = 200
+MAX_COMMAND_LENGTH = 200
 """The most characters of an object's name in the log."""
 ADDED, CHANGED, DELETED = ADDITION, CHANGE, DELETION
 
@@ -58,7 +58,7 @@ class Operator:
         LogEntry.objects.bulk_create(
             LogEntry(
                 user=self.user, content_type=kinds.get_for_model(obj), object_id=str(obj.pk),
-                object_repr=str(obj)[:LONGEST], action_flag=flag, change_message=self._signed(message),
+                object_repr=str(obj)[:MAX_COMMAND_LENGTH], action_flag=flag, change_message=self._signed(message),
             )
             for obj, message, flag in done
         )  # fmt: skip

@@ -73,7 +73,7 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any], problems:
     if "public" in columns:
         columns["client_type"] = _type(columns.pop("public"))
     public = columns.get("client_type") == OAuthClient.CLIENT_PUBLIC
-    held = access.holding(client=client) if public else []
+    held = access.lock_authorizations(client=client) if public else []
     wanted = differing(lock(OAuthClient.objects.filter(pk=client.pk)), columns)
     for name, value in columns.items():
         setattr(client, name, value)
@@ -109,7 +109,7 @@ def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
     Raises `Invalid` where the client has that status already, or is suspended and would become disabled.
     """
     if status == OAuthClient.Status.SUSPENDED:
-        access.holding(client=client)  # they are locked before their client, and deleted in the end
+        access.lock_authorizations(client=client)  # they are locked before their client, and deleted in the end
     locked = lock(OAuthClient.objects.filter(pk=client.pk))
     if locked.status == status:
         raise Invalid(f"The client is {status} already.")

@@ -26,7 +26,7 @@ from config.notify import notify
 
 log = logging.getLogger(__name__)
 
-TASK = "accounts.send_messages"
+TASK_NAME = "accounts.send_messages"
 RUN_FOR = 20.0
 """Seconds after which a run takes no further message, and notifies another run."""
 GONE = "The message is gone: it was sent, or discarded."
@@ -87,7 +87,7 @@ def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -
     message = Message.objects.create(
         channel=channel, recipient=recipient, subject=subject, encrypted=encrypt_json(content)
     )
-    transaction.on_commit(partial(notify, TASK), robust=True)
+    transaction.on_commit(partial(notify, TASK_NAME), robust=True)
     return message
 
 
@@ -100,7 +100,7 @@ def send_again(message: Message) -> None:
     fresh = {"attempt": 0, "given_up": False, "run_at": Now()}
     if not Message.objects.filter(pk=message.pk).update(**fresh):
         raise Missing(GONE)
-    transaction.on_commit(partial(notify, TASK), robust=True)
+    transaction.on_commit(partial(notify, TASK_NAME), robust=True)
 
 
 @transaction.atomic
@@ -116,7 +116,7 @@ def send_due() -> int:
     while (message := claim()) is not None:
         sent += _send(message)
         if time.monotonic() > until:
-            notify(TASK)
+            notify(TASK_NAME)
             break
     return sent
 

@@ -25,9 +25,9 @@ from accounts.services.refs import profile_ref
 from config.errors import Invalid, Missing
 
 SITE_NAME = "Skerry"
-MOST = 10
+MAX_KEYS = 10
 """Keys of a user."""
-TOO_MANY = f"A user has at most {MOST} security keys: remove one first."
+TOO_MANY = f"A user has at most {MAX_KEYS} security keys: remove one first."
 FACTOR_FIRST = "Turn the second factor on first: its scratch code lets you in should the key be lost."
 WRONG = "The key's answer could not be accepted. Try again."
 KNOWN = "This key is registered already."
@@ -102,7 +102,7 @@ def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> S
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         if not user.two_factor_auth:
             raise Invalid(FACTOR_FIRST)
-        if SecurityKey.objects.filter(user=user).count() >= MOST:
+        if SecurityKey.objects.filter(user=user).count() >= MAX_KEYS:
             raise Invalid(TOO_MANY)
         key, is_new = SecurityKey.objects.get_or_create(
             credential=found.credential_id,

@@ -24,7 +24,7 @@ from config.notify import notify
 
 log = logging.getLogger(__name__)
 
-TASK = "accounts.draw_pictures"
+TASK_NAME = "accounts.draw_pictures"
 DRAWN_WITHIN = 15.0
 """Seconds for one picture by the clock; `accounts.pictures` bounds the time of the processor."""
 RUN_FOR = 20.0
@@ -56,7 +56,7 @@ def send(actor: Actor, client: OAuthClient, picture: bytes) -> None:
     Picture.objects.filter(client=locked).delete()
     Picture.objects.create(client=locked, content=picture)
     record_event(actor, "oauth_client_update", client_ref(client))
-    transaction.on_commit(partial(notify, TASK), robust=True)
+    transaction.on_commit(partial(notify, TASK_NAME), robust=True)
 
 
 def draw_due() -> int:
@@ -65,7 +65,7 @@ def draw_due() -> int:
     while (picture := claim()) is not None:
         done += _draw(picture)
         if time.monotonic() > until:
-            notify(TASK)
+            notify(TASK_NAME)
             break
     return done
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from accounts.models import Event
-from compute.admin.firewalls import PATIENCE, behind
-from compute.admin.hosts import FULL
+from compute.admin.firewalls import LATE_AFTER, behind
+from compute.admin.hosts import FULL_HOST_SHARE
 from compute.admin.job_status import live, overdue, retrying, stuck
 from compute.admin.pools import scarce
 from compute.admin.usual import slow, usual_times
@@ -70,7 +70,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
     """The number of instances whose host has had an older packet filter for longer than a delivery takes."""
     if not request.user.has_perm("compute.view_packetfilter"):
         return
-    number = PacketFilter.objects.filter(behind(), changed__lt=now() - PATIENCE).count()
+    number = PacketFilter.objects.filter(behind(), changed__lt=now() - LATE_AFTER).count()
     if number:
         text = f"Firewalls that hosts do not have yet: of {counted(number, 'instance')}"
         yield Notice(text, list_of(PacketFilter, host="behind"))
@@ -83,7 +83,7 @@ def hosts(request: HttpRequest) -> Iterator[Notice]:
         return
     full = Q()
     for resource in RESOURCES:
-        full |= Q(**{f"{resource}_used__gte": F(resource) * FULL})
+        full |= Q(**{f"{resource}_used__gte": F(resource) * FULL_HOST_SHARE})
     number = Host.objects.filter(full, enabled=True, maintenance=None).count()
     if number:
         yield Notice(f"Full hosts: {number}", list_of(Host, enabled__exact=1))

@@ -28,7 +28,7 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from accounts.models import Event
-from compute.admin.hosts import FULL, Answers, is_full, shares
+from compute.admin.hosts import FULL_HOST_SHARE, Answers, is_full, shares
 from compute.admin.job_status import live, stuck
 from compute.models import Host, Instance, Job
 from config.admin.board.bars import BarTable, bar, meter
@@ -166,7 +166,7 @@ def _meters(host: Host) -> Iterator[str]:
     for name, share in shares(host).items():
         used, whole = getattr(host, f"{name}_used"), getattr(host, name)
         text = f"{used:,} of {whole:,}" if name == "vcpus" else _of(used, whole)
-        yield meter(used, whole, text, BAD if whole and share >= FULL else BUSY)
+        yield meter(used, whole, text, BAD if whole and share >= FULL_HOST_SHARE else BUSY)
 
 
 def _of(used: int, whole: int) -> str:

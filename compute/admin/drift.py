@@ -41,8 +41,8 @@ def point_here(request: HttpRequest, drift: Drift) -> str:
     return f"the row says {drift_verbs.point_here(staff(request, NO_ACCOUNT), drift)} now."
 
 
-def look_again(request: HttpRequest, drift: Drift) -> str:
-    drift_verbs.look_again(drift)
+def compare_again(request: HttpRequest, drift: Drift) -> str:
+    drift_verbs.compare_again(drift)
     return f"{drift.host} is compared in a moment."
 
 
@@ -72,7 +72,7 @@ VERBS = (
     ),
 )  # fmt: skip
 LOOK = Verb(
-    "look-again", "Look again", look_again,
+    "look-again", "Look again", compare_again,
     offered=of(frozenset({Kind.MISSING_DISK, Kind.MISSING_VOLUME, Kind.WRONG_POWER})),
 )  # fmt: skip
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from compute.admin.job_status import ProgressColumns
 
-MOST = 2_000
+MAX_GROUPED_JOBS = 2_000
 """Jobs that are grouped, the oldest first: the page costs the same however many there are."""
-NEWEST = 20_000
+MAX_RECENT_JOBS = 20_000
 """The newest jobs, among which those that failed lately are looked for."""
 LATELY = timedelta(days=1)
 VERBS = ("run_now", "cancel")
@@ -105,7 +105,7 @@ def groups_of(jobs: "Iterable[WithAnnotations[Job, ProgressColumns]]") -> list[G
 
 def _read(condition: Q) -> "QuerySet[WithAnnotations[Job, ProgressColumns]]":
     rows = with_progress(Job.objects.filter(condition)).select_related("instance__host", "last_host")
-    return rows.order_by("pk")[:MOST]
+    return rows.order_by("pk")[:MAX_GROUPED_JOBS]
 
 
 def live_groups() -> list[Group]:
@@ -115,7 +115,7 @@ def live_groups() -> list[Group]:
 
 def ended_groups() -> list[Group]:
     """Jobs that failed lately, but for those that a deletion took the place of; one query."""
-    newest = Job.objects.order_by("-pk").values("pk")[:NEWEST]
+    newest = Job.objects.order_by("-pk").values("pk")[:MAX_RECENT_JOBS]
     failed = Q(state=Job.State.FAILED, finished_at__gt=now() - LATELY, pk__in=newest) & ~Q(error=Event.SUPERSEDED)
     return groups_of(_read(failed))
 
@@ -136,7 +136,7 @@ def failing(request: HttpRequest) -> HttpResponse:
         "ended": ended_groups(),
         "verbs": verbs,
         "jobs_address": list_of(Job),
-        "most": MOST,
+        "most": MAX_GROUPED_JOBS,
         "at_a_time": MAX_SELECTED,
     }
     return TemplateResponse(request, "admin/failing.html", context)

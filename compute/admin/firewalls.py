@@ -23,7 +23,7 @@ from config.admin.verbs import Verb
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-PATIENCE = timedelta(seconds=30)
+LATE_AFTER = timedelta(seconds=30)
 """The longest time for which a host that answers is behind."""
 DEVICES_SHOWN = 100
 

@@ -30,7 +30,7 @@ from config.errors import Problems
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-FULL = 0.95
+FULL_HOST_SHARE = 0.95
 """The share of a host's memory, cores or disk in use from which on it counts as full."""
 RESERVATIONS_SHOWN = 50
 
@@ -59,7 +59,7 @@ class DrainForm(ReasonForm):
 
 
 def compare(request: HttpRequest, host: Host) -> str:
-    drift_records.look_soon(host.pk)
+    drift_records.compare_soon(host.pk)
     return "it is compared with the rows in a moment."
 
 
@@ -73,7 +73,7 @@ def shares(host: Host) -> dict[str, float]:
 
 def is_full(host: Host) -> bool:
     """Whether the host has next to no capacity left for instances."""
-    return max(shares(host).values()) >= FULL
+    return max(shares(host).values()) >= FULL_HOST_SHARE
 
 
 def drivers() -> list[tuple[str, str]]:
@@ -244,7 +244,8 @@ class HostPage(SizesMixin, Page):
     @admin.display(description="Used")
     def used(self, host: Host) -> SafeString:
         found = (
-            pill(f"{name} {share:.0%}", BAD if share >= FULL else QUIET) for name, share in shares(host).items()
+            pill(f"{name} {share:.0%}", BAD if share >= FULL_HOST_SHARE else QUIET)
+            for name, share in shares(host).items()
         )
         return format_html_join(" ", "{}", ((each,) for each in found))
 

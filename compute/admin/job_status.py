@@ -34,7 +34,7 @@ TONES = {
 UNDO = "undo "
 """How the key of an undo begins in ``Job.step_seconds``; the step's name follows."""
 WORDS = {HELD: "at work", DUE: "due now"}
-PATIENCE = 8
+OVERDUE_NOTIFICATIONS = 8
 """Notifications that a due job may miss before it counts as overdue."""
 
 
@@ -49,7 +49,7 @@ def held() -> Q:
 
 def overdue() -> Q:
     """Jobs that are due for long and were not claimed: workers or broker are down, or all workers are busy."""
-    late = Now() - Value(timedelta(seconds=PATIENCE * settings.JOB_NOTIFY_PATIENCE))
+    late = Now() - Value(timedelta(seconds=OVERDUE_NOTIFICATIONS * settings.JOB_NOTIFY_PATIENCE))
     return live() & Q(run_at__lt=late) & (Q(lease_until=None) | Q(lease_until__lt=late))
 
 

@@ -5,12 +5,12 @@ from django.conf import settings
 from config.notify import notify as send
 from config.queues import waiting
 
-TASK = "compute.jobs.advance"
+TASK_NAME = "compute.worker.advance"
 
 
 def notify(job_id: int) -> None:
     """Notify workers of a job. The notification may get lost: the sweep sends another."""
-    send(TASK, job_id)
+    send(TASK_NAME, job_id)
 
 
 def count_waiting() -> int | None:

@@ -10,7 +10,7 @@ from accounts.actors import Actor
 from accounts.models import SSHKey
 from compute.models import Backup, Firewall, Image, Instance, InstanceType, StackScript, Volume
 from compute.services.common.regions import capability_of, refusals_of_regions
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
 from config.integers import is_id
@@ -75,7 +75,7 @@ def offer_regions(
     rows = list(Region.objects.order_by("position", "pk"))
     named = ((each.pk, f"{each.pk} ({country_name(each.country)})") for each in rows)
     refusals = refusals_of_regions(rows, capability_of(plan))
-    form.fields["region"].widget.reasons = {**dict.fromkeys(full, FULL), **refusals, **(reasons or {})}
+    form.fields["region"].widget.reasons = {**dict.fromkeys(full, REGION_FULL), **refusals, **(reasons or {})}
     form.offer("region", [*before, *named], initial)
 
 

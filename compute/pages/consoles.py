@@ -55,7 +55,7 @@ class _Console(Page, LoginRequiredMixin, TemplateView):
         except consoles.Occupied as error:
             return _refused(str(error), occupied=True)
         except DomainError as error:
-            again = isinstance(error, consoles.Full) or str(error) == consoles.OFF
+            again = isinstance(error, consoles.Full) or str(error) == consoles.INSTANCE_OFF
             return _refused(str(error), again=again)
         return JsonResponse({"address": f"{sockets_of(request)}/consoles/{ticket}"})
 

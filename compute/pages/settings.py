@@ -13,7 +13,7 @@ from compute.services.instances import instances
 from config.pages.forms import BodyForm, FlagField, NumberField, TextField, WordsField
 from config.pages.views import ServiceFormView
 
-OFF_HELP = "0 turns the alert off."
+ALERT_OFF_HINT = "0 turns the alert off."
 ALERTS = {
     "alerts.cpu": "Processor usage, % (100 for each processor)",
     "alerts.io": "Disk operations per second",
@@ -43,7 +43,7 @@ class AlertsForm(BodyForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         for name, label in ALERTS.items():
-            self.fields[name] = NumberField(label=label, help_text=OFF_HELP)
+            self.fields[name] = NumberField(label=label, help_text=ALERT_OFF_HINT)
 
 
 class WatchdogForm(BodyForm):

@@ -21,7 +21,7 @@ from rest_framework.serializers import (
 )
 
 from compute.models import Config, ConfigDevice, VolumeDevice
-from compute.serializers.disks import LARGEST
+from compute.serializers.disks import MAX_INTEGER
 from compute.services.instances.configs import ConfigChanges
 from config.api import reasons
 from config.api.common_fields import IdField
@@ -200,7 +200,7 @@ class ConfigRequest(Resource):
     )
     memory_limit = IntegerField(
         min_value=0,
-        max_value=LARGEST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="MB that the instance may use, up to its type's memory; 0, the default, is all of it.",
     )

@@ -17,7 +17,7 @@ from config.api.common_fields import IdField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
-LARGEST = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 
 FILESYSTEMS_MEAN = {
     "raw": "Anything: the platform does not look at it.",
@@ -76,7 +76,7 @@ class DiskResource(Resource):
             },
         ),
     )
-    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB.")
+    size = IntegerField(min_value=1, max_value=MAX_INTEGER, help_text="MB.")
     filesystem = ChoiceField(
         Disk.Filesystem.choices, help_text=Meanings("What it is said to hold.", FILESYSTEMS_MEAN)
     )
@@ -89,7 +89,7 @@ class DiskCreate(DeployRequest):
 
     size = IntegerField(
         min_value=1,
-        max_value=LARGEST,
+        max_value=MAX_INTEGER,
         help_text="MB; all disks of an instance together have at most their type's `disk`.",
     )
     label = CharField(
@@ -111,7 +111,7 @@ class DiskCreate(DeployRequest):
 class DiskResize(Resource):
     """The body of a resize."""
 
-    size = IntegerField(min_value=1, max_value=LARGEST, help_text="MB: the new size.")
+    size = IntegerField(min_value=1, max_value=MAX_INTEGER, help_text="MB: the new size.")
 
 
 class DiskPassword(Resource):

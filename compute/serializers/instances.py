@@ -20,7 +20,7 @@ from rest_framework.serializers import (
 
 from compute.models import Instance
 from compute.serializers.configs import InterfacesField
-from compute.serializers.disks import LARGEST, DeployRequest, spec_fields
+from compute.serializers.disks import MAX_INTEGER, DeployRequest, spec_fields
 from compute.services.instances.instances import InstanceChanges, InstanceSpec
 from config.api import reasons
 from config.api.common_fields import IdField
@@ -49,7 +49,7 @@ class LabelField(CharField):
 
 def threshold(column: str, help_text: str) -> IntegerField:
     """An alert's limit, averaged over two hours; 0 turns it off."""
-    return IntegerField(source=column, min_value=0, max_value=LARGEST, required=False, help_text=help_text)
+    return IntegerField(source=column, min_value=0, max_value=MAX_INTEGER, required=False, help_text=help_text)
 
 
 class Alerts(Resource):
@@ -261,7 +261,7 @@ class InstanceCreate(DeployRequest):
     )
     swap_size = IntegerField(
         min_value=0,
-        max_value=LARGEST,
+        max_value=MAX_INTEGER,
         default=512,
         help_text="MB of the swap disk; by default 512. Only with `image`.",
     )

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
 
 from compute.models import Volume
-from compute.services.volumes.volumes import LARGEST, SMALLEST, WRONG_SIZE, VolumeSpec
+from compute.services.volumes.volumes import MAX_SIZE, MIN_SIZE, WRONG_SIZE, VolumeSpec
 from config.api.common_fields import IdField
 from config.api.fields import Computed
 from config.api.meanings import Meanings
@@ -61,7 +61,7 @@ class VolumeResource(Resource):
             },
         ),
     )
-    size = IntegerField(max_value=LARGEST, help_text="GB, up to 10240.")
+    size = IntegerField(max_value=MAX_SIZE, help_text="GB, up to 10240.")
     region = CharField(source="region_id")
     compute_id = IntegerField(
         source="instance_id", allow_null=True, help_text="The instance that it is attached to; null without."
@@ -90,8 +90,8 @@ class VolumeCreate(Resource):
 
     label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
     size = IntegerField(
-        min_value=SMALLEST,
-        max_value=LARGEST,
+        min_value=MIN_SIZE,
+        max_value=MAX_SIZE,
         default=20,
         help_text="GB, 10 to 10240; by default 20.",
         error_messages={"min_value": WRONG_SIZE, "max_value": WRONG_SIZE},
@@ -113,7 +113,7 @@ class VolumeUpdate(Resource):
     label = LabelField(required=False)
     tags = ListField(child=CharField(), required=False)
     region = CharField(required=False, help_text="Has no effect.")
-    size = IntegerField(max_value=LARGEST, required=False, help_text="Has no effect: see the resize.")
+    size = IntegerField(max_value=MAX_SIZE, required=False, help_text="Has no effect: see the resize.")
     compute_id = IntegerField(allow_null=True, required=False, help_text="Has no effect: see attach and detach.")
 
     def examine(
@@ -136,9 +136,9 @@ class VolumeResize(Resource):
     """The body of a resize."""
 
     size = IntegerField(
-        max_value=LARGEST,
+        max_value=MAX_SIZE,
         help_text="GB: more than it has, up to 10240.",
-        error_messages={"max_value": f"Storage volumes cannot be resized larger than {LARGEST} gigabytes"},
+        error_messages={"max_value": f"Storage volumes cannot be resized larger than {MAX_SIZE} gigabytes"},
     )
 
 

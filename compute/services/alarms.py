@@ -26,17 +26,17 @@ log = logging.getLogger(__name__)
 
 EVERY = 15.0
 """Seconds between two looks of a process."""
-PATIENCE = timedelta(minutes=1)
+ALARM_DELAY = timedelta(minutes=1)
 """How long something has to be wrong before the operator is told: restarts are nobody's trouble."""
-KEPT = timedelta(days=90)
-MOST = 20
+ALARM_RETENTION = timedelta(days=90)
+MAX_LISTED_ALARMS = 20
 """Alarms that one message spells out; the rest is counted."""
 WEBHOOK_SECONDS = 10
-LOCK = 0x616C61726D
+ADVISORY_LOCK = 0x616C61726D
 """Any number that nothing else in the database takes as an advisory lock."""
 
 
-def look() -> None:
+def check_alarms() -> None:
     """Record what does not work now, and tell the operator what is new of it. Does nothing where nobody is to be
     told, or while another process looks.
 
@@ -45,7 +45,7 @@ def look() -> None:
     """
     if not (settings.OPERATOR_EMAILS or settings.OPERATOR_WEBHOOK) or starting():
         return
-    with advisory_lock(connection, LOCK) as take:
+    with advisory_lock(connection, ADVISORY_LOCK) as take:
         if take():
             _record(_wrong())
             _tell()
@@ -92,7 +92,7 @@ def _tell() -> None:
 def _untold() -> QuerySet[Alarm]:
     """What has been wrong for long enough, and that the operator does not know of."""
     return Alarm.objects.filter(
-        Q(began__lt=Now() - Value(PATIENCE)), ended=None, notified=None
+        Q(began__lt=Now() - Value(ALARM_DELAY)), ended=None, notified=None
     ).order_by("pk")  # fmt: skip
 
 
@@ -147,7 +147,10 @@ def _lines(alarms: Iterable[Alarm], ended: bool) -> list[str]:
         f"{alarm.text} [{_span(alarm.began, alarm.ended)}]" if ended else alarm.text
         for alarm in alarms
     ]  # fmt: skip
-    return [*found[:MOST], *([f"and {len(found) - MOST} more"] if len(found) > MOST else [])]
+    return [
+        *found[:MAX_LISTED_ALARMS],
+        *([f"and {len(found) - MAX_LISTED_ALARMS} more"] if len(found) > MAX_LISTED_ALARMS else []),
+    ]
 
 
 def _span(began: datetime, ended: datetime | None) -> str:
@@ -185,4 +188,4 @@ def _post(begun: list[Alarm], over: list[Alarm]) -> None:
 
 def delete_old() -> int:
     """Delete alarms that ended long ago, and return how many."""
-    return delete_in_batches(Alarm.objects.filter(ended__lt=Now() - Value(KEPT)).order_by(F("pk")))
+    return delete_in_batches(Alarm.objects.filter(ended__lt=Now() - Value(ALARM_RETENTION)).order_by(F("pk")))

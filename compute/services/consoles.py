@@ -31,8 +31,8 @@ _signer = TimestampSigner(salt="compute.console")
 WRITE = "compute.add_consolesession"
 """The permission that staff need."""
 
-OFF = "The instance is off."
-DELETED = "The instance was deleted."
+INSTANCE_OFF = "The instance is off."
+INSTANCE_DELETED = "The instance was deleted."
 SIGNED_OUT = "You are signed out in this browser."
 NO_RIGHTS = "You may not change this instance any more."
 NO_PERMISSION = "Your admin permissions do not allow this."
@@ -107,7 +107,7 @@ def _ask(session: ConsoleSession, user: User, instance: Instance, browser: Brows
     if why := refusal(session):
         raise Denied(why)
     if instance.status in _OFF:
-        raise Invalid(OFF)
+        raise Invalid(INSTANCE_OFF)
     attempts.check("console", f"user:{user.pk}")
     _make_room(session, instance, take_over)
     ticket = _signer.sign(secrets.token_urlsafe(24))
@@ -187,9 +187,9 @@ def still_there(sessions: Sequence[int]) -> Mapping[int, str]:
     release before, which deleted its records as well.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_STILL_THERE, [list(sessions), DELETED, SIGNED_OUT])
+        cursor.execute(_STILL_THERE, [list(sessions), INSTANCE_DELETED, SIGNED_OUT])
         found = dict(cursor.fetchall())
-    return {pk: found.get(pk, DELETED) for pk in sessions if found.get(pk, DELETED)}
+    return {pk: found.get(pk, INSTANCE_DELETED) for pk in sessions if found.get(pk, INSTANCE_DELETED)}
 
 
 _STILL_THERE = """
@@ -201,7 +201,7 @@ RETURNING id, CASE WHEN instance_id IS NULL THEN %s WHEN user_id IS NULL THEN %s
 def recheck(session_id: int) -> str:
     """Why somebody who is at a console may be there no longer; empty where they may."""
     session = _whole(ConsoleSession.objects.filter(pk=session_id)).first()
-    return DELETED if session is None or session.instance_id is None else refusal(session)
+    return INSTANCE_DELETED if session is None or session.instance_id is None else refusal(session)
 
 
 def leave(session_id: int, outcome: str) -> None:

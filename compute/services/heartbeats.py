@@ -25,7 +25,7 @@ EVERY = 5.0
 """Seconds between two heartbeats of a process."""
 SILENCE = timedelta(seconds=30)
 """The time without a heartbeat after which a process counts as gone: six were missed."""
-KEPT = timedelta(days=1)
+HEARTBEAT_RETENTION = timedelta(days=1)
 """How long the rows of processes that are gone are kept."""
 
 _RECORD = """
@@ -87,7 +87,7 @@ def alive() -> Q:
 
 def delete_old() -> int:
     """Delete the rows of processes that are long gone, and return how many."""
-    return delete_in_batches(Heartbeat.objects.filter(seen__lt=Now() - Value(KEPT)))
+    return delete_in_batches(Heartbeat.objects.filter(seen__lt=Now() - Value(HEARTBEAT_RETENTION)))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from kombu.common import ignore_errors
 
 from compute.models import Heartbeat
 from compute.services.heartbeats import EVERY, Pulse, own_connection
-from compute.services.hosts.drift_records import LOOK_EVERYWHERE
+from compute.services.hosts.drift_records import COMPARE_EVERYWHERE
 from compute.worker.consumption import CHECK_EVERY, Consumption, Verdict
 from compute.worker.leaving import leave
 
@@ -155,7 +155,7 @@ class Clock(Scheduler):
         """Have every host compared with the rows: nobody knows what happened while no clock ran."""
         try:
             with own_connection() as using, using.cursor() as cursor:
-                cursor.execute(LOOK_EVERYWHERE)
+                cursor.execute(COMPARE_EVERYWHERE)
         except Error as error:
             log.warning("hosts are compared with the rows at their own times: %s", error)
 

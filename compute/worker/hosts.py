@@ -35,7 +35,7 @@ def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) ->
     region, or none. A region whose volumes a host in service turns out not to have offers none any more.
     """
     try:
-        report = _look(host, drivers, patience)
+        report = _ask_host(host, drivers, patience)
     except DriverError as error:
         raise NotReady(str(error)) from error
     withdrawn = not report.volumes and registry.withdraw_volumes(host.region_id)
@@ -43,7 +43,7 @@ def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) ->
     return Checked(registry.record(host, capacity, report.images, report.architectures), report, withdrawn)
 
 
-def _look(host: Host, drivers: Drivers, patience: float) -> HostReport:
+def _ask_host(host: Host, drivers: Drivers, patience: float) -> HostReport:
     driver = drivers.at(address_of(host))
     deadline = time.monotonic() + patience
     while not (progress := driver.prepare()).done:

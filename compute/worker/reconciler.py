@@ -15,7 +15,7 @@ def start_due() -> int:
     """Notify workers of each host that is due; returns how many. Two clocks may: one worker takes the look."""
     found = drift_records.due()
     for host_id in found:
-        notify(drift_records.TASK, host_id)
+        notify(drift_records.TASK_NAME, host_id)
     return len(found)
 
 
@@ -45,5 +45,5 @@ def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
             log.warning("host %s: %s. %s", host, row, row.detail)
     repaired = drift_verbs.repair_all(rows)
     if repaired or any(not drift_records.confirmed(row) for row in rows):
-        drift_records.look_soon(host.pk, drift_records.AGAIN)
+        drift_records.compare_soon(host.pk, drift_records.AGAIN)
     return len(rows)

@@ -1,33 +1,52 @@
 """The Celery tasks: two work on one row that is due, the clock starts all others."""
 
+from collections.abc import Callable
+from typing import Any
+
 from celery import shared_task
+from celery.app.task import Task
 from django.utils.timezone import now
 
-from compute.jobs.notify import TASK
 from compute.services import alarms, consoles, heartbeats, retention
 from compute.services.backups import schedule
 from compute.services.firewalls import mail_ports
-from compute.services.firewalls.delivery import TASK as APPLY_FIREWALL
-from compute.services.hosts import drift_records, maintenance, moves, probes
+from compute.services.hosts import drift_records, maintenance, moves
 from compute.services.images import images
 from compute.services.nodebalancers import stats
 from compute.services.stats.sampling import thin
 from compute.worker import engine, packet_filters, reconciler, sampling, watchdog
 
 
-@shared_task(name=TASK, ignore_result=True)
+def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:
+    """Register a function as the task ``compute.worker.<name>``. `options` are those of a Celery task.
+
+    The function also has the name of the release before, ``compute.jobs.<name>``: processes of that release send it
+    until they are restarted. The next release drops the old name.
+    """
+
+    def register(function: Callable[..., None]) -> Task:
+        shared_task(name=f"compute.jobs.{function.__name__}", ignore_result=True, **options)(function)
+        task: Task = shared_task(name=f"compute.worker.{function.__name__}", ignore_result=True, **options)(
+            function
+        )
+        return task
+
+    return register
+
+
+@worker_task()
 def advance(job_id: int) -> None:
     """Work on the job whose turn it is. `job_id` is the one that the sender of the message notified of."""
     engine.run_next(job_id)
 
 
-@shared_task(name=APPLY_FIREWALL, ignore_result=True)
+@worker_task()
 def apply_firewall(instance_id: int) -> None:
     """Deliver the packet filter of an instance to its host, if it is due."""
     packet_filters.apply(instance_id)
 
 
-@shared_task(name="compute.jobs.sweep", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def sweep() -> None:
     """Notify of the due jobs and packet filters that no message waits for.
 
@@ -39,80 +58,80 @@ def sweep() -> None:
     packet_filters.sweep()
 
 
-@shared_task(name="compute.jobs.tell_operator", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def tell_operator() -> None:
     """Look for what does not work, and tell the operator."""
-    alarms.look()
+    alarms.check_alarms()
 
 
-@shared_task(name="compute.jobs.watch", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def watch() -> None:
     """Notify of the hosts that are to be asked, and of the jobs that waited for one."""
     watchdog.start_due()
 
 
-@shared_task(name=probes.TASK, ignore_result=True, expires=60)
+@worker_task(expires=60)
 def watch_host(host_id: int) -> None:
     """Ask one host whether it answers, and look there for instances that are off."""
     watchdog.watch(host_id)
 
 
-@shared_task(name="compute.jobs.reconcile", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def reconcile() -> None:
     """Notify of the hosts that are to be compared with the rows."""
     reconciler.start_due()
 
 
-@shared_task(name=drift_records.TASK, ignore_result=True, expires=60)
+@worker_task(expires=60)
 def reconcile_host(host_id: int) -> None:
     """Compare one host with the rows, if that is due."""
     reconciler.reconcile(host_id)
 
 
-@shared_task(name="compute.jobs.start_moves", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def start_moves() -> None:
     """Start the host migrations whose time has come."""
     moves.start_due()
 
 
-@shared_task(name="compute.jobs.expire_uploads", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def expire_uploads() -> None:
     """Give up the image uploads that did not arrive in time."""
     images.expire_uploads()
 
 
-@shared_task(name="compute.jobs.sample", ignore_result=True, expires=120)
+@worker_task(expires=120)
 def sample() -> None:
     """Take a sample of every instance's usage, and raise the alerts."""
     sampling.sample()
 
 
-@shared_task(name="compute.jobs.thin_samples", ignore_result=True, expires=1800)
+@worker_task(expires=1800)
 def thin_samples() -> None:
     """Average old samples, and delete still older ones."""
     thin(now())
     stats.thin(now())
 
 
-@shared_task(name="compute.jobs.keep_maintenance", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def keep_maintenance() -> None:
     """Stop instances on hosts in maintenance, and boot those that a maintenance stopped, once they are free."""
     maintenance.keep_up()
 
 
-@shared_task(name="compute.jobs.take_backups", ignore_result=True, expires=60)
+@worker_task(expires=60)
 def take_backups() -> None:
     """Choose schedules that are left to the platform, and take the automatic backups that are due."""
-    schedule.look()
+    schedule.enqueue_due_backups()
 
 
-@shared_task(name="compute.jobs.keep_mail_ports", ignore_result=True, expires=120)
+@worker_task(expires=120)
 def keep_mail_ports() -> None:
     """Write the packet filters whose mail ports differ from what their account may, as after a new setting."""
     mail_ports.keep()
 
 
-@shared_task(name="compute.jobs.delete_old", ignore_result=True, expires=3600)
+@worker_task(expires=3600)
 def delete_old() -> None:
     """Delete jobs that finished long ago, whose events stay, drift and alarms that ended, heartbeats of processes
     long gone, and records of who was at consoles."""

@@ -49,7 +49,7 @@ def start_due() -> int:
     parking.resume_all()
     found = probes.due()
     for host_id in found:
-        notify(probes.TASK, host_id)
+        notify(probes.TASK_NAME, host_id)
     return len(found)
 
 
@@ -81,10 +81,10 @@ def _watch(host: Host, drivers: Drivers) -> int:
         off = frozenset()
     if host.unreachable_since is not None and reachability.record_reachable(str(host.uuid), asked_at):
         parking.resume_all()
-    return _look(host, driver, off, asked_at)
+    return _restart_ended(host, driver, off, asked_at)
 
 
-def _look(host: Host, driver: Driver, off: frozenset[str], asked_at: datetime) -> int:
+def _restart_ended(host: Host, driver: Driver, off: frozenset[str], asked_at: datetime) -> int:
     if not off:
         return 0
     running = Instance.objects.filter(host=host, status=Instance.Status.RUNNING, updated__lt=asked_at)

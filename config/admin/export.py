@@ -1,6 +1,6 @@
 """Lists as CSV: the rows that the list's filters and search leave, with the list's own columns.
 
-A file is at most `MOST` rows long. Rows are read in pieces and forgotten once they are lines of text; the text is
+A file has at most `MAX_ROWS` rows. Rows are read in pieces and forgotten once they are lines of text; the text is
 held whole, as the server holds each answer until it is read (`config.server.application`). Since it is whole before
 any of it is sent, the log of staff's actions has how many rows went out, by the transaction that reads them: what
 cannot be logged is not handed out.
@@ -32,10 +32,10 @@ from django.utils.timezone import now
 from config.admin.log import staff_id
 from config.plurals import counted
 
-MOST = 50_000
+MAX_ROWS = 50_000
 """Rows of one file. The last line says where there are more."""
 CHUNK = 1_000
-LONGEST_LOGGED = 1_000
+MAX_LOGGED_LENGTH = 1_000
 """Characters of the filters that the log has of an export."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How texts begin that a spreadsheet would take for a formula: customers choose labels, staff open files."""
@@ -68,18 +68,18 @@ class ExportMixin(admin.ModelAdmin):
         return HttpResponse(content.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
 
     def _rows(self, request: HttpRequest) -> Generator[Model]:
-        yield from self.get_changelist_instance(request).queryset[: MOST + 1].iterator(chunk_size=CHUNK)
+        yield from self.get_changelist_instance(request).queryset[: MAX_ROWS + 1].iterator(chunk_size=CHUNK)
 
     def _write(self, content: StringIO, request: HttpRequest, rows: Iterable[Model]) -> int:
-        """Write the rows below their titles, `MOST` of them at most, and return how many there are."""
+        """Write the rows below their titles, `MAX_ROWS` of them at most, and return how many there are."""
         names = [name for name in self.get_list_display(request) if isinstance(name, str)]
         writer = csv.writer(content)
         titles = [str(label_for_field(name, self.model, self)) for name in names]
         writer.writerow([self.opts.pk.name, *titles])
         number = 0
         for obj in rows:
-            if number == MOST:
-                writer.writerow([f"There are more: only the first {MOST} are here."])
+            if number == MAX_ROWS:
+                writer.writerow([f"There are more: only the first {MAX_ROWS} are here."])
                 break
             writer.writerow([harmless(obj.pk), *(harmless(self._text(name, obj)) for name in names)])
             number += 1
@@ -89,8 +89,8 @@ class ExportMixin(admin.ModelAdmin):
         """Write to the log of staff's actions who exported which list, by which filters, and how many rows."""
         # every value of a name: the list takes them all, as alternatives
         asked = ", ".join(f"{name}={value!r}" for name, values in request.GET.lists() for value in values)
-        if len(asked) > LONGEST_LOGGED:
-            asked = f"{asked[:LONGEST_LOGGED]}…"
+        if len(asked) > MAX_LOGGED_LENGTH:
+            asked = f"{asked[:MAX_LOGGED_LENGTH]}…"
         LogEntry.objects.create(
             user_id=staff_id(request),
             content_type=ContentType.objects.get_for_model(self.model),

@@ -25,7 +25,7 @@ from config.integers import is_id
 
 SHOWN = 10
 """Rows of each kind. One more is read, to know whether there are more."""
-LONGEST = 200
+MAX_QUERY_LENGTH = 200
 """Characters of a search."""
 SHORTEST_LOOSE = 2
 """Characters from which on a word is also looked for in the middle of others."""
@@ -230,7 +230,7 @@ def view_of(model: type[Model]) -> str:
 def page(request: HttpRequest, context: dict[str, Any]) -> TemplateResponse:
     """The page of the search, with the site's `context`. An empty search finds nothing."""
     text = " ".join(request.GET.get("q", "").replace("\0", "").split())
-    shown = {"title": "Search", "q": text, "too_long": len(text) > LONGEST, "groups": []}
-    if text and len(text) <= LONGEST:
+    shown = {"title": "Search", "q": text, "too_long": len(text) > MAX_QUERY_LENGTH, "groups": []}
+    if text and len(text) <= MAX_QUERY_LENGTH:
         shown["groups"] = search(request, text)
     return TemplateResponse(request, "admin/search.html", {**context, **shown})

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 MB = 1024
 """Of a GB."""
-LARGEST = (2**31 - 1) // MB
+MAX_GB = (2**31 - 1) // MB
 """GB that a column of MB holds."""
 
 
@@ -17,7 +17,7 @@ class GigabytesField(forms.DecimalField):
     """A field in GB of a column in MB. Fractions are fine where they are whole MB: 0.5 is 512 MB."""
 
     def __init__(self, **kwargs: Any):
-        super().__init__(**{"min_value": 0, "max_value": LARGEST, "max_digits": 20, "decimal_places": 10} | kwargs)
+        super().__init__(**{"min_value": 0, "max_value": MAX_GB, "max_digits": 20, "decimal_places": 10} | kwargs)
 
     def prepare_value(self, value: Any) -> Any:
         """MB, as kept, in GB. What was typed, which is text, is shown again as it is."""

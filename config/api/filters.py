@@ -23,10 +23,10 @@ from config.filters import OPERATORS, Filter, refuse
 
 DEEPEST = 20
 """How many ``+and`` and ``+or`` may stand within each other."""
-LONGEST = 64 * 1024
+MAX_FILTER_LENGTH = 64 * 1024
 """Bytes of the header."""
 TOO_DEEP = f"X-Filter nests deeper than {DEEPEST} levels"
-TOO_LONG = f"X-Filter is longer than {LONGEST // 1024} KB"
+TOO_LONG = f"X-Filter is longer than {MAX_FILTER_LENGTH // 1024} KB"
 ORDER = frozenset({"+order_by", "+order"})
 KEYS = ("id", "address", "range", "label", "username", "when")
 """The key of a list is the first of these fields that its items have and that can be filtered."""
@@ -269,7 +269,7 @@ def read_header(header: str, fields: Mapping[str, Filter], orders: Mapping[str, 
     text = header.encode("latin-1").strip()
     if not text:
         return Criteria()
-    if len(text) > LONGEST:
+    if len(text) > MAX_FILTER_LENGTH:
         raise refuse(TOO_LONG)
     try:
         raw = orjson.loads(text)

@@ -23,16 +23,18 @@ from config.db import prepared, statements
 from config.errors import Missing
 from config.filters import refuse
 
-TOO_DEAR = "This filter takes too long on so many objects. Use fewer conditions, fewer +contains, or another order."
+TOO_EXPENSIVE = (
+    "This filter takes too long on so many objects. Use fewer conditions, fewer +contains, or another order."
+)
 
 
 @contextmanager
-def refusing_dear_filters() -> Iterator[None]:
-    """Have a filter whose statement the database ended answer 400 in place of 503."""
+def refuse_expensive_filters() -> Iterator[None]:
+    """Answer 400 instead of 503 if the database ended the statement of a filter."""
     try:
         yield
     except prepared.TookTooLong:
-        raise refuse(TOO_DEAR) from None
+        raise refuse(TOO_EXPENSIVE) from None
 
 
 def asks(request: Request) -> bool:
@@ -64,7 +66,7 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         limited: AbstractContextManager[None] = nullcontext()
         if request.META.get("HTTP_X_FILTER") or request.query_params:
             limited = prepared.ending_after(settings.FILTER_TIMEOUT)
-        with refusing_dear_filters(), limited:
+        with refuse_expensive_filters(), limited:
             return super().list(request)
 
     def read_page(
@@ -80,7 +82,7 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
         def run(page: pagination.Page) -> prepared.Rows:
             return statement.run({**values, "limit": page.size, "offset": page.offset}, within)
 
-        with refusing_dear_filters():
+        with refuse_expensive_filters():
             if rows := run(page):
                 return rows, rows[0][-1]
             self.check_parent()

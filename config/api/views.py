@@ -21,7 +21,7 @@ from config.api.compiled import HOOKS
 from config.api.filters import Criteria, XFilterBackend
 from config.api.generics import GenericViewSet
 from config.api.operations import operation
-from config.api.reading import ListViewSet, RetrieveViewSet, asks, refusing_dear_filters
+from config.api.reading import ListViewSet, RetrieveViewSet, asks, refuse_expensive_filters
 from config.api.responses import JSONResponse
 from config.db import prepared
 from config.errors import Missing
@@ -64,7 +64,7 @@ class UnionViewSet(GenericViewSet[A, Any]):
             wanted = XFilterBackend().read(request, self)
             if wanted is None:
                 return self.united(Criteria(), page)
-            with refusing_dear_filters(), prepared.ending_after(settings.FILTER_TIMEOUT):
+            with refuse_expensive_filters(), prepared.ending_after(settings.FILTER_TIMEOUT):
                 return self.united(wanted, page)
 
     def united(self, wanted: Criteria, page: pagination.Page) -> Response:

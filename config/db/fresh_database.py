@@ -12,7 +12,7 @@ Key = tuple[str, str]
 """App and name of a migration."""
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
-LOCK = 0x736B65727279
+ADVISORY_LOCK = 0x736B65727279
 
 # Operations whose whole effect is in the final state of the migrations. Renaming is not among them: indexes,
 # constraints and sequences keep the names that the old name gave them.
@@ -62,7 +62,7 @@ def create_tables(connection: BaseDatabaseWrapper) -> int:
     ]
     with connection.schema_editor(atomic=True) as editor:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
         if {model._meta.db_table for model in models} & set(connection.introspection.table_names()):
             return 0
         for model in models:

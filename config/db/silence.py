@@ -8,8 +8,8 @@ process answers (`Silence.pools`). A long statement, a busy machine or many requ
 refuses no request.
 
 **Evidence.** The thread then asks the database for a new connection. Requests are refused only if `TRIALS` trials
-in a row fail. A trial fails if the connection is not complete after `LOOKS` punctual looks, which take 5 seconds on
-a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
+in a row fail. A trial fails if the connection is not complete after `MAX_POLLS` punctual polls. They take 5 seconds
+on a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
 
 Then the process shuts down its connections, so that no thread waits. It refuses requests at once until the database
 gives a connection again.
@@ -37,8 +37,8 @@ EVERY = 1.0
 """Seconds between two looks at the loop, and between two trials while the database is silent."""
 STILL = 5.0
 """Seconds for which the loop, or all threads, may stand still before the database is asked; longer than `EVERY`."""
-LOOK, LOOKS = 0.1, 50
-"""Seconds of one look at a connection that is being made, and how many punctual looks a trial has: 5 seconds."""
+POLL_SECONDS, MAX_POLLS = 0.1, 50
+"""Seconds of one poll of a new connection, and the number of punctual polls of a trial: 5 seconds."""
 TRIALS = 2
 """Failed trials in a row after which the database is silent."""
 
@@ -57,14 +57,14 @@ def known(link: psycopg.Connection) -> None:
 def answers() -> bool:
     """Whether the database gives a new connection in time, or refuses one.
 
-    Only looks that are punctual count. On a machine too busy to look in time, an answer may wait unread, and a
-    database on that machine is late too. There the trial lasts longer, and in the end the answer is read.
+    Only punctual polls count. On a machine too busy to poll in time, an answer may wait unread, and a database on
+    that machine is late too. There the trial lasts longer, and in the end the answer is read.
     """
     link = pq.PGconn.connect_start(_conninfo())
     try:
         awaited: int = pq.PollingStatus.WRITING
         punctual = 0
-        while punctual < LOOKS:
+        while punctual < MAX_POLLS:
             if link.status == pq.ConnStatus.BAD:
                 return True
             began = monotonic()
@@ -72,7 +72,7 @@ def answers() -> bool:
                 awaited = link.connect_poll()
                 if awaited == pq.PollingStatus.OK:
                     return True
-            elif monotonic() - began < 2 * LOOK:
+            elif monotonic() - began < 2 * POLL_SECONDS:
                 punctual += 1
         return False
     finally:
@@ -80,10 +80,10 @@ def answers() -> bool:
 
 
 def _is_ready(descriptor: int, awaited: int) -> bool:
-    """Wait for a socket for at most one `LOOK`. Return whether it is ready."""
+    """Wait for a socket for at most one `POLL_SECONDS`. Return whether it is ready."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN if awaited == pq.PollingStatus.READING else select.POLLOUT)
-    return bool(poll.poll(LOOK * 1000))
+    return bool(poll.poll(POLL_SECONDS * 1000))
 
 
 def _conninfo() -> bytes:
@@ -131,25 +131,25 @@ class Silence:
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         while not self.ended.wait(EVERY):
             try:
-                self.look()
+                self.check_database()
             except Exception:
                 log.exception("it cannot be told whether the database answers")
             if self.turning:
                 continue
             self.turning = True
             try:
-                loop.call_soon_threadsafe(self._turn, self.pools)
+                loop.call_soon_threadsafe(self._note_progress, self.pools)
             except RuntimeError:  # the loop is closed: the process ends
                 return
 
-    def _turn(self, pools: Sequence[Executor]) -> None:
+    def _note_progress(self, pools: Sequence[Executor]) -> None:
         """Run on the loop, then in a thread of each pool. At the end, the loop and all pools have made progress."""
         if pools:
-            pools[0].submit(self._turn, pools[1:])
+            pools[0].submit(self._note_progress, pools[1:])
             return
         self.turned, self.turning = monotonic(), False
 
-    def look(self) -> None:
+    def check_database(self) -> None:
         """Ask the database for a connection if it is silent, or if the loop or all threads stand still."""
         if not self.noted and monotonic() - self.turned < STILL:
             return

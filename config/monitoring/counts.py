@@ -6,7 +6,7 @@ goes an hour after the last process of its machine has added to it. Redis may lo
 again, as those of any process that is restarted, which Prometheus expects.
 
 An addition whose answer got lost is sent again as it was, and Redis knows by its id whether it has it: it is
-counted once, unless Redis was out of reach for longer than `KEPT` in between.
+counted once, unless Redis was out of reach for longer than `COUNTS_TTL_SECONDS` in between.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 EVERY = 5.0
 """Seconds between two additions to Redis."""
-KEPT = 3600
+COUNTS_TTL_SECONDS = 3600
 """Seconds for which a machine's counts stay after the last addition."""
 WITHIN = 1.0
 """Seconds that Redis has to take a connection, and to answer."""
@@ -46,7 +46,8 @@ redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[4])
 return 1
 """
 """Adds a batch, unless it is the last that its process has added. The keys: the machine's counts, the machines, the
-process's last batch. The arguments: the batch's id, the machine, the time, `KEPT`, and names with their amounts."""
+process's last batch. The arguments: the batch's id, the machine, the time, `COUNTS_TTL_SECONDS`, and names with
+their amounts."""
 
 Key = tuple[str, ...]
 """A metric's name and the values of its labels; of a histogram also the number of a bucket, or `SUM`."""
@@ -146,7 +147,7 @@ def store(values: Mapping[Key, float], machine: str | None = None, batch: str | 
     name = machine or socket.gethostname()
     keys = machine_key(name), machines_key(), batch_key(name)
     amounts = [part for key, amount in values.items() for part in (SEPARATOR.join(key), repr(amount))]
-    about = batch or secrets.token_hex(8), name, repr(time.time()), str(KEPT)
+    about = batch or secrets.token_hex(8), name, repr(time.time()), str(COUNTS_TTL_SECONDS)
     with connect() as client:
         client.eval(ADD, len(keys), *keys, *about, *amounts)
 

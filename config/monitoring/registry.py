@@ -20,10 +20,10 @@ class Trouble:
 
 
 Measures = Callable[[], Iterable[Metric]]
-Look = Callable[[], Iterable[Trouble]]
+TroubleCheck = Callable[[], Iterable[Trouble]]
 
 _measures: list[Measures] = []
-_looks: list[Look] = []
+_trouble_checks: list[TroubleCheck] = []
 
 
 def measures(function: Measures) -> Measures:
@@ -32,9 +32,9 @@ def measures(function: Measures) -> Measures:
     return function
 
 
-def look(function: Look) -> Look:
+def trouble_check(function: TroubleCheck) -> TroubleCheck:
     """Register a function that finds what does not work, by a query of a millisecond at most."""
-    _looks.append(function)
+    _trouble_checks.append(function)
     return function
 
 
@@ -51,4 +51,4 @@ def all_measures() -> list[Measures]:
 def troubles() -> list[Trouble]:
     """All that does not work now. Raises `django.db.Error`."""
     _registered()
-    return [found for function in _looks for found in function()]
+    return [found for function in _trouble_checks for found in function()]

@@ -16,7 +16,7 @@ REQUEST, RESPONSE = "request", "response"
 HIDDEN = {REQUEST: "readOnly", RESPONSE: "writeOnly"}
 """The mark of fields that are not there in that direction."""
 NULL = "null"
-LARGEST = {"int32": 2**31 - 1, "int64": 2**63 - 1}
+MAX_NUMBERS = {"int32": 2**31 - 1, "int64": 2**63 - 1}
 """The largest number of a format."""
 UNITS = {"string": "characters", "array": "items", "object": "properties"}
 BOUNDS = {
@@ -273,7 +273,7 @@ def _notes(whole: Schema, direction: str) -> Iterator[str]:
 def _said(whole: Schema) -> Any:
     """The largest number there may be; None where the format says as much."""
     high = whole.get("maximum")
-    return None if high == LARGEST.get(whole.get("format", "")) else high
+    return None if high == MAX_NUMBERS.get(whole.get("format", "")) else high
 
 
 def _bounds(low: Any, high: Any, unit: str) -> Iterator[str]:

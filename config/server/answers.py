@@ -39,7 +39,7 @@ OF_PROCESS = 256 * 1024**2
 """Bytes of large answers to all clients that may be unread at a time, in each process."""
 COMPRESSED_AT_ONCE = 8
 """The most answers that are compressed or wait for it. Further ones are sent uncompressed."""
-LOOK_SECONDS, LOOK_SHARE = 0.05, 20
+POLL_SECONDS, POLL_SHARE = 0.05, 20
 """The shortest pause in seconds between two looks at all sockets of the process. The pause is at least this many
 times as long as a look."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -197,13 +197,13 @@ class Closings:
         self.threads = threads
         self.waiting: dict[str, asyncio.Future[None]] = {}
         self.late: set[str] = set()
-        self.looking: asyncio.Task[None] | None = None
+        self.polling: asyncio.Task[None] | None = None
 
     def closing(self, client: str) -> asyncio.Future[None]:
         """Return a future that is done when the connection to `client`, an address and port, is closed."""
         closed = self.waiting.setdefault(client, asyncio.get_running_loop().create_future())
-        if self.looking is None or self.looking.done():
-            self.looking = asyncio.get_running_loop().create_task(self._look())
+        if self.polling is None or self.polling.done():
+            self.polling = asyncio.get_running_loop().create_task(self._poll_sockets())
         return closed
 
     async def shut_down(self, client: str) -> None:
@@ -211,7 +211,7 @@ class Closings:
         self.late.add(client)
         await self.closing(client)
 
-    async def _look(self) -> None:
+    async def _poll_sockets(self) -> None:
         while self.waiting:
             asked, late, self.late = [*self.waiting], self.late, set()
             since = monotonic()
@@ -224,7 +224,7 @@ class Closings:
             for client in asked:
                 if client not in connected and not (closed := self.waiting.pop(client)).done():
                     closed.set_result(None)
-            await asyncio.sleep(max(LOOK_SECONDS, (monotonic() - since) * LOOK_SHARE))
+            await asyncio.sleep(max(POLL_SECONDS, (monotonic() - since) * POLL_SHARE))
 
 
 class _Reader:

@@ -24,7 +24,7 @@ from config.draining import drain
 from config.server import bodies
 from config.server.answers import Answered, Answers, Sending
 from config.server.lanes import SWITCH, Lane, Routes, TurnedAway, is_filtered, subject_of
-from config.server.periodic import Beside
+from config.server.periodic import BackgroundService
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class Application:
 
     `routes` tell which of `lanes` answers a request. Without them the loop answers all.
     What begins with one of `prefixes` is the affair of another application, and websockets that of `websockets`.
-    What is in `beside` runs as long as the process serves.
+    The services in `background` run as long as the process serves.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Application:
         lanes: Mapping[str, Lane] | None = None,
         prefixes: "Mapping[str, Application] | None" = None,
         websockets: Websockets | None = None,
-        beside: Sequence[Beside] = (),
+        background: Sequence[BackgroundService] = (),
     ):
         self.handler = handler
         self.largest = largest
@@ -135,7 +135,7 @@ class Application:
         self.lanes = lanes or {}
         self.prefixes = prefixes or {}
         self.websockets = websockets
-        self.beside = beside
+        self.background = background
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
         self.answers = Answers()
         self.context = copy_context()
@@ -149,7 +149,7 @@ class Application:
         if self.websockets is not None:
             self.websockets.__rsgi_init__(loop)
             drain.told.append(self.websockets.stop)
-        for each in self.beside:
+        for each in self.background:
             each.start(loop)
         if self.lanes:
             sys.setswitchinterval(SWITCH)
@@ -158,7 +158,7 @@ class Application:
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
         """The process has answered its last request."""
-        for each in self.beside:
+        for each in self.background:
             each.stop()
         if self.websockets is not None:
             self.websockets.__rsgi_del__(loop)

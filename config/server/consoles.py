@@ -31,10 +31,10 @@ OPENING, OPENING_OF_HOST = 16, 4
 """Threads in which consoles are opened, and how many of them one host may have."""
 THREADS = 4
 """For the database."""
-MOST = 1000
+MAX_CONSOLES = 1000
 """Consoles of a process."""
-LOOK_SECONDS = 2.0
-"""Seconds between two looks at which consoles have to end."""
+RENEW_SECONDS = 2.0
+"""Seconds between two renewals of the sessions."""
 RECHECK_SECONDS = 30.0
 """Seconds after which it is asked again whether somebody may be there."""
 LOST_SECONDS = 120.0
@@ -50,12 +50,12 @@ PATIENCE_SECONDS = 10.0
 """Seconds that one look at what has to end may take."""
 STOP_SECONDS = 5.0
 """Seconds within which a process that stops records the ends of its consoles."""
-LARGEST = 64 * 1024
+MAX_MESSAGE_BYTES = 64 * 1024
 """Bytes of a message from the browser, at most."""
 CLOSED, TEXT = 0, 2
 """Kinds of messages, beside bytes."""
 
-FULL = "Too many consoles are open: try again in a while."
+TOO_MANY_CONSOLES = "Too many consoles are open: try again in a while."
 BUSY = "Its host does not answer in time: try again in a while."
 HERE_NO_MORE = "The platform does not answer: try again in a while."
 FAULT = "The console does not work, which is the platform's fault: tell its support."
@@ -72,7 +72,7 @@ class Console(Protocol):
     """The console of a machine. Its descriptor is readable when output is there, and writable when input is taken.
 
     `compute.drivers.base.Console` fits. config imports no app, and drivers import nothing of ours, so each declares
-    the methods that it uses. `config.console_desk` connects them, where the type checker compares the two.
+    the methods that it uses. `config.console_broker` connects them, where the type checker compares the two.
     """
 
     def fileno(self) -> int: ...
@@ -101,23 +101,23 @@ class Occupied(Ended):
     """Somebody is at the console. Those who were asked to leave it need a moment."""
 
 
-class Desk(Protocol):
-    """Where those who come are admitted, and their sessions recorded. Its calls block."""
+class Broker(Protocol):
+    """Admits clients and records their sessions. Its calls block, except `is_ticket`."""
 
     def is_ticket(self, ticket: str) -> bool:
-        """Whether the ticket is one of ours, or else not worth a look at the database. Does not block."""
+        """Tell whether the signature of a ticket is valid, without a query. Does not block."""
 
     def admit(self, ticket: str, origin: str) -> tuple[int, str]:
-        """The id of the session that the ticket is for, and its host's name. Raises `Ended`."""
+        """Return the id of the ticket's session, and the name of its host. Raises `Ended`."""
 
     def open(self, session: int) -> Console:
-        """The console of a session. Raises `Ended`, and `Occupied` while somebody is at it."""
+        """Open the console of a session. Raises `Ended`, and `Occupied` while somebody else uses it."""
 
-    def look(self, sessions: Sequence[int]) -> Mapping[int, str]:
-        """Record that these are there; those that have to end, and why."""
+    def renew(self, sessions: Sequence[int]) -> Mapping[int, str]:
+        """Renew the heartbeats of sessions. Return the sessions that must close, with the reason for each."""
 
     def recheck(self, session: int) -> str:
-        """Why the session has to end, by rights; empty where it need not."""
+        """Return why the user may not use the console any more, or an empty string."""
 
     def leave(self, session: int, outcome: str) -> None:
         """Record the end of a session."""
@@ -157,8 +157,8 @@ class Scope(Protocol):
 
 
 @dataclass(eq=False)
-class Visit:
-    """Somebody at a console. `end` is done when they have to leave, with why."""
+class ConsoleClient:
+    """A browser that is connected to a console. `end` is done when it must leave; its result is the reason."""
 
     session: int
     host: str
@@ -179,14 +179,16 @@ class Consoles:
     is made in, such as one that gives back connections to the database.
     """
 
-    def __init__(self, prefix: str, desk: Desk, idle: float, around: Callable[[], AbstractContextManager[None]]):
+    def __init__(
+        self, prefix: str, broker: Broker, idle: float, around: Callable[[], AbstractContextManager[None]]
+    ):
         self.prefix = prefix
-        self.desk = desk
+        self.broker = broker
         self.idle = idle
         self.around = around
-        self.visits: set[Visit] = set()
+        self.clients: set[ConsoleClient] = set()
         self.opening: Counter[str] = Counter()
-        self.looking: asyncio.Task[None] | None = None
+        self.watching: asyncio.Task[None] | None = None
         self.stopping = False
         self.opens = ThreadPoolExecutor(OPENING, "console-opening")
         self.threads = ThreadPoolExecutor(THREADS, "console")
@@ -198,13 +200,13 @@ class Consoles:
     def stop(self) -> None:
         """Send everybody away, who may come again to another process, and let nobody in any more."""
         self.stopping = True
-        for visit in self.visits:
-            visit.must_end(STOPPED, again=True)
+        for client in self.clients:
+            client.must_end(STOPPED, again=True)
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Record the end of who is there yet: the server has closed their sockets, and runs no task again."""
-        left = [(visit.session, self._recorded(visit.session, STOPPED)) for visit in self.visits]
-        self.visits.clear()
+        left = [(client.session, self._recorded(client.session, STOPPED)) for client in self.clients]
+        self.clients.clear()
         _, late = wait([recorded for _, recorded in left], STOP_SECONDS)
         for session, recorded in left:
             if recorded in late or recorded.exception() is not None:
@@ -212,17 +214,19 @@ class Consoles:
 
     async def __rsgi__(self, scope: Scope, handshake: Handshake) -> None:
         ticket = scope.path.removeprefix(self.prefix)
-        if not self.desk.is_ticket(ticket):
+        if not self.broker.is_ticket(ticket):
             handshake.close(403)
             return
         if self.stopping:
             await self._turn_away(handshake, Ended(STOPPED, again=True))
             return
-        if len(self.visits) >= MOST:
-            await self._turn_away(handshake, Ended(FULL, again=True))
+        if len(self.clients) >= MAX_CONSOLES:
+            await self._turn_away(handshake, Ended(TOO_MANY_CONSOLES, again=True))
             return
         try:
-            session, host = await self._in(self.threads, self.desk.admit, ticket, scope.headers.get("origin") or "")
+            session, host = await self._in(
+                self.threads, self.broker.admit, ticket, scope.headers.get("origin") or ""
+            )
         except Ended as refused:
             await self._turn_away(handshake, refused)
             return
@@ -231,17 +235,17 @@ class Consoles:
             await self._turn_away(handshake, Ended(HERE_NO_MORE, again=True))
             return
         now = monotonic()
-        visit = Visit(session, host, self.loop.create_future(), now, now, now)
-        self.visits.add(visit)
+        client = ConsoleClient(session, host, self.loop.create_future(), now, now, now)
+        self.clients.add(client)
         if self.stopping:  # since it was let in
-            visit.must_end(STOPPED, again=True)
-        if self.looking is None or self.looking.done():
-            self.looking = self.loop.create_task(self._look_after())
+            client.must_end(STOPPED, again=True)
+        if self.watching is None or self.watching.done():
+            self.watching = self.loop.create_task(self._watch_clients())
         ended = Ended(STOPPED, again=True)
         try:
-            ended = await self._visit(visit, handshake)
+            ended = await self._serve(client, handshake)
         finally:
-            self.visits.discard(visit)
+            self.clients.discard(client)
             await self._record(session, ended.reason)
 
     async def _turn_away(self, handshake: Handshake, refused: Ended) -> None:
@@ -250,13 +254,13 @@ class Consoles:
         await _say(transport, refused)
         handshake.close()
 
-    async def _visit(self, visit: Visit, handshake: Handshake) -> Ended:
+    async def _serve(self, client: ConsoleClient, handshake: Handshake) -> Ended:
         transport = await handshake.accept()
         console = None
         try:
-            console = await self._open(visit)
+            console = await self._open(client)
             await transport.send_str(json.dumps({"state": "open"}))
-            ended = await self._carry(visit, console, transport)
+            ended = await self._carry(client, console, transport)
         except Ended as refused:
             ended = refused
         except ProtocolClosed:
@@ -271,17 +275,17 @@ class Consoles:
         handshake.close()
         return ended
 
-    async def _open(self, visit: Visit) -> Console:
+    async def _open(self, client: ConsoleClient) -> Console:
         """Raises `Ended`."""
         until = monotonic() + OCCUPIED_SECONDS
         while True:
-            if visit.end.done():
-                raise visit.end.result()
-            if self.opening[visit.host] >= OPENING_OF_HOST:
+            if client.end.done():
+                raise client.end.result()
+            if self.opening[client.host] >= OPENING_OF_HOST:
                 raise Ended(BUSY, again=True)
-            self.opening[visit.host] += 1
-            opened = self.loop.create_task(self._in(self.opens, self.desk.open, visit.session))
-            opened.add_done_callback(lambda _: self._opened(visit.host))
+            self.opening[client.host] += 1
+            opened = self.loop.create_task(self._in(self.opens, self.broker.open, client.session))
+            opened.add_done_callback(lambda _: self._opened(client.host))
             try:
                 return await asyncio.shield(opened)
             except Occupied:
@@ -302,15 +306,15 @@ class Consoles:
         if not opened.cancelled() and opened.exception() is None:
             self.opens.submit(opened.result().close)
 
-    async def _carry(self, visit: Visit, console: Console, transport: Transport) -> Ended:
-        """Carry both directions, until one of them ends or the visit has to."""
+    async def _carry(self, client: ConsoleClient, console: Console, transport: Transport) -> Ended:
+        """Carry both directions until one of them ends or the client must leave."""
         tasks = [
             self.loop.create_task(self._show(console, transport)),
-            self.loop.create_task(self._type(visit, console, transport)),
+            self.loop.create_task(self._type(client, console, transport)),
         ]
         try:
-            await asyncio.wait([*tasks, visit.end], return_when=asyncio.FIRST_COMPLETED)
-            return next(each.result() for each in (visit.end, *tasks) if each.done())
+            await asyncio.wait([*tasks, client.end], return_when=asyncio.FIRST_COMPLETED)
+            return next(each.result() for each in (client.end, *tasks) if each.done())
         finally:
             for task in tasks:
                 task.cancel()
@@ -331,7 +335,7 @@ class Consoles:
             except ProtocolClosed:
                 return Ended(LEFT)
 
-    async def _type(self, visit: Visit, console: Console, transport: Transport) -> Ended:
+    async def _type(self, client: ConsoleClient, console: Console, transport: Transport) -> Ended:
         """Nothing more is taken from the browser while the console has not taken what was."""
         while True:
             try:
@@ -346,9 +350,9 @@ class Consoles:
             if message.kind == TEXT:
                 continue
             typed: bytes = message.data
-            if len(typed) > LARGEST:
+            if len(typed) > MAX_MESSAGE_BYTES:
                 return Ended(TOO_LARGE)
-            visit.typed = monotonic()
+            client.typed = monotonic()
             while typed := typed[console.write(typed) :]:
                 await self._ready(console, self.loop.add_writer, self.loop.remove_writer)
 
@@ -362,35 +366,35 @@ class Consoles:
         finally:
             remove(descriptor)
 
-    async def _look_after(self) -> None:
-        """While somebody is there: record it, and end what has to end."""
-        while self.visits:
-            await asyncio.sleep(LOOK_SECONDS)
+    async def _watch_clients(self) -> None:
+        """While there are clients, renew their sessions and end those that must close."""
+        while self.clients:
+            await asyncio.sleep(RENEW_SECONDS)
             now = monotonic()
-            for visit in self.visits:
-                if now - visit.typed > self.idle:
-                    visit.must_end(IDLE.format(minutes=round(self.idle / 60)))
-                elif now - visit.checked > LOST_SECONDS:
-                    visit.must_end(HERE_NO_MORE, again=True)
+            for client in self.clients:
+                if now - client.typed > self.idle:
+                    client.must_end(IDLE.format(minutes=round(self.idle / 60)))
+                elif now - client.checked > LOST_SECONDS:
+                    client.must_end(HERE_NO_MORE, again=True)
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):  # a database that hangs holds up no end by time
-                    await self._look()
+                    await self._renew()
             except Exception:  # whatever it was: the next look may do better, and LOST_SECONDS bounds it
                 log.exception("it cannot be looked up which consoles have to end")
 
-    async def _look(self) -> None:
-        there = {visit.session: visit for visit in self.visits}
+    async def _renew(self) -> None:
+        there = {client.session: client for client in self.clients}
         if there:
-            ending = await self._in(self.threads, self.desk.look, list(there))
+            ending = await self._in(self.threads, self.broker.renew, list(there))
             for session, why in ending.items():
                 there[session].must_end(why)
-        for visit in there.values():
-            if monotonic() - visit.asked < RECHECK_SECONDS or visit.end.done():
+        for client in there.values():
+            if monotonic() - client.asked < RECHECK_SECONDS or client.end.done():
                 continue
-            visit.asked = monotonic()
-            if why := await self._in(self.threads, self.desk.recheck, visit.session):
-                visit.must_end(why)
-            visit.checked = monotonic()
+            client.asked = monotonic()
+            if why := await self._in(self.threads, self.broker.recheck, client.session):
+                client.must_end(why)
+            client.checked = monotonic()
 
     async def _record(self, session: int, outcome: str) -> None:
         try:
@@ -399,7 +403,7 @@ class Consoles:
             log.exception("the end of a console cannot be recorded")
 
     def _recorded(self, session: int, outcome: str) -> Future[None]:
-        return self._submit(self.threads, self.desk.leave, session, outcome)
+        return self._submit(self.threads, self.broker.leave, session, outcome)
 
     async def _in(self, threads: ThreadPoolExecutor, function: Callable[..., R], *arguments: Any) -> R:
         """The function's result, which may block."""

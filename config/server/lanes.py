@@ -48,7 +48,7 @@ SWITCH, SWITCH_BESIDE_LONG = 0.002, 0.0005
 """Seconds for which a thread keeps the interpreter while other threads want it: normally, and while long requests
 run. With Python's default of 5 ms, the event loop would wait up to 5 ms for each busy thread after every answer of
 the database. With 0.5 ms all the time, a create would cost a tenth more processor time."""
-PATIENCE = 10.0
+MAX_WAIT_SECONDS = 10.0
 """The longest time in seconds that a request waits for a thread of its lane."""
 
 
@@ -129,7 +129,7 @@ class Lane:
         """Call `function` in a thread of this lane and return its result.
 
         Raises `TurnedAway` at once if the subject has its share of the places (429) or all places are taken (503),
-        and after `PATIENCE` seconds without a thread (503).
+        and after `MAX_WAIT_SECONDS` seconds without a thread (503).
         """
         if self.held[subject] >= self.share_of_places:
             raise TurnedAway(429)
@@ -137,7 +137,7 @@ class Lane:
             raise TurnedAway(503)
         self.held[subject] += 1
         try:
-            await self._turn(subject)
+            await self._wait_for_thread(subject)
         except BaseException:
             self._less(self.held, subject)
             raise
@@ -146,7 +146,7 @@ class Lane:
         call.add_done_callback(lambda _: self._ended(subject))
         return await asyncio.shield(call)
 
-    async def _turn(self, subject: str) -> None:
+    async def _wait_for_thread(self, subject: str) -> None:
         """Wait for a thread."""
         if self._may_run(subject):
             self._start(subject)
@@ -154,7 +154,7 @@ class Lane:
         turn = asyncio.get_running_loop().create_future()
         self.waiting.append((subject, turn))
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():

@@ -1,4 +1,4 @@
-"""Functions that a serving process calls every so many seconds, beside its requests."""
+"""Background services of a process that serves: functions that it calls periodically."""
 
 import asyncio
 import logging
@@ -9,8 +9,8 @@ from typing import Protocol
 log = logging.getLogger(__name__)
 
 
-class Beside(Protocol):
-    """What begins when a process begins to serve, and ends with it."""
+class BackgroundService(Protocol):
+    """A service that starts when a process begins to serve, and stops with the process."""
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None: ...
 
@@ -30,7 +30,7 @@ class Periodic:
         self.task: asyncio.Task[None] | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.task = loop.create_task(self._turn(loop))
+        self.task = loop.create_task(self._run(loop))
 
     def stop(self) -> None:
         """End for good. What is under way ends first."""
@@ -40,7 +40,7 @@ class Periodic:
         if self.at_end is not None:
             self.at_end()
 
-    async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         failing = False
         while True:
             try:

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 IN_KERNEL = 128 * 1024
 """Unsent bytes that the kernel takes for a connection. Without this limit it takes up to 4 MB (`tcp_wmem`)."""
-LOOKS, PAUSE = 200, 0.05
+MAX_ATTEMPTS, PAUSE = 200, 0.05
 """How many times to look for the listening socket, and the seconds between two looks. The server opens it late."""
 
 
@@ -40,7 +40,7 @@ class ReadTimeout:
             self.task.cancel()
 
     async def _set_when_listening(self) -> None:
-        for _ in range(LOOKS):
+        for _ in range(MAX_ATTEMPTS):
             if limit_unread(self.seconds):
                 return
             await asyncio.sleep(PAUSE)

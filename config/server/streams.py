@@ -26,7 +26,7 @@ from config.server.application import (
     Websockets,
     refuse,
 )
-from config.server.periodic import Beside
+from config.server.periodic import BackgroundService
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +59,9 @@ class Streams(Application):
         receiver: Receiver,
         pace: bodies.Pace,
         websockets: Websockets | None = None,
-        beside: Sequence[Beside] = (),
+        background: Sequence[BackgroundService] = (),
     ):
-        super().__init__(handler, largest=0, websockets=websockets, beside=beside)
+        super().__init__(handler, largest=0, websockets=websockets, background=background)
         self.prefix = prefix
         self.receiver = receiver
         self.pace = pace

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
 from config.plurals import counted
-from managed.admin.service_status import PATIENCE, Status, late
+from managed.admin.service_status import LATE_INTERVALS, Status, late
 from managed.models import Service
 
 
@@ -27,5 +27,5 @@ def unchecked(request: HttpRequest) -> Iterator[Notice]:
     number = Service.objects.filter(late()).count()
     if number:
         wait = counted(number, "managed service waits", "managed services wait")
-        text = f"{wait} for a check for more than {PATIENCE} intervals: does a worker run?"
+        text = f"{wait} for a check for more than {LATE_INTERVALS} intervals: does a worker run?"
         yield Notice(text, list_of(Service, now="late"))

@@ -42,8 +42,8 @@ class Chart:
     lines: list[str]
     areas: list[str]
     marks: list[Mark]
-    ups: list[Tick]
-    acrosses: list[Tick]
+    y_ticks: list[Tick]
+    x_ticks: list[Tick]
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -84,16 +84,16 @@ def draw(
     Checks come each `interval`: where more than two of them are missing, the line is broken. The days or hours of
     the lower axis are `every` apart.
     """
-    ups = list(_nice(max([1, *(span.highest or span.average or 0 for span in spans)])))
-    axes = Axes(start, end, step, ups[-1])
+    y_ticks = list(_nice(max([1, *(span.highest or span.average or 0 for span in spans)])))
+    axes = Axes(start, end, step, y_ticks[-1])
     runs = list(_runs(spans, 2.5 * max(step, interval)))
     return Chart(
         name, title, describe(spans),
         lines=[_line(run, axes) for run in runs],
         areas=[_area(run, axes) for run in runs if any(span.highest is not None for span in run)],
         marks=list(_marks(spans, axes)),
-        ups=[Tick(axes.y(value), milliseconds(value)) for value in ups],
-        acrosses=list(_times(axes, every)),
+        y_ticks=[Tick(axes.y(value), milliseconds(value)) for value in y_ticks],
+        x_ticks=list(_times(axes, every)),
     )  # fmt: skip
 
 

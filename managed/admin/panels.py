@@ -12,7 +12,7 @@ from managed.admin.display import TARGET
 from managed.admin.service_status import Status, status_pill
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Service
 
-OFF = "Managed is off for this account."
+MANAGED_DISABLED = "Managed is off for this account."
 
 
 @account_panel
@@ -33,7 +33,7 @@ def services_panel(account: Account) -> Panel:
             for each in found
         ],
         more=list_of(Service, account__id__exact=account.pk),
-        empty="None." if account.managed else OFF,
+        empty="None." if account.managed else MANAGED_DISABLED,
     )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def contacts_panel(account: Account) -> Panel:
         ("Name", "Group", "Email", "Phone", "Second phone"),
         ((link(each), each.group, each.email, each.phone_primary, each.phone_secondary) for each in found),
         more=list_of(Contact, account__id__exact=account.pk),
-        empty="None." if account.managed else OFF,
+        empty="None." if account.managed else MANAGED_DISABLED,
     )
 
 

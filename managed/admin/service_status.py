@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Status = Service.Status
 TONES = {Status.OK: GOOD, Status.PROBLEM: BAD, Status.PENDING: BUSY, Status.DISABLED: QUIET}
-PATIENCE = 3
+LATE_INTERVALS = 3
 """Intervals between checks after which a service without a check counts as late."""
 
 
@@ -42,7 +42,7 @@ def late() -> Q:
 
 def patience() -> timedelta:
     """How long a service may wait for a check before it counts as late."""
-    return PATIENCE * timedelta(seconds=settings.PROBE_EVERY)
+    return LATE_INTERVALS * timedelta(seconds=settings.PROBE_EVERY)
 
 
 def held() -> Q:

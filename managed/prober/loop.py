@@ -49,7 +49,7 @@ class Prober:
         self._thread = threading.Thread(target=self._loop.run_forever, name="prober", daemon=True)
         self._thread.start()
 
-    def look(self) -> bool:
+    def begin_due(self) -> bool:
         """Claim and begin due checks, as many as there is capacity for. Returns whether more may be due."""
         guard.control_plane()  # looked up here, where waiting does no harm, and not in the loop
         self._drop_superseded()

@@ -32,11 +32,11 @@ clock."""
 LONGEST_TIMEOUT = 255
 """Seconds of a service's timeout, at most."""
 LONGEST_ERROR = 500
-PATIENCE = "5s"
+LOCK_TIMEOUT = "5s"
 """The lock timeout for an account or a service that another transaction has locked. Other outcomes wait as well."""
 GOLDEN = 0.6180339887498949
 """The golden ratio: any number of its multiples, modulo 1, are spread over the unit interval."""
-TASK = "managed.probe"
+TASK_NAME = "managed.probe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     `OperationalError` where another transaction keeps the account locked.
     """
     with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
     account = Account.objects.select_for_update(no_key=True).filter(pk=probe.account_id).first()
     if account is None or not (account.is_active and account.managed):
         return False
@@ -166,7 +166,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     # these columns only: `updated` is when the account last changed the service
     locked.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
     if outcome.up and before != Service.Status.OK:
-        _rise(locked)
+        _mark_up(locked)
     elif not outcome.up and before != Service.Status.PROBLEM and locked.failures >= FAILURES:
         join(locked)
     return True
@@ -186,7 +186,7 @@ def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
     return datetime.fromtimestamp(slot if slot >= earliest else slot + interval, UTC)
 
 
-def _rise(service: Service) -> None:
+def _mark_up(service: Service) -> None:
     """Mark a service as up that was not up before, or not checked yet."""
     if service.status == Service.Status.PROBLEM:
         recover(service)

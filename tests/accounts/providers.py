@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = "http://testserver"
 OUR_SECRET = "what-we-tell-the-provider"
 BACK = f"{SITE}/login/external/callback"
-PATIENCE = 120.0
+TIMEOUT_SECONDS = 120.0
 """Seconds for an answer that comes at once, on a machine that is busy with other tests."""
 
 
@@ -36,7 +36,7 @@ def provider_process(tmp_path_factory) -> Iterator[OpenID]:
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         answer = json.loads(process.stdout.readline())
-        yield OpenID(**answer, name="Example ID", timeout=PATIENCE)
+        yield OpenID(**answer, name="Example ID", timeout=TIMEOUT_SECONDS)
     finally:
         process.communicate()  # it ends with its input
 
@@ -98,7 +98,7 @@ class Forger:
         self.release = threading.Event()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.issuer = f"http://127.0.0.1:{self.server.server_port}"
-        self.config = OpenID(self.issuer, "our-id", OUR_SECRET, name="Forged ID", timeout=PATIENCE)
+        self.config = OpenID(self.issuer, "our-id", OUR_SECRET, name="Forged ID", timeout=TIMEOUT_SECONDS)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         forger = self

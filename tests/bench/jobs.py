@@ -28,7 +28,7 @@ from tests.bench.worker import MARKS, mark, noop
 WORKERS = 2
 PRIORITY = settings.JOB_PRIORITY
 """Of all messages, so that the queue is eaten in the order in which it was filled."""
-PATIENCE = 120.0
+TIMEOUT_SECONDS = 120.0
 """Seconds the workers get for everything queued."""
 TAIL = 20.0
 """Seconds they get for what is left when the end is marked."""
@@ -97,7 +97,7 @@ def make_machines(instances: list[Instance]) -> None:
 
 
 def _wait_for_end(marks: Path, log: Path) -> dict[str, float]:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < end:
         times = dict(_read(marks))
         if "end" in times:

@@ -20,7 +20,7 @@ from django.db import connection
 from accounts.models import Account
 from config.notify import notify
 from managed.models import Measurement, Service
-from managed.services.probing import GOLDEN, TASK
+from managed.services.probing import GOLDEN, TASK_NAME
 from tests.bench import watched
 from tests.bench.errors import BenchError
 from tests.bench.servers import process, worker
@@ -32,7 +32,7 @@ TIMEOUT = 10
 """Seconds that a service has to answer. The slow ones need eight of them, the dead ones all."""
 NOTIFY_EVERY = 2.0
 """As the clock does."""
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +121,14 @@ def _make_due(over: float) -> dict[int, datetime]:
 
 def _check_all(services, what: str, seconds: float = 0) -> float:
     """Notify until each of the services was checked. Returns when that was."""
-    end = time.monotonic() + seconds + PATIENCE
+    end = time.monotonic() + seconds + TIMEOUT_SECONDS
     notified = 0.0
     while services.filter(measurements=None).exists():
         if time.monotonic() > end:
             raise BenchError(f"{services.filter(measurements=None).count()} services were not checked in {what}")
         if time.monotonic() - notified >= NOTIFY_EVERY:
             notified = time.monotonic()
-            notify(TASK)
+            notify(TASK_NAME)
         time.sleep(0.1)
     return time.monotonic()
 

@@ -29,7 +29,7 @@ ACCOUNT = "/docs/operations/account_retrieve"
 CHANGE = "/docs/operations/account_update"
 CREATE = "/docs/operations/compute_instances_create"
 ATTACH = "/docs/operations/volumes_attach"
-READ_ONLY, FULL = "of this page, for owner, read only", "of this page, for owner, with full access"
+READ_ONLY, FULL_ACCESS = "of this page, for owner, read only", "of this page, for owner, with full access"
 BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
 STORED = "return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
 LIGHT, DARK = "rgb(247, 249, 250)", "rgb(18, 24, 29)"
@@ -285,7 +285,7 @@ class TestTryingOut:
     def test_a_token_that_may_only_read_is_not_offered_for_changes(self, signed_in):
         signed_in.visit(CHANGE)
         assert READ_ONLY not in offered(signed_in)
-        assert signed_in.field(FULL).is_selected()
+        assert signed_in.field(FULL_ACCESS).is_selected()
         signed_in.driver.find_element(By.ID, "try-body").clear()
         signed_in.driver.find_element(By.ID, "try-body").send_keys('{"company": "Sjø & \'co\'"}')
         signed_in.send()
@@ -298,11 +298,11 @@ class TestTryingOut:
         assert signed_in.field(READ_ONLY).is_selected()
 
     def test_a_readers_own_choice_stays_where_it_is_offered(self, signed_in):
-        signed_in.pick(FULL)
+        signed_in.pick(FULL_ACCESS)
         signed_in.go_by('#list a[href$="/account_update"]')
-        assert signed_in.field(FULL).is_selected()
+        assert signed_in.field(FULL_ACCESS).is_selected()
         signed_in.go_by('#list a[href$="/account_retrieve"]')
-        assert signed_in.field(FULL).is_selected()
+        assert signed_in.field(FULL_ACCESS).is_selected()
 
     def test_without_a_token_only_what_is_public_is_offered_to_be_sent(self, reader):
         reader.visit(ACCOUNT)
@@ -313,7 +313,7 @@ class TestTryingOut:
 
     def test_the_line_for_curl_does_the_same(self, signed_in, owner):
         signed_in.visit(CHANGE)
-        signed_in.pick(FULL)
+        signed_in.pick(FULL_ACCESS)
         signed_in.driver.find_element(By.ID, "try-body").clear()
         signed_in.driver.find_element(By.ID, "try-body").send_keys('{"company": "Sjø & \'co\' $HOME `x`"}')
         status, body = signed_in.run_line(token_of(owner))
@@ -325,7 +325,7 @@ class TestTryingOut:
         session = SessionStore(session_key=cookie["value"])
         session["confirmed"] = time.time() - 700
         session.save()
-        signed_in.pick(FULL)
+        signed_in.pick(FULL_ACCESS)
         signed_in.send()
         assert signed_in.problem == "You signed in a while ago. Give your password first"
         assert not PersonalToken.objects.exists()
@@ -333,7 +333,7 @@ class TestTryingOut:
         signed_in.type("Password", PASSWORD)
         signed_in.press("Continue")
         assert signed_in.path == ACCOUNT
-        signed_in.pick(FULL)
+        signed_in.pick(FULL_ACCESS)
         signed_in.send()
         assert signed_in.said == "Answered 200 OK"
 

@@ -17,6 +17,15 @@ def test_a_worker_knows_every_task_that_has_a_queue_of_its_own():
     assert set(settings.CELERY_TASK_ROUTES) <= set(app.tasks)
 
 
+def test_a_worker_knows_the_names_that_processes_of_the_release_before_send():
+    app.loader.import_default_modules()
+    old = {
+        name.replace("compute.worker.", "compute.jobs.") for name in app.tasks if name.startswith("compute.worker.")
+    }
+    assert "compute.jobs.advance" in old
+    assert old <= set(app.tasks)
+
+
 def test_a_run_that_sends_messages_ends_before_another_worker_may_take_one_of_them():
     assert outbox.RUN_FOR < send_messages.soft_time_limit < send_messages.time_limit < outbox.LEASE
 

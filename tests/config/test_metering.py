@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from config import limits, metering
-from config.api.reading import TOO_DEAR
+from config.api.reading import TOO_EXPENSIVE
 from config.db import prepared
 from tests.client import errors
 from tests.factories import DomainFactory, UserFactory
@@ -157,4 +157,4 @@ def test_a_filter_that_the_database_ends_is_refused(api, monkeypatch):
 
     monkeypatch.setattr(prepared, "fetch_ordinarily", ended)
     answer = api.get(INSTANCES, {"label": {"+contains": "web"}})
-    assert (answer.status_code, errors(answer)) == (400, {"X-Filter": TOO_DEAR})
+    assert (answer.status_code, errors(answer)) == (400, {"X-Filter": TOO_EXPENSIVE})

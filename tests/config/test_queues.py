@@ -79,7 +79,7 @@ def test_a_broker_that_does_not_answer_says_nothing(settings):
 
 def test_the_limits_are_those_of_who_must_not_wait():
     options = installed.CELERY_BROKER_TRANSPORT_OPTIONS
-    assert queues.LOOK_SECONDS <= options["socket_connect_timeout"] < options["socket_timeout"]
+    assert queues.TIMEOUT_SECONDS <= options["socket_connect_timeout"] < options["socket_timeout"]
 
 
 def test_a_message_says_when_it_was_sent(broker: Messages, settings):

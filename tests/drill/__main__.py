@@ -84,7 +84,7 @@ def disturb(
     from tests.drill.installation import Installation
     from tests.running import running
 
-    times = suite.QUICK if arguments.quick else suite.FULL
+    times = suite.QUICK_RUN if arguments.quick else suite.FULL_RUN
     with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}")) as site:
         if "chaos" in arguments.parts:
             said("Chaos")
@@ -94,7 +94,7 @@ def disturb(
             suite.race(site, report)
         if "attacks" in arguments.parts:
             said("Attacks")
-            form = attacker.QUICK if arguments.quick else attacker.FULL
+            form = attacker.QUICK_RUN if arguments.quick else attacker.FULL_RUN
             crowding.play(site, silent.port, form, arguments.attacks, report)
 
 
@@ -109,7 +109,7 @@ def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse
     connections.close_all()  # to the database of the installation before, which has ended
     with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}", scene.OWN_SETTINGS)) as site:
         said("Standstill")
-        suite.play(site, scene.QUICK if arguments.quick else scene.FULL, arguments.cases, report)
+        suite.play(site, scene.QUICK_RUN if arguments.quick else scene.FULL_RUN, arguments.cases, report)
 
 
 def said(part: str) -> None:

@@ -17,7 +17,7 @@ SENDERS, PAUSE = 8, 0.6
 RATE_LIMIT_ENDPOINT lets through where the drill has not lifted it."""
 SOCKETS = 300
 SLOW_UPLOADS = 32
-SCANS, SIDE, LARGEST = 27_300, 4096, 2**20
+SCANS, SIDE, MAX_BYTES = 27_300, 4096, 2**20
 MEMBER, MEMBERS = 64 * 2**20, 96
 """Bytes of zeros in each part of the bomb, and its parts: 6 GB."""
 
@@ -62,7 +62,7 @@ def repeated(act: Callable[[int], object], senders: int = SENDERS) -> Iterator[N
 def pictures(attacker: Attacker) -> Iterator[None]:
     """Progressive JPEGs of 1 MB with as many scans as fit, 4096 pixels wide and high; and ones that pass."""
     client = attacker.made("/account/oauth-clients", {"label": "bomb", "redirect_uri": "https://a.example/"})
-    bombs = [scans(SCANS, SIDE)[:LARGEST], scans(80, SIDE)[:LARGEST]]
+    bombs = [scans(SCANS, SIDE)[:MAX_BYTES], scans(80, SIDE)[:MAX_BYTES]]
     path = f"/account/oauth-clients/{client['id']}/thumbnail"
     with repeated(lambda number: _put_picture(attacker, path, bombs[number % 2])):
         yield

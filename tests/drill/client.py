@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.drill.figures import Log
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds within which a request is answered, or the connection ends."""
 INSTANCES, VOLUMES, DOMAINS = 4, 4, 3
 """How many of each a client keeps."""
@@ -28,7 +28,7 @@ def ask(port: int, token: str, method: str, path: str, body: Body | bytes | None
     """One request on a connection of its own; its status, 0 where the connection ended, and its JSON."""
     sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
     content = json.dumps(body).encode() if isinstance(body, dict) else body
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
     try:
         connection.request(method, f"/v4{path}", content, sent)
         response = connection.getresponse()

@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import Account
 from tests.drill.client import PASSWORD, ask
 
-RACERS, EACH, MOST = 8, 3, 5
+RACERS, EACH, MAX_MADE = 8, 3, 5
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S drill"
 RULES = {"inbound_policy": "DROP", "outbound_policy": "DROP"}
 SCRIPT = {"images": ["compute/debian11"], "script": "#!/bin/bash\ntrue"}
@@ -51,16 +51,16 @@ class Race:
 
     @property
     def exact(self) -> bool:
-        return self.added == MOST and self.statuses == {200: MOST, 400: RACERS * EACH - MOST}
+        return self.added == MAX_MADE and self.statuses == {200: MAX_MADE, 400: RACERS * EACH - MAX_MADE}
 
 
 def race_all(port: int, account: Account, token: str) -> list[Race]:
-    """Race each quota in turn, as a user of `account`, which may have `MOST` more of each than it has."""
+    """Race each quota in turn, as a user of `account`, which may have `MAX_MADE` more of each than it has."""
     status, answer = ask(port, token, "POST", "/account/settings/managed-enable", {})
     if status != 200:
         raise RuntimeError(f"managed is not enabled: {status} {answer}")
     before = {name: _count(port, token, path) for name, (path, _) in RACED.items()}
-    account.quotas = {**account.quotas, **{name: count + MOST for name, count in before.items()}}
+    account.quotas = {**account.quotas, **{name: count + MAX_MADE for name, count in before.items()}}
     account.save(update_fields=["quotas"])
     return [_race(port, token, name, before[name]) for name in RACED]
 

@@ -36,7 +36,7 @@ class Times:
     full: float
 
 
-FULL, QUICK = Times(160, 60), Times(30, 6)
+FULL_RUN, QUICK_RUN = Times(160, 60), Times(30, 6)
 
 
 def customer(name: str) -> tuple[Account, str]:

@@ -17,7 +17,7 @@ from tests.compute.drivers.machines import MACHINE, boot_spec, machine_spec, mak
 from tests.drill import counting, figures, means
 from tests.drill.crowding.suite import ATTACKS
 from tests.drill.figures import Answer, Effect, Log, Window, doubled, missing, percentile
-from tests.drill.limits import EACH, MOST, RACERS, Race
+from tests.drill.limits import EACH, MAX_MADE, RACERS, Race
 from tests.drill.means import Clock, Skipped
 from tests.drill.report import Report
 from tests.drill.standstill.scene import SLOTS
@@ -75,10 +75,10 @@ def test_what_was_answered_and_is_not_there_is_missing():
 
 
 def test_a_limit_is_exact_where_all_others_are_refused():
-    others = RACERS * EACH - MOST
-    assert Race("tags", {200: MOST, 400: others}, MOST).exact
-    assert not Race("tags", {200: MOST + 1, 400: others - 1}, MOST + 1).exact
-    assert not Race("tags", {200: MOST, 400: others - 1, 500: 1}, MOST).exact
+    others = RACERS * EACH - MAX_MADE
+    assert Race("tags", {200: MAX_MADE, 400: others}, MAX_MADE).exact
+    assert not Race("tags", {200: MAX_MADE + 1, 400: others - 1}, MAX_MADE + 1).exact
+    assert not Race("tags", {200: MAX_MADE, 400: others - 1, 500: 1}, MAX_MADE).exact
 
 
 def test_a_report_ends_with_a_line_for_each_number_and_tells_what_should_not_be():

@@ -14,7 +14,7 @@ AREAS = (accounts, deployments, managed, networking)
 WRONG: dict[str, Wrong] = {name: wrong for area in AREAS for name, wrong in area.WRONG.items()}
 """By operation. A field that is not named can be wrong in its shape alone."""
 
-FULL: dict[str, Wrong] = {name: body for area in AREAS for name, body in area.FULL.items()}
+FULL_BODIES: dict[str, Wrong] = {name: body for area in AREAS for name, body in area.FULL_BODIES.items()}
 """A good body, where the one in `tests.policy` does not let each field be looked at."""
 
 DEPENDENT: dict[str, set[frozenset[str]]] = {

@@ -57,7 +57,7 @@ WRONG: dict[str, Any] = {
         **{f"{kind}s": [theirs()] for kind in ("compute", "domain", "volume", "nodebalancer")},
     },
 }
-FULL: dict[str, Any] = {
+FULL_BODIES: dict[str, Any] = {
     # without a region no label of a VLAN is looked for
     "POST /v4/support/tickets": lambda scene: {
         "summary": "Help", "description": "It is dark.", "region": scene.world.region.pk

@@ -121,7 +121,7 @@ WRONG: dict[str, Any] = {
         "script": "<UDF/>",
     },
 }
-FULL: dict[str, Any] = {
+FULL_BODIES: dict[str, Any] = {
     "POST /v4/compute/instances": lambda scene: {
         **deploy(scene),
         "region": scene.world.region.pk,

@@ -94,7 +94,7 @@ def checked(scene: Scene) -> dict[str, Any]:
     return {"check": "http_body", "check_body": "fine"}
 
 
-FULL: dict[str, Any] = {
+FULL_BODIES: dict[str, Any] = {
     "POST /v4/nodebalancers/{nodebalancer_id}/configs": lambda scene: {"port": 65535, **checked(scene)},
     "PUT /v4/nodebalancers/{nodebalancer_id}/configs/{id}": checked,
     "POST /v4/domains": slave,

@@ -61,7 +61,7 @@ WRONG: dict[str, Any] = {
     "POST /v4/networking/ipv4/share": lambda scene: {"compute_id": 0, "ips": ["198.18.99.99"]},
     "POST /v4/networking/ipv6/ranges": lambda scene: {"prefix_length": 60, "compute_id": 0},
 }
-FULL: dict[str, Any] = {
+FULL_BODIES: dict[str, Any] = {
     "POST /v4/volumes": lambda scene: {
         "label": "another",
         "region": scene.world.region.pk,

@@ -15,7 +15,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-FULL, QUICK = (50_000, 100), (3_000, 10)
+FULL_RUN, QUICK_RUN = (50_000, 100), (3_000, 10)
 """Requests to the server, and requests drawn for each operation."""
 SENDERS = 4
 WARMING = 10
@@ -118,11 +118,11 @@ def said(counts: dict[str, int]) -> str:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a look: few requests, memory is not judged")
-    parser.add_argument("--requests", type=int, help=f"how many to the server (by default {FULL[0]:,})")
-    parser.add_argument("--examples", type=int, help=f"how many for each operation (by default {FULL[1]})")
+    parser.add_argument("--requests", type=int, help=f"how many to the server (by default {FULL_RUN[0]:,})")
+    parser.add_argument("--examples", type=int, help=f"how many for each operation (by default {FULL_RUN[1]})")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="where chance begins")
     arguments = parser.parse_args()
-    requests, examples = QUICK if arguments.quick else FULL
+    requests, examples = QUICK_RUN if arguments.quick else FULL_RUN
     arguments.requests = requests if arguments.requests is None else arguments.requests
     arguments.examples = examples if arguments.examples is None else arguments.examples
     return arguments

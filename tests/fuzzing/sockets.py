@@ -16,7 +16,7 @@ from tests.fuzzing.answers import Answer
 from tests.fuzzing.bytes_sent import Maker, Request
 from tests.running import is_web_process
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds within which each whole request is answered, on a machine that is busy with other things."""
 SHORT = 0.05
 """Seconds to wait for an answer to a request that may be incomplete, before its sender says that this was all."""
@@ -77,7 +77,7 @@ def send(port: int, request: Request, into: Round) -> None:
         answer = exchange(port, request)
     except TimeoutError:
         into.statuses["late"] += 1
-        into.find(f"no answer within {PATIENCE:g} s", request)
+        into.find(f"no answer within {TIMEOUT_SECONDS:g} s", request)
         return
     except http.client.HTTPException as error:
         into.statuses["broken"] += 1
@@ -92,7 +92,7 @@ def send(port: int, request: Request, into: Round) -> None:
 
 def exchange(port: int, request: Request) -> Answer | None:
     """The answer, or None where the connection was closed without any. Raises `TimeoutError` without either."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS) as connection:
         with suppress(ConnectionError):  # it may answer, and hang up, before it has all
             connection.sendall(request.content)
         if not request.whole and not select.select([connection], [], [], SHORT)[0]:

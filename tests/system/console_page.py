@@ -12,7 +12,7 @@ import aiohttp
 import requests
 
 from tests.compute.drivers.qemu.consoles import Console
-from tests.system.server import PATIENCE, Server
+from tests.system.server import TIMEOUT_SECONDS, Server
 
 PASSWORD = re.compile(r"user owner, password (\S+)")
 
@@ -25,16 +25,18 @@ class ConsolePage:
         self.address = f"{self.site}/home/instances/{instance}/console"
         self.browser = requests.Session()
         self.told: list[dict[str, object]] = []
-        self.browser.get(f"{self.site}/login", timeout=PATIENCE)
+        self.browser.get(f"{self.site}/login", timeout=TIMEOUT_SECONDS)
         found = PASSWORD.search(server.text)
         assert found
         fields = {"username": "owner", "password": found[1], "csrfmiddlewaretoken": self._token()}
-        answer = self.browser.post(f"{self.site}/login", fields, timeout=PATIENCE)
+        answer = self.browser.post(f"{self.site}/login", fields, timeout=TIMEOUT_SECONDS)
         assert answer.url == f"{self.site}/home", answer.text
 
     def ticket(self) -> str:
         """The address of a websocket."""
-        answer = self.browser.post(self.address, json={}, headers={"X-CSRFToken": self._token()}, timeout=PATIENCE)
+        answer = self.browser.post(
+            self.address, json={}, headers={"X-CSRFToken": self._token()}, timeout=TIMEOUT_SECONDS
+        )
         assert answer.status_code == 200, answer.text
         address: str = answer.json()["address"]
         return address

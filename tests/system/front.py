@@ -16,7 +16,7 @@ from tests.tours.pages import replaced
 from tests.waiting import wait_for
 
 NAME = "cloud.example.com"
-PATIENCE = 300
+TIMEOUT_SECONDS = 300
 """Seconds within which a request is answered by whatever machine."""
 RUNNING = "2"
 """The state of a server that HAProxy sends requests to."""
@@ -42,7 +42,7 @@ class Granian:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(PATIENCE) == 0
+        assert self.process.wait(TIMEOUT_SECONDS) == 0
         self.fleet.others.remove(self.process)
 
 
@@ -97,7 +97,7 @@ class Front:
     def connection(self) -> http.client.HTTPSConnection:
         """A client's, to be kept for many requests."""
         context = ssl.create_default_context(cadata=self.ca)
-        connection = http.client.HTTPSConnection(NAME, self.tls, timeout=PATIENCE, context=context)
+        connection = http.client.HTTPSConnection(NAME, self.tls, timeout=TIMEOUT_SECONDS, context=context)
         connection._create_connection = lambda address, *more: socket.create_connection(
             ("127.0.0.1", self.tls), *more
         )

@@ -30,4 +30,4 @@ class Lasting:
         self.theirs.close()
 
 
-consoles.desk.open = lambda session: Lasting()  # type: ignore[method-assign]
+consoles.broker.open = lambda session: Lasting()  # type: ignore[method-assign]

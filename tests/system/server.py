@@ -20,7 +20,7 @@ from config.laptop.embedded import Postgres, Valkey
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 300
+TIMEOUT_SECONDS = 300
 """Seconds that a start or a stop may take on whatever machine."""
 SERVE = (sys.executable, "manage.py", "serve")
 TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
@@ -67,7 +67,7 @@ class Server:
     def read(self, until: str | None = None) -> str:
         """Everything it wrote, up to `until` or to its end."""
         while until is None or until not in self.text:
-            readable, _, _ = select.select([self.output], [], [], None if self._reading else PATIENCE)
+            readable, _, _ = select.select([self.output], [], [], None if self._reading else TIMEOUT_SECONDS)
             assert readable, f"it is silent without {until!r}:\n{self.text}"
             try:
                 more = os.read(self.output, 65536)
@@ -92,7 +92,7 @@ class Server:
             f"http://127.0.0.1:{self.port}/v4/account", headers={"Authorization": f"Bearer {token}"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             return error.code
@@ -110,7 +110,7 @@ class Server:
         else:
             self._reading.join()
         os.close(self.output)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT_SECONDS)
 
     def kill(self) -> None:
         """End it with all that it started, where a test that failed has not stopped it."""

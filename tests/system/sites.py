@@ -20,7 +20,7 @@ from compute.services.hosts.access import fingerprint
 from tests.compute.drivers.qemu.namespaces import CROWDED, Namespace, World
 from tests.compute.drivers.qemu.ssh_hosts import SSHD, make_key
 from tests.files import below
-from tests.system.server import PATIENCE, ROOT, Server, environment
+from tests.system.server import ROOT, TIMEOUT_SECONDS, Server, environment
 from tests.waiting import wait_for
 
 REGION = "ap-west"
@@ -147,7 +147,7 @@ class Platform:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         try:
-            said, errors = process.communicate(timeout=PATIENCE)
+            said, errors = process.communicate(timeout=TIMEOUT_SECONDS)
         finally:
             process.kill()
         assert process.returncode == 0, (words, said, errors)

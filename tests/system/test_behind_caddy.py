@@ -19,7 +19,7 @@ from tests.certificates import certificate, new_key, pem
 from tests.compute.drivers.qemu.disk_files import needs
 from tests.ports import free_port
 from tests.system.conftest import ROOT, Fleet, kill
-from tests.system.front import NAME, PATIENCE, Granian
+from tests.system.front import NAME, TIMEOUT_SECONDS, Granian
 from tests.tours.pages import replaced
 from tests.waiting import wait_for
 from tests.world import STRONG, World
@@ -68,7 +68,7 @@ class Caddy:
         context = ssl.create_default_context(cadata=self.ca)
         connection = http.client.HTTPSConnection(NAME, self.port, timeout=60, context=context)
         connection._create_connection = lambda address, *more: socket.create_connection(
-            ("127.0.0.1", self.port), PATIENCE, (CLIENT, 0)
+            ("127.0.0.1", self.port), TIMEOUT_SECONDS, (CLIENT, 0)
         )
         return connection
 

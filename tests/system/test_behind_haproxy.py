@@ -14,7 +14,7 @@ from compute.models import AddressPool, Instance, Job
 from compute.services.networking.pools import fill_pool
 from tests.compute.drivers.qemu.disk_files import needs
 from tests.system.conftest import Fleet, settled
-from tests.system.front import NAME, PATIENCE, Front, Granian, wait_until_sent_to
+from tests.system.front import NAME, TIMEOUT_SECONDS, Front, Granian, wait_until_sent_to
 from tests.waiting import wait_for
 from tests.world import STRONG, World
 
@@ -149,13 +149,13 @@ def test_a_rolling_restart_loses_no_request_and_no_job(
             wait_until_sent_to(site.front, "web")
         for worker in tuple(fleet.workers):
             worker.send_signal(signal.SIGTERM)
-            assert worker.wait(PATIENCE) == 0
+            assert worker.wait(TIMEOUT_SECONDS) == 0
             fleet.workers.remove(worker)
             fleet.worker()
             all_go_on()
         [clock] = [each for each in fleet.others if "beat" in each.args]
         clock.send_signal(signal.SIGTERM)
-        assert clock.wait(PATIENCE) == 0
+        assert clock.wait(TIMEOUT_SECONDS) == 0
         fleet.beat()
         all_go_on()
     finally:

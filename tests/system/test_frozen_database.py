@@ -12,7 +12,7 @@ import psutil
 import pytest
 import requests
 
-from tests.system.server import PATIENCE, Server
+from tests.system.server import TIMEOUT_SECONDS, Server
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
@@ -60,11 +60,11 @@ def test_processes_live_and_say_that_they_are_of_no_use_and_no_job_is_lost(serve
 
     def get(path: str) -> requests.Response:
         # a connection for each: whichever of the processes is free answers
-        return requests.get(f"{site}{path}", headers=headers, timeout=PATIENCE)
+        return requests.get(f"{site}{path}", headers=headers, timeout=TIMEOUT_SECONDS)
 
     def create(label: str) -> requests.Response:
         body = {"type": "g6-nanode-1", "region": "us-east", "label": label}
-        return requests.post(f"{site}/v4/compute/instances", json=body, headers=headers, timeout=PATIENCE)
+        return requests.post(f"{site}/v4/compute/instances", json=body, headers=headers, timeout=TIMEOUT_SECONDS)
 
     wait_for(lambda: get("/readyz").status_code == 200)
     assert create("before").status_code == 200

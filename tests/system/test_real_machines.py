@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from compute.drivers.qemu.agent import verbs
+from compute.drivers.qemu.agent import machine_dirs
 from compute.drivers.qemu.agent.store import Store
 from config.server.consoles import BY_MACHINE
 from tests.compute.drivers.qemu.consoles import Console
@@ -63,7 +63,7 @@ def state() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="sk-"))
     yield folder
     for directory in (folder / "hypervisor" / "machines").glob("*"):
-        verbs.cut(directory, timeout=120)
+        machine_dirs.cut(directory, timeout=120)
     shutil.rmtree(folder)
 
 

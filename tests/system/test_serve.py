@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -21,9 +22,9 @@ from psycopg.conninfo import make_conninfo
 
 from config.api import reasons
 from config.laptop.embedded import addresses, services
-from config.management.commands.migrate import LOCK
+from config.management.commands.migrate import ADVISORY_LOCK
 from tests.ports import free_port
-from tests.system.server import PATIENCE, ROOT, Server, environment, stop_services
+from tests.system.server import ROOT, TIMEOUT_SECONDS, Server, environment, stop_services
 from tests.tours.pages import blocks_for
 from tests.waiting import wait_for
 
@@ -53,7 +54,7 @@ def serve(state: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run it to its end, for starts that are refused."""
     return subprocess.run(
         [sys.executable, "manage.py", "serve", *arguments],
-        cwd=ROOT, env=environment(state), capture_output=True, text=True, timeout=PATIENCE, check=False,
+        cwd=ROOT, env=environment(state), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
     )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def test_the_two_commands_of_the_readme(start, make, tmp_path):
 
     tested = subprocess.run(
         [*test_line, *make, "ARGS=-n0 tests/test_docs.py -k every_variable"],
-        cwd=ROOT, env=environment(tmp_path / "state"), capture_output=True, text=True, timeout=PATIENCE,
+        cwd=ROOT, env=environment(tmp_path / "state"), capture_output=True, text=True, timeout=TIMEOUT_SECONDS,
         check=False,
     )  # fmt: skip
     assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
@@ -159,7 +160,7 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
 @pytest.mark.parametrize(
     ("phase", "held", "waiting"),
     [
-        ("Migrating the database", f"SELECT pg_advisory_lock({LOCK})", TRIES),
+        ("Migrating the database", f"SELECT pg_advisory_lock({ADVISORY_LOCK})", TRIES),
         ("Seeding the catalogue", "BEGIN; LOCK TABLE compute_instancetype", WAITS),
     ],
 )
@@ -167,7 +168,10 @@ def test_ctrl_c_in_the_middle_ends_with_a_line_and_the_next_start_goes_on(start,
     """Held up by a lock, it is in the middle for as long as it takes to press the keys."""
     with services(tmp_path, postgres=True):
         migrated = subprocess.run(
-            [sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment(tmp_path), timeout=PATIENCE
+            [sys.executable, "manage.py", "migrate", "-v0"],
+            cwd=ROOT,
+            env=environment(tmp_path),
+            timeout=TIMEOUT_SECONDS,
         )
         assert migrated.returncode == 0
         with psycopg.connect(embedded(tmp_path), autocommit=True) as other:
@@ -193,7 +197,7 @@ def test_ctrl_c_while_python_still_imports_ends_with_a_line(tmp_path):
     environ = environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "manage.py", "serve"],
-        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
     )  # fmt: skip
     assert one_line(done) == "Stopped.\n"
 
@@ -263,12 +267,12 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     answered: set[int] = set()
 
     def tag(number: int) -> int:
-        answer = api.post(f"{site}/tags", json={"label": f"tag-{number}-{'x' * 30}"}, timeout=PATIENCE)
+        answer = api.post(f"{site}/tags", json={"label": f"tag-{number}-{'x' * 30}"}, timeout=TIMEOUT_SECONDS)
         answered.add(answer.status_code)
         return answer.status_code
 
     body = {"label": "later", "region": "us-east"}
-    target = api.post(f"{site}/images/upload", json=body, timeout=PATIENCE).json()["upload_to"]
+    target = api.post(f"{site}/images/upload", json=body, timeout=TIMEOUT_SECONDS).json()["upload_to"]
     numbers = count()
     database = psycopg.connect(embedded(small_disk), autocommit=True)
     # A new file of 16 MB for the log of transactions: wherever the one before ended, this has room for all until
@@ -278,7 +282,7 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     fill(small_disk)
     wait_for(lambda: tag(next(numbers)) == 503)
     data = gzip.compress(os.urandom(400_000))
-    refused = requests.put(target, data, timeout=PATIENCE)
+    refused = requests.put(target, data, timeout=TIMEOUT_SECONDS)
     assert (refused.status_code, refused.json()["errors"][0]["reason"]) == (503, reasons.NO_ROOM)
     wait_for(lambda: not list(small_disk.glob("uploads/*.part")))
     # the log of transactions cannot grow either: PostgreSQL ends itself, and does not start without room
@@ -288,7 +292,8 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     (small_disk / "filling").unlink()
     wait_for(lambda: tag(next(numbers)) == 200)
     assert answered == {200, 503}
-    wait_for(lambda: requests.put(target, data, timeout=PATIENCE).status_code == 200)
+    wait_for(lambda: requests.put(target, data, timeout=TIMEOUT_SECONDS).status_code == 200)
     # workers have come back as well
     mine = {"X-Filter": json.dumps({"label": "later"})}
-    wait_for(lambda: '"status":"available"' in api.get(f"{site}/images", headers=mine, timeout=PATIENCE).text)
+    images = partial(api.get, f"{site}/images", headers=mine, timeout=TIMEOUT_SECONDS)
+    wait_for(lambda: '"status":"available"' in images().text)

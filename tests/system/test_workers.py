@@ -25,7 +25,7 @@ from tests.world import STRONG, World
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
-PATIENCE = 120
+TIMEOUT_SECONDS = 120
 """Seconds within which a request is answered by whatever machine. Who waits for a broker waits for ever."""
 LEAST_KILLS = 4
 
@@ -135,7 +135,7 @@ class Client(threading.Thread):
         self.statuses: list[int] = []
 
     def run(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         for _ in range(self.count):
             connection.request("POST", "/v4/compute/instances", self.body, headers)
@@ -251,7 +251,7 @@ def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hy
         wait_for(lambda: Job.objects.exclude(lease_until=None).exists())
         leaves.send_signal(signal.SIGTERM)
         wait_for(lambda: "Warm shutdown" in (fleet.state / "fleet.log").read_text())
-    assert leaves.wait(PATIENCE) == 0
+    assert leaves.wait(TIMEOUT_SECONDS) == 0
     said = (fleet.state / "fleet.log").read_text()
     assert "WARNING" not in said
     assert not [words for words in ("unacknowledged", "undeliverable", "Requeuing") if words in said]

@@ -80,7 +80,7 @@ class Command(BaseCommand):
             signal.signal(number, lambda *_: stopped.set())
         while not stopped.is_set():
             try:
-                exporter.look()
+                exporter.run()
             except HAProxyError as error:
                 log.error("%s", error)
             except (DatabaseError, InterfaceError) as error:

@@ -15,7 +15,7 @@ from compute.models import Backup, Disk, Instance, Job
 from compute.refs import backup_ref, instance_ref
 from compute.services.backups.content import content_of
 from compute.services.backups.records import RESTORING, discard, refresh_available
-from compute.services.backups.settings import NOT_OFFERED, OFF, is_offered, switch_on
+from compute.services.backups.settings import BACKUPS_DISABLED, NOT_OFFERED, is_offered, switch_on
 from compute.services.common.locks import is_busy, lock_any
 from compute.services.hosts.maintenance import note_maintenance
 from config.db.inserts import draw_keys
@@ -82,7 +82,7 @@ def cancel(actor: Actor, instance: Instance) -> None:
     backups = list(Backup.objects.filter(instance=locked).select_for_update().order_by("pk"))
     if locked.status == Instance.Status.RESTORING or _is_read(backups):
         raise Busy
-    Instance.objects.filter(pk=locked.pk).update(**OFF, updated=Now())
+    Instance.objects.filter(pk=locked.pk).update(**BACKUPS_DISABLED, updated=Now())
     finished = [backup for backup in backups if backup.status not in Backup.IN_PROGRESS]
     if not any(backup.archives for backup in finished):
         discard(finished, actor)

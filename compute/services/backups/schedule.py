@@ -25,7 +25,7 @@ MOST_AT_ONCE = 500
 WINDOWS = tuple(window.value for window in Instance.Window if window != Instance.Window.SCHEDULING)
 
 
-def look(moment: datetime | None = None) -> int:
+def enqueue_due_backups(moment: datetime | None = None) -> int:
     """Choose the schedules that are left to the platform, and enqueue the backups due; returns how many backups.
 
     `moment` is the time, by default the database's. Any number of clocks may run this at once.

@@ -7,7 +7,7 @@ from compute.models import Instance, InstanceType
 SCHEDULING = Instance.Day.SCHEDULING
 """The value of a day and a window until the platform has chosen them."""
 NOT_OFFERED = "Backups are not offered for this type."
-OFF = {
+BACKUPS_DISABLED = {
     "backups_enabled": False, "backups_available": False, "backups_day": None, "backups_window": None,
     "backups_last_successful": None,
 }  # fmt: skip

@@ -12,7 +12,7 @@ import yaml
 from compute.services.catalogue.schema import ITEMS, MOST_ITEMS, SECTIONS, Catalogue, Item, said_of
 from config.errors import Invalid, Problems
 
-LARGEST = 10 * 1024**2
+MAX_FILE_LENGTH = 10 * 1024**2
 """The most characters of a file."""
 MISSING_FIELD = "The file has to say it."
 
@@ -65,8 +65,8 @@ def read(text: str) -> Catalogue:
 
 
 def _parsed(text: str) -> Any:
-    if len(text) > LARGEST:
-        raise Invalid(f"The file is too large: {LARGEST} characters are the most.")
+    if len(text) > MAX_FILE_LENGTH:
+        raise Invalid(f"The file is too large: {MAX_FILE_LENGTH} characters are the most.")
     try:
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)

@@ -11,7 +11,7 @@ from typing import Any
 
 Reader = Callable[[Any], Any]
 
-MOST = 2_147_483_647
+MAX_INTEGER = 2_147_483_647
 """The largest whole number that a column takes."""
 SIZE = re.compile(r"([0-9]+) ?(MB|GB|TB)")
 UNITS = {"MB": 1, "GB": 1024, "TB": 1024**2}
@@ -63,7 +63,7 @@ def flag(value: Any) -> bool:
     return value
 
 
-def number(least: int = 0, most: int = MOST) -> Reader:
+def number(least: int = 0, most: int = MAX_INTEGER) -> Reader:
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError("Must be a whole number.")
@@ -96,7 +96,7 @@ def price(value: Any) -> float:
     """A price in USD."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("Must be a number of USD.")
-    if not 0 <= value <= MOST:
+    if not 0 <= value <= MAX_INTEGER:
         raise ValueError("Must be 0 or more.")
     return float(value)
 

@@ -47,10 +47,10 @@ FIELD = "remote_nameserver"
 PORT = 53
 MAX_RECORDS = 12_000
 """Records of a transfer, of all types."""
-LARGEST = 16 << 20
+MAX_TRANSFER_BYTES = 16 << 20
 """Bytes of the whole transfer."""
-HIGHEST_PRIORITY = 255
-LONGEST_LIST = 1000
+MAX_PRIORITY = 255
+MAX_LIST_LENGTH = 1000
 """Characters of one list of records in the event's message."""
 LONGEST_CHANGES = 2000
 """Characters of all changes in the event's message."""
@@ -179,13 +179,13 @@ def read(name: str, messages: Iterable[dns.message.Message]) -> TransferredZone:
 
 
 def _bounded(messages: Iterable[dns.message.Message]) -> Iterator[dns.message.Message]:
-    """The messages of a transfer. Raises `Invalid` once they exceed MAX_RECORDS records or LARGEST bytes."""
+    """Yield the messages of a transfer. Raises `Invalid` after `MAX_RECORDS` records or `MAX_TRANSFER_BYTES`."""
     received = size = 0
     for message in messages:
         received += sum(map(len, message.answer))
         size += len(message.wire or b"")
-        if received > MAX_RECORDS or size > LARGEST:
-            raise Invalid(f"A domain has at most {MAX_RECORDS} records, in {LARGEST >> 20} MiB.", FIELD)
+        if received > MAX_RECORDS or size > MAX_TRANSFER_BYTES:
+            raise Invalid(f"A domain has at most {MAX_RECORDS} records, in {MAX_TRANSFER_BYTES >> 20} MiB.", FIELD)
         yield message
 
 
@@ -223,7 +223,7 @@ def _check_open(addresses: Iterable[guard.Address]) -> None:
         raise Invalid("The platform does not ask this name server.", FIELD)
 
 
-def _listed(items: Sequence[str], separator: str = ", ", longest: int = LONGEST_LIST) -> str:
+def _listed(items: Sequence[str], separator: str = ", ", longest: int = MAX_LIST_LENGTH) -> str:
     """Join the first items, at least one and up to `longest` characters, and add the number of the other items."""
     ends = accumulate(len(item) + len(separator) for item in items)
     shown = max(1, sum(end <= longest for end in ends))
@@ -298,7 +298,7 @@ def _fits(record: RecordValues, zone: str) -> bool:
     """Whether the record is valid here, under the same name."""
     name = record.name
     small = len(name) <= LONGEST_NAME and len(record.target) <= LONGEST_TEXT
-    known = record.priority <= HIGHEST_PRIORITY and (record.tag is None or record.tag in DomainRecord.Tag.values)
+    known = record.priority <= MAX_PRIORITY and (record.tag is None or record.tag in DomainRecord.Tag.values)
     return small and known and not check(record, zone) and record.name == name
 
 

@@ -22,7 +22,7 @@ from config.db import leases
 from config.db.statements import Param, Statement
 from config.notify import notify
 
-TASK = "compute.jobs.apply_firewall"
+TASK_NAME = "compute.worker.apply_firewall"
 MAX_NOTIFIED_PER_REQUEST = 100
 """Notifications that a request sends; the sweep sends the others within a second."""
 LONGEST_WAIT = 60
@@ -129,7 +129,7 @@ def changed(instance_ids: Iterable[int], mail_ports_closed: bool | None = None) 
 
 def notify_all(instance_ids: Iterable[int]) -> None:
     for instance_id in instance_ids:
-        notify(TASK, instance_id)
+        notify(TASK_NAME, instance_id)
 
 
 def claim(instance_id: int) -> Claim | None:

@@ -103,7 +103,7 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges, problems: P
         locked.save(update_fields=["label", "tags", "updated"])
         record_event(actor, "firewall_update", firewall_ref(locked))
     if status is not None:
-        _turn(actor, locked, status, instances)
+        _set_status(actor, locked, status, instances)
     return locked
 
 
@@ -242,7 +242,7 @@ def _request_delivery(firewall: Firewall) -> int:
     return len(instances)
 
 
-def _turn(actor: Actor, firewall: Firewall, status: str, instances: Iterable[Instance]) -> None:
+def _set_status(actor: Actor, firewall: Firewall, status: str, instances: Iterable[Instance]) -> None:
     """Enable or disable a firewall, on the locked instances."""
     firewall.status = status
     firewall.save(update_fields=["status", "updated"])

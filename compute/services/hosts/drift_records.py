@@ -14,10 +14,10 @@ from accounts.services.retention import delete_in_batches
 from compute.models import Drift, Host
 from compute.services.hosts.reachability import BEING_ADDED
 
-TASK = "compute.jobs.reconcile_host"
+TASK_NAME = "compute.worker.reconcile_host"
 AGAIN = 20.0
 """Seconds until the next look at a host where something was seen for the first time, or is being put right."""
-KEPT = timedelta(days=30)
+DRIFT_RETENTION = timedelta(days=30)
 """How long drift that is over can still be read."""
 GONE = "It was no longer seen."
 
@@ -27,7 +27,7 @@ UPDATE compute_host SET reconcile_at = statement_timestamp() + %(every)s * inter
 RETURNING id
 """
 
-LOOK_EVERYWHERE = """
+COMPARE_EVERYWHERE = """
 UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
 """
 
@@ -78,7 +78,7 @@ def claim(host_id: int) -> Host | None:
     return Host.objects.filter(pk=host_id).first()
 
 
-def look_soon(host_id: int, seconds: float = 0.0) -> None:
+def compare_soon(host_id: int, seconds: float = 0.0) -> None:
     """Have a host compared in so many seconds, unless it is to be sooner."""
     then = Now() + timedelta(seconds=seconds)
     Host.objects.filter(pk=host_id, reconcile_at__gt=then).update(reconcile_at=then)
@@ -101,7 +101,7 @@ def close(drift: Drift, outcome: str) -> None:
 
 def delete_old() -> int:
     """Delete drift that ended long ago, and return how many rows."""
-    return delete_in_batches(Drift.objects.filter(resolved_at__lt=Now() - KEPT))
+    return delete_in_batches(Drift.objects.filter(resolved_at__lt=Now() - DRIFT_RETENTION))
 
 
 def confirmed(drift: Drift) -> bool:

@@ -19,7 +19,7 @@ from compute.models import Drift, Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
 from compute.services.firewalls import delivery
-from compute.services.hosts.drift_records import AGAIN, close, confirmed, look_soon
+from compute.services.hosts.drift_records import AGAIN, close, compare_soon, confirmed
 from compute.services.hosts.placement import RESOURCES, settle
 from config.db.rows import lock
 from config.errors import Busy, Invalid
@@ -79,7 +79,7 @@ def _tidy(drift: Drift, actor: Actor) -> Job:
     data = TidyData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
     job = enqueue_alone("tidy", actor, None, data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
-    look_soon(drift.host_id, AGAIN)
+    compare_soon(drift.host_id, AGAIN)
     return job
 
 
@@ -124,7 +124,7 @@ def define_again(actor: Actor, drift: Drift) -> Job:
     data = JobData(config_id=boot_config(instance).pk if lost else None, off_status=off)
     job = enqueue("redefine", instance, _on(instance, actor), data=data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
-    look_soon(drift.host_id, AGAIN)
+    compare_soon(drift.host_id, AGAIN)
     return job
 
 
@@ -157,13 +157,13 @@ def point_here(actor: Actor, drift: Drift) -> Host:
     record_event(_on(instance, actor), "compute_migrate", instance_ref(instance), message=FOUND_ELSEWHERE)
     close(drift, f"The row says {host} now.")
     for host_id in (left, host.pk):
-        look_soon(host_id)
+        compare_soon(host_id)
     return host
 
 
-def look_again(drift: Drift) -> None:
+def compare_again(drift: Drift) -> None:
     """Have the host compared with the rows now, as after something was put back there by hand."""
-    look_soon(drift.host_id)
+    compare_soon(drift.host_id)
 
 
 def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:

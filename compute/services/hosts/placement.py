@@ -16,7 +16,7 @@ from config.db.rows import columns_of
 from config.errors import Invalid
 
 RESOURCES = ("memory", "vcpus", "disk")
-FULL = "No host in this region has room for this type."
+REGION_FULL = "No host in this region has room for this type."
 
 FITS = (
     "enabled AND maintenance IS NULL AND memory_used + {memory} <= memory AND vcpus_used + {vcpus} <= vcpus"
@@ -98,7 +98,7 @@ def place(
         # A host that another placement filled before we had its row stays locked by us. A transaction that waits
         # for hosts must lock them in the order of their keys, as all do, and so must begin without any.
         transaction.savepoint_rollback(before)
-    raise Invalid(FULL, field)
+    raise Invalid(REGION_FULL, field)
 
 
 def _take(asked: dict[str, Any], wanted: str, order: str, others: str) -> tuple[Any, ...] | None:

@@ -13,7 +13,7 @@ from compute.models import Host
 from compute.services.hosts.reachability import BEING_ADDED
 from config.db import leases
 
-TASK = "compute.jobs.watch_host"
+TASK_NAME = "compute.worker.watch_host"
 MAX_PROBES_OF_SILENT_HOSTS = 2
 """The number of silent hosts asked at the same time. Each may occupy a worker process until the time limit."""
 

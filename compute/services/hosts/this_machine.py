@@ -19,7 +19,9 @@ POSITION = 5
 """Before those of the catalogue."""
 CAPABILITIES = ["Block Storage", "Computes"]
 """What user-mode network has no part in: no firewalls, VLANs or load balancers."""
-FULL = "All networks for the machines of this machine are pools already: 198.19.240.0/20 has no free /24."
+NO_FREE_NETWORK = (
+    "All networks for the machines of this machine are pools already: 198.19.240.0/20 has no free /24."
+)
 
 
 @transaction.atomic
@@ -59,4 +61,4 @@ def _add(region: Region, kind: AddressPool.Kind, candidates: list[IPv4Network] |
         if not any(network.version == other.version and network.overlaps(other) for other in taken):
             add_pool(AddressPool(region=region, kind=kind, network=str(network), gateway=str(network[1])))
             return
-    raise Busy(FULL)
+    raise Busy(NO_FREE_NETWORK)

@@ -29,7 +29,9 @@ UNDER_WAY = "An upload of this image is under way."
 USED = "The image was uploaded already."
 BROKEN, SHORT = unpacking.BROKEN, unpacking.SHORT
 TOO_MANY = "At most {most} uploads of an account at once: try again when one is done, or ask support for more."
-FULL = "At most {most} GB of an account's uploads at once: try again when some are images, or ask support for more."
+UPLOADS_FULL = (
+    "At most {most} GB of an account's uploads at once: try again when some are images, or ask support for more."
+)
 
 _signer = TimestampSigner(salt="compute.image-upload")
 
@@ -193,7 +195,7 @@ def _check_room(image: Image) -> None:
     unfinished = (Image.Status.PENDING_UPLOAD, Image.Status.CREATING)
     numbers = Image.objects.filter(account=image.account, status__in=unfinished).values_list("number", flat=True)
     if sum(files.size(number) for number in numbers if number is not None) > settings.UPLOAD_SPACE:
-        raise Invalid(FULL.format(most=f"{settings.UPLOAD_SPACE / GIGABYTE:g}"))
+        raise Invalid(UPLOADS_FULL.format(most=f"{settings.UPLOAD_SPACE / GIGABYTE:g}"))
 
 
 @transaction.atomic

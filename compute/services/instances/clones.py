@@ -36,7 +36,7 @@ from tags.services import set_tags
 
 MOST_CLONES = 5
 """Clones of one instance that run at once."""
-KEPT = (
+COPIED_COLUMNS = (
     "watchdog_enabled", "alert_cpu", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota",
 )  # fmt: skip
 """The columns that a clone has as its source has them."""
@@ -257,7 +257,7 @@ def _make(
     target = Instance(id=key, account_id=source.account_id, region=region, type=plan, image_id=source.image_id)
     target.label = label.of(target.pk)
     target.group = source.group if spec.group is None else spec.group
-    for name in KEPT:
+    for name in COPIED_COLUMNS:
         setattr(target, name, getattr(source, name))
     target.ipv4 = [addresses.take(region.pk, target.pk, public=True)]
     target.ipv6 = slaac_in(region.pk, target.pk)

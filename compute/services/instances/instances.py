@@ -25,7 +25,7 @@ from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_r
 from compute.services.firewalls.delivery import first_filters
 from compute.services.firewalls.firewalls import named_firewall, put_on_new
 from compute.services.hosts.deployable import NOT_THERE
-from compute.services.hosts.placement import FULL, place
+from compute.services.hosts.placement import REGION_FULL, place
 from compute.services.instances.deploy import (
     DEFAULT_SWAP,
     PLAN_ROWS,
@@ -210,7 +210,7 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
     if spec.region is not None:
         fits = check_region(region, capability_of(plan_type), problems)
         if fits and plan_type and not choices.fits:
-            problems.add("region", FULL)
+            problems.add("region", REGION_FULL)
     if image and not choices.deploys and "region" not in problems:
         problems.add("image", NOT_THERE)
     if plan_type and image and is_available(image) and spec.backup_id is None and "swap_size" not in problems:

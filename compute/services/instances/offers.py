@@ -18,7 +18,7 @@ from compute.models import Backup, Host, Image, Instance, InstanceType
 from compute.services.backups.restores import place_refusal
 from compute.services.common.regions import capability_of
 from compute.services.hosts.deployable import DEPLOYS, NOT_THERE
-from compute.services.hosts.placement import FITS, FULL
+from compute.services.hosts.placement import FITS, REGION_FULL
 from compute.services.instances.deploy import DEFAULT_SWAP, is_available
 from compute.services.instances.instances import restore_refusal, space_refusal
 from regions.models import Region
@@ -168,7 +168,7 @@ def _region_refusal(region: Region, types: Sequence[InstanceType], has_room: boo
     refusals = [region.refusal(capability_of(plan)) for plan in types]
     if refusals and all(refusals):
         return refusals[0] or ""
-    return "" if has_room else FULL
+    return "" if has_room else REGION_FULL
 
 
 def _image_refusal(image: Image, deployed: set[str] | None) -> str:
@@ -182,7 +182,7 @@ def _type_refusal(
 ) -> str:
     refusal = region.refusal(capability_of(plan)) if region else None
     if refusal is None and fits is not None and plan.pk not in fits:
-        refusal = FULL
+        refusal = REGION_FULL
     if refusal is None and image:
         refusal = space_refusal(image, plan, wanted.swap_size)
     if not refusal and wanted.backup:

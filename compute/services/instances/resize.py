@@ -13,7 +13,7 @@ from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import taken, too_small
 from compute.services.common.locks import is_busy, lock_any
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of
-from compute.services.hosts.placement import FULL, grow, place
+from compute.services.hosts.placement import REGION_FULL, grow, place
 from compute.services.hosts.room import full_types
 from config.errors import Busy, Problems
 
@@ -73,7 +73,7 @@ def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[s
         if _automatic(disks, plan) is None and used > plan.disk:
             found.setdefault(plan.pk, too_small(used, plan))
         if plan.pk in full:
-            found.setdefault(plan.pk, FULL)
+            found.setdefault(plan.pk, REGION_FULL)
     return found
 
 

@@ -11,7 +11,7 @@ from config.plurals import counted
 IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
 ROUTED_SIZES = range(16, 57)
 """Prefix lengths of a routed pool: the smallest pool holds one of the largest ranges."""
-LARGEST = 16
+MIN_PREFIX_LENGTH = 16
 """The shortest prefix of an IPv4 pool: 65,534 rows are made in one transaction."""
 
 # One statement for any size, so that a /16 takes seconds. A second run adds nothing.
@@ -107,8 +107,8 @@ def _network(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network
             problems.add("network", "A routed pool is IPv6, between /16 and /56.")
     elif network.version != 4:
         problems.add("network", "This kind of pool is of IPv4.")
-    elif not LARGEST <= network.prefixlen <= 30:
-        problems.add("network", f"A pool is between /{LARGEST} and /30: add several for more.")
+    elif not MIN_PREFIX_LENGTH <= network.prefixlen <= 30:
+        problems.add("network", f"A pool is between /{MIN_PREFIX_LENGTH} and /30: add several for more.")
     return network
 
 

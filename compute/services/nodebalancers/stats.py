@@ -21,7 +21,7 @@ from config.errors import Invalid
 
 SPAN = 300
 """Seconds of a sample."""
-KEPT = timedelta(hours=48)
+SAMPLE_RETENTION = timedelta(hours=48)
 BITS = 8
 NONE_YET = "Stats are unavailable at this time."
 
@@ -102,7 +102,7 @@ def _count_transfer(grown: Mapping[int, Growth], at: datetime) -> None:
 
 def thin(at: datetime) -> None:
     """Delete the samples that no answer shows any more."""
-    NodeBalancerSample.objects.filter(at__lt=at - KEPT).delete()
+    NodeBalancerSample.objects.filter(at__lt=at - SAMPLE_RETENTION).delete()
 
 
 def see(seen: Mapping[tuple[int, str], str]) -> int:

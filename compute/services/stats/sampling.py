@@ -11,7 +11,7 @@ from compute.models import Instance, Meter, Sample, Transfer
 from compute.services.common.months import month_of
 
 SPAN = int(Sample.Span.FIVE_MINUTES)
-KEPT = {
+SAMPLE_RETENTION = {
     Sample.Span.FIVE_MINUTES: timedelta(hours=48),
     Sample.Span.HOUR: timedelta(days=100),
     Sample.Span.DAY: timedelta(days=3 * 366),
@@ -112,7 +112,7 @@ def thin(at: datetime) -> None:
     _average(Sample.Span.FIVE_MINUTES, Sample.Span.HOUR, hour - timedelta(hours=30), hour)
     day = hour.replace(hour=0)
     _average(Sample.Span.HOUR, Sample.Span.DAY, day - timedelta(days=7), day)
-    for span, kept in KEPT.items():
+    for span, kept in SAMPLE_RETENTION.items():
         Sample.objects.filter(span=span, at__lt=at - kept).delete()
 
 

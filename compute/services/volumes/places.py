@@ -13,7 +13,7 @@ SLOTS = len(ConfigDevice.SLOTS)
 MOST_DEVICES = 64
 MB_FOR_DEVICE = 1024
 """Memory for each device of a running instance, beyond the slots of a profile."""
-OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
+POWERED_OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +63,10 @@ def choose_profile(instance: Instance, place: Place, problems: Problems) -> Conf
         config = _choose(instance, place.config_id, problems)
     elif place.config_id is not None:
         problems.add("config_id", "config_id is for a volume that persists across boots.")
-    elif instance.status in OFF:
+    elif instance.status in POWERED_OFF:
         problems.add("persist_across_boots", "The compute is off: a volume can only be attached to stay.")
     profiles = {config, *_about_to_boot(instance)}
-    if instance.status not in OFF:
+    if instance.status not in POWERED_OFF:
         profiles.add(instance.booted_config)
     # the machine has a volume that is being detached until that is done, and again if that fails
     leaving = Job.objects.filter(instance=instance, state__in=Job.LIVE, kind="volume_detach").count()

@@ -37,8 +37,8 @@ from tags.services import check_tags, differing_tags, set_tags
 BLOCK_STORAGE = "Block Storage"
 NVME = "Block Storage Migrations"
 """The capability of regions that have moved to NVMe, where volumes are made on that; elsewhere on hard disks."""
-SMALLEST, LARGEST = 10, 10240
-WRONG_SIZE = f"Must be {SMALLEST}-{LARGEST}"
+MIN_SIZE, MAX_SIZE = 10, 10240
+WRONG_SIZE = f"Must be {MIN_SIZE}-{MAX_SIZE}"
 ATTACHED = "This volume must be detached before it can be deleted."
 IN_USE = "The compute runs from this volume: shut it down first."
 
@@ -294,7 +294,7 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
     _note_unless_active(locked, "resize", problems)
     if size is not None and size <= locked.size:
         problems.add("size", "Storage volumes can only be resized up")
-    elif size is not None and size < SMALLEST:
+    elif size is not None and size < MIN_SIZE:
         problems.add("size", WRONG_SIZE)
     size = problems.checked(size)
     _check_free(locked)

@@ -19,7 +19,7 @@ from config.errors import Invalid
 
 PART_OF_LIMIT = 0.8
 """Of the time that a step may take, the part that unpacking an upload may."""
-LOOK_AGAIN = 2.0
+POLL_SECONDS = 2.0
 """Seconds until a job that waits for another one looks again."""
 
 
@@ -35,10 +35,10 @@ def await_instance(run: Run[ImagizeData]) -> Outcome:
     if disk is None or disk.status == Disk.Status.DELETING:
         raise Fail("The disk was deleted.")
     if disk.status != Disk.Status.READY:
-        return Wait(LOOK_AGAIN)
+        return Wait(POLL_SECONDS)
     with transaction.atomic():
         if not store.join_instance(run.job, disk.instance_id):
-            return Wait(LOOK_AGAIN)
+            return Wait(POLL_SECONDS)
         ready = Disk.objects.filter(pk=disk.pk, status=Disk.Status.READY)
         if not ready.update(status=Disk.Status.NOT_READY, updated=Now()):
             raise Fail("The disk was deleted.")
@@ -82,7 +82,7 @@ def delete_archive(run: Run[ImageData]) -> None:
 def delete_when_made(run: Run[ImageData]) -> Outcome:
     """Delete the image's archive, when the job that was making it has found that the image is not wanted."""
     if being_made(run.data.image_number).exists():
-        return Wait(LOOK_AGAIN)
+        return Wait(POLL_SECONDS)
     delete_archive(run)
     return None
 

@@ -14,7 +14,7 @@ from config.laptop.embedded.files import private_folder, writing
 from config.laptop.serving.address import LOCK_FILE
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
-LOCK = 0x7365727665
+ADVISORY_LOCK = 0x7365727665
 # A command that looks whether a server runs (`served_at`) has the lock for a moment.
 TRIES, PAUSE_SECONDS = 10, 0.05
 
@@ -46,7 +46,7 @@ def state_locked(state: Path, site: str) -> Iterator[None]:
 @contextmanager
 def database_locked() -> Iterator[None]:
     """Hold a lock in the database of DATABASE_URL, which other state folders may name too. Raises `Taken`."""
-    with advisory_lock(connections[DEFAULT_DB_ALIAS], LOCK) as take:
+    with advisory_lock(connections[DEFAULT_DB_ALIAS], ADVISORY_LOCK) as take:
         if not take():
             raise Taken("Another make serve uses the database of DATABASE_URL. Stop it, or name another database.")
         yield

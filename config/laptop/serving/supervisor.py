@@ -103,11 +103,11 @@ class Supervisor:
         now = time.monotonic()
         for child in self.children:
             if child.process and child.process.poll() is not None:
-                self._bury(child, child.process.returncode, now)
+                self._reap(child, child.process.returncode, now)
             if child.process is None and now >= child.due_at:
                 child.start()
 
-    def _bury(self, child: Child, code: int, now: float) -> None:
+    def _reap(self, child: Child, code: int, now: float) -> None:
         child.kill_group()  # the dead child's forks must not work beside its successor
         child.deaths = 1 if now - child.started_at > STEADY_AFTER else child.deaths + 1
         pause = pause_after(child.deaths)

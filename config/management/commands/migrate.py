@@ -21,7 +21,7 @@ from config.plurals import counted
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
 # Any number will do, as long as nothing else in the database takes this advisory lock.
-LOCK = 0x6D696772617465
+ADVISORY_LOCK = 0x6D696772617465
 SECONDS = 0.2
 """Between two tries to take the lock."""
 
@@ -87,7 +87,7 @@ def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
     Django's migrations, and the steps after them (content types, permissions), fail where another process runs them
     too.
     """
-    with advisory_lock(connection, LOCK) as take:
+    with advisory_lock(connection, ADVISORY_LOCK) as take:
         while not take():
             time.sleep(SECONDS)
         yield

@@ -244,7 +244,7 @@ class TestThumbnails:
         [
             b"GIF89a", b"\x89PNG\r\n\x1a\n", PICTURE[:30], PICTURE[:-4], b"<svg/>", picture("PNG", (4097, 1)),
             picture("JPEG", (1, 4097)), picture("JPEG", (8, 8))[:-2], b"\xff\xd8" + b"\xff" * 2**20,
-            b"\xff\xd8" + b"\xff\xfe\0\2" * 2**18, scans(pictures.MOST_SCANS), scans(20_000),
+            b"\xff\xd8" + b"\xff\xfe\0\2" * 2**18, scans(pictures.MAX_SCANS), scans(20_000),
         ],
         ids=[
             "a gif", "its beginning", "a part", "no end", "svg", "too wide", "too high", "no end of a photograph",

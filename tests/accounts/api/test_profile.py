@@ -8,7 +8,7 @@ from accounts.models import Account, GlobalGrants, Message
 from config.encryption import decrypt_json
 from tests.factories import GrantFactory, ImageFactory, InstanceFactory, UserFactory
 
-OFF = {
+NO_GRANTS = {
     "account_access": None,
     "add_computes": False,
     "add_databases": False,
@@ -81,7 +81,7 @@ def test_an_unrestricted_user_has_no_grants_to_list(client_for, owner):
 
 def test_a_restricted_user_without_any_has_only_what_is_off(client_for, restricted):
     GlobalGrants.objects.all().delete()
-    assert client_for(restricted).get("/v4/profile/grants").json() == {"global": OFF}
+    assert client_for(restricted).get("/v4/profile/grants").json() == {"global": NO_GRANTS}
 
 
 def test_grants_are_listed_by_kind(client_for, account, restricted):
@@ -90,7 +90,7 @@ def test_grants_are_listed_by_kind(client_for, account, restricted):
     GrantFactory(user=restricted, entity_id=read.pk)
     GlobalGrants.objects.update(add_computes=True)
     assert client_for(restricted).get("/v4/profile/grants").json() == {
-        "global": {**OFF, "account_access": "read_only", "add_computes": True},
+        "global": {**NO_GRANTS, "account_access": "read_only", "add_computes": True},
         "compute": [
             {"id": read.pk, "label": read.label, "permissions": "read_only"},
             {"id": write.pk, "label": write.label, "permissions": "read_write"},

@@ -16,12 +16,12 @@ from tests.factories import TrustedDeviceFactory
 
 pytestmark = pytest.mark.django_db
 PAGE = "/home/second-factor"
-BEGIN, OFF = f"{PAGE}/begin", f"{PAGE}/off"
+BEGIN_PAGE, OFF_PAGE = f"{PAGE}/begin", f"{PAGE}/off"
 
 
 def turn_on(browser: Client) -> str:
     """Turn it on; returns the scratch code."""
-    assert browser.post(BEGIN)["Location"] == PAGE
+    assert browser.post(BEGIN_PAGE)["Location"] == PAGE
     answer = browser.post(PAGE, {"code": code()})
     return re.findall(r'<code id="scratch">([0-9a-f]+)</code>', answer.content.decode())[0]
 
@@ -34,7 +34,7 @@ def is_on(user: User) -> bool:
 class TestTurningItOn:
     def test_begins_with_the_questions(self, browser, owner):
         assert "Answer the questions" in words(browser.get(PAGE))
-        asked = browser.post(BEGIN)["Location"]
+        asked = browser.post(BEGIN_PAGE)["Location"]
         assert asked == "/home/security-questions?next=%2Fhome%2Fsecond-factor"
         assert not SecondFactor.objects.exists()
         given = {f"question_{n}": str(n + 1) for n in range(3)} | {f"response_{n}": "Bergen" for n in range(3)}
@@ -43,7 +43,7 @@ class TestTurningItOn:
 
     @pytest.mark.usefixtures("answered")
     def test_goes_on_with_a_picture_for_the_app(self, browser):
-        browser.post(BEGIN)
+        browser.post(BEGIN_PAGE)
         page = browser.get(PAGE).content.decode()
         assert SECRET in page
         assert qr_code(f"otpauth://totp/Skerry:owner?secret={SECRET}&issuer=Skerry") in page
@@ -65,7 +65,7 @@ class TestTurningItOn:
     @pytest.mark.usefixtures("answered")
     @pytest.mark.parametrize("wrong", ["000000", "abc", "1" * 64])
     def test_takes_no_wrong_code_and_shows_the_picture_again(self, browser, owner, wrong):
-        browser.post(BEGIN)
+        browser.post(BEGIN_PAGE)
         answer = browser.post(PAGE, {"code": wrong})
         assert "The code is not right." in problems(answer, "code")
         assert SECRET in answer.content.decode()
@@ -73,14 +73,14 @@ class TestTurningItOn:
 
     @pytest.mark.usefixtures("answered")
     def test_wants_a_code(self, browser, owner):
-        browser.post(BEGIN)
+        browser.post(BEGIN_PAGE)
         assert problems(browser.post(PAGE, {"code": ""}), "code") == "This field is required."
         assert "at most 64" in problems(browser.post(PAGE, {"code": "1" * 65}), "code")
 
     @pytest.mark.usefixtures("answered")
     def test_is_not_guessed_at(self, browser, owner, limit):
         limit(second_factor="2/600")
-        browser.post(BEGIN)
+        browser.post(BEGIN_PAGE)
         for _ in range(2):
             browser.post(PAGE, {"code": "000000"})
         answer = browser.post(PAGE, {"code": code()})
@@ -91,7 +91,7 @@ class TestTurningItOn:
 
     @pytest.mark.usefixtures("answered")
     def test_begins_again_where_it_took_too_long(self, browser, owner):
-        browser.post(BEGIN)
+        browser.post(BEGIN_PAGE)
         SecondFactor.objects.update(pending_until=now() - timedelta(seconds=1))
         answer = browser.post(PAGE, {"code": code()}, follow=True)
         assert "Begin again." in words(answer)
@@ -116,7 +116,7 @@ class TestTurningItOn:
 class TestOnceItIsOn:
     def test_it_is_turned_off(self, browser, owner):
         turn_on(browser)
-        answer = browser.post(OFF, follow=True)
+        answer = browser.post(OFF_PAGE, follow=True)
         assert "The second factor is off." in words(answer)
         assert not is_on(owner)
         assert not SecondFactor.objects.exists()
@@ -125,36 +125,36 @@ class TestOnceItIsOn:
             (owner.email, "Your second factor was set up"), (owner.email, "Your second factor was turned off")
         ]  # fmt: skip
         assert is_in(sign_in("owner"))
-        browser.post(OFF)
+        browser.post(OFF_PAGE)
         assert (Event.objects.count(), len(mailed())) == (2, 2), "off is off"
 
     def test_it_is_set_up_anew_and_the_old_app_counts_until_then(self, browser, owner):
         turn_on(browser)
-        browser.post(BEGIN)
+        browser.post(BEGIN_PAGE)
         assert "Scan this" in words(browser.get(PAGE))
         assert second_factor.accept(owner, code(ahead=1))
 
 
 class TestWhoMay:
-    @pytest.mark.parametrize("path", [BEGIN, OFF])
+    @pytest.mark.parametrize("path", [BEGIN_PAGE, OFF_PAGE])
     def test_not_by_a_link(self, browser, path):
         assert browser.get(path).status_code == 405
 
     @pytest.mark.usefixtures("answered")
-    @pytest.mark.parametrize("path", [PAGE, BEGIN, OFF])
+    @pytest.mark.parametrize("path", [PAGE, BEGIN_PAGE, OFF_PAGE])
     def test_not_by_a_form_of_another_site(self, browser, path):
         assert careful(browser).post(path, {"code": code()}).status_code == 403
         assert not SecondFactor.objects.exists()
 
     @pytest.mark.usefixtures("answered")
-    @pytest.mark.parametrize("path", [PAGE, BEGIN, OFF])
+    @pytest.mark.parametrize("path", [PAGE, BEGIN_PAGE, OFF_PAGE])
     def test_no_browser_that_was_left_alone(self, browser, owner, path):
         turn_on(browser)
         signed_in_ago(browser, 2000)
         assert browser.post(path)["Location"] == "/home/confirm?next=%2Fhome%2Fsecond-factor"
         assert is_on(owner)
 
-    @pytest.mark.parametrize("path", [PAGE, BEGIN, OFF])
+    @pytest.mark.parametrize("path", [PAGE, BEGIN_PAGE, OFF_PAGE])
     def test_nobody_who_is_not_signed_in(self, path):
         assert Client().post(path)["Location"].startswith("/login")
 
@@ -162,7 +162,7 @@ class TestWhoMay:
         turn_on(staff_browser)
         assert is_on(staff)
         assert Client().post("/login", {"username": "staff", "password": PASSWORD})["Location"] == "/login/code"
-        staff_browser.post(OFF)
+        staff_browser.post(OFF_PAGE)
         assert not is_on(staff)
         assert not Event.objects.exists()
         assert [address for address, _ in mailed()] == [staff.email] * 2

@@ -66,7 +66,7 @@ class TestAdding:
         assert SecurityKey.objects.count() == 1
 
     def test_not_more_than_some(self, with_factor, key, monkeypatch):
-        monkeypatch.setattr(security_keys, "MOST", 0)
+        monkeypatch.setattr(security_keys, "MAX_KEYS", 0)
         assert security_keys.TOO_MANY in words(add(with_factor, key))
         assert not SecurityKey.objects.exists()
 

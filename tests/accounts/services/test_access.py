@@ -357,7 +357,7 @@ class TestAtOnce:
         web, entry, _ = self.app_of(restricted)
         with ThreadPoolExecutor(1) as pool:
             with transaction.atomic():
-                held = access.hold(restricted, web.client)
+                held = access.lock_authorization(restricted, web.client)
                 deleting = pool.submit(closing, lambda: users.remove(acting(owner), restricted))
                 assert held_up()
                 end = now() + timedelta(hours=1)

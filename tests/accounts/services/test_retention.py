@@ -144,7 +144,7 @@ def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            held = access.hold(owner, client)
+            held = access.lock_authorization(owner, client)
             pool.submit(delete).result(timeout=120)
             end = now() + timedelta(hours=2)
             OAuthAccessToken.objects.create(user=owner, application=client, token="t", expires=end)

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from accounts.models import Event
-from compute.admin.firewalls import PATIENCE
+from compute.admin.firewalls import LATE_AFTER
 from compute.models import Firewall, PacketFilter
 from compute.services.firewalls import firewalls
 from compute.worker import packet_filters
@@ -74,7 +74,7 @@ def test_a_host_that_is_behind_for_long_needs_attention(admin, firewall, running
     index = reverse("admin:index")
     line = "Firewalls that hosts do not have yet: of 1 instance"
     assert line not in admin.get(index).content.decode()
-    PacketFilter.objects.update(changed=Now() - 2 * PATIENCE)
+    PacketFilter.objects.update(changed=Now() - 2 * LATE_AFTER)
     assert line in admin.get(index).content.decode()
 
     def found(chosen: str) -> int:

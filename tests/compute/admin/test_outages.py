@@ -225,7 +225,7 @@ def test_a_web_process_that_has_just_begun_gives_the_others_time(admin, monkeypa
 
 
 def test_rows_of_processes_long_gone_are_deleted():
-    age("worker", 2 * heartbeats.KEPT)
+    age("worker", 2 * heartbeats.HEARTBEAT_RETENTION)
     assert heartbeats.delete_old() == 1
     assert set(Heartbeat.objects.values_list("kind", flat=True)) == {"clock"}
 

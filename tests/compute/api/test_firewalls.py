@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 FIREWALLS = "/v4/networking/firewalls"
 RULE = {"protocol": "TCP", "action": "ACCEPT", "addresses": {"ipv4": ["0.0.0.0/0"]}}
 POLICIES = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
-FULL = {
+FULL_RULE = {
     **RULE,
     "ports": "22, 80-90",
     "addresses": {"ipv4": ["198.51.100.0/24", "203.0.113.7/32"], "ipv6": ["2001:DB8::/32"]},
@@ -61,8 +61,8 @@ class TestCreating:
         assert actions() == ["firewall_create"]
 
     def test_rules_stay_as_they_are_written(self, api):
-        made = api.post(FIREWALLS, with_rules(FULL, RULE, outbound=(RULE,))).json()
-        assert made["rules"] == {"inbound": [FULL, RULE], "outbound": [RULE], **POLICIES}
+        made = api.post(FIREWALLS, with_rules(FULL_RULE, RULE, outbound=(RULE,))).json()
+        assert made["rules"] == {"inbound": [FULL_RULE, RULE], "outbound": [RULE], **POLICIES}
 
     def test_what_says_nothing_is_left_out(self, api):
         given = {**RULE, "protocol": "ICMP", "ports": "", "addresses": {"ipv4": None, "ipv6": ["::/0"]}}
@@ -286,16 +286,16 @@ class TestRules:
 class TestReplacingRules:
     def test_each_list_as_a_whole(self, api, world):
         row = firewall(world)
-        put = api.put(path(row, "/rules"), {"inbound": [FULL, RULE], "inbound_policy": "DROP"})
-        expected = {"inbound": [FULL, RULE], "outbound": [], **POLICIES}
+        put = api.put(path(row, "/rules"), {"inbound": [FULL_RULE, RULE], "inbound_policy": "DROP"})
+        expected = {"inbound": [FULL_RULE, RULE], "outbound": [], **POLICIES}
         assert put.json() == api.get(path(row, "/rules")).json() == api.get(path(row)).json()["rules"] == expected
-        assert api.put(path(row, "/rules"), {"inbound": [RULE], "outbound": [FULL]}).json() == {
-            "inbound": [RULE], "outbound": [FULL], **POLICIES,
+        assert api.put(path(row, "/rules"), {"inbound": [RULE], "outbound": [FULL_RULE]}).json() == {
+            "inbound": [RULE], "outbound": [FULL_RULE], **POLICIES,
         }  # fmt: skip
         assert actions() == ["firewall_update"] * 2
 
     def test_by_what_was_read_changes_nothing(self, api, world):
-        row = firewall(world, rules={"inbound": [FULL], "outbound": [RULE], **POLICIES})
+        row = firewall(world, rules={"inbound": [FULL_RULE], "outbound": [RULE], **POLICIES})
         assert api.put(path(row, "/rules"), api.get(path(row, "/rules")).json()).status_code == 200
         assert actions() == []
 

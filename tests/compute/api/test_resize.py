@@ -6,7 +6,7 @@ from accounts.models import Event, Grant
 from compute.drivers.base import DriverError, Progress, Refused
 from compute.machine_names import disk_name, machine_name
 from compute.models import Host, Instance, InstanceType, Job, Reservation
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from compute.worker import engine
 from regions.models import Region
 from tests.compute.memory_driver import MemoryDriver, failing_at
@@ -123,7 +123,7 @@ def test_where_its_host_has_no_room_it_moves(api, world, running, driver, larger
 
 def test_where_no_host_has_room_it_is_refused(api, running, larger):
     Host.objects.filter(pk=running.host_id).update(memory=larger.memory - 1)
-    assert refused(api, running, type=larger.pk) == {"type": FULL}
+    assert refused(api, running, type=larger.pk) == {"type": REGION_FULL}
 
 
 @pytest.mark.parametrize("call", ["stop", "resize_disk", "define", "receive"])

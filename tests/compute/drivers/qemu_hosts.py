@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from compute.drivers.base import Address, Options
-from compute.drivers.qemu.agent import settings, verbs
+from compute.drivers.qemu.agent import machine_dirs, settings
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
@@ -55,7 +55,7 @@ class QemuHosts:
         """Cut the power of all machines."""
         for store in self.stores.values():
             for directory in (store.root / "machines").glob("*"):
-                verbs.cut(directory, timeout=120)
+                machine_dirs.cut(directory, timeout=120)
 
 
 class SshQemuHosts(QemuHosts):

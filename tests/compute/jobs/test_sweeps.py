@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from kombu.connection import Connection
 
 from compute.jobs import queue, sweeps
-from compute.jobs.notify import TASK, count_waiting
+from compute.jobs.notify import TASK_NAME, count_waiting
 from compute.models import Job
 from compute.services.instances import instances
 from compute.worker import ending, engine
@@ -217,7 +217,7 @@ def test_notifications_of_jobs_are_the_last_that_a_worker_takes(settings):
     }
     settings.CELERY_BROKER_TRANSPORT_OPTIONS = options
     with Connection(installed.CELERY_BROKER_URL, transport_options=options) as connection:
-        app.send_task(TASK, args=(7,), connection=connection, ignore_result=True)
+        app.send_task(TASK_NAME, args=(7,), connection=connection, ignore_result=True)
 
     assert (count_waiting(), queues.waiting("celery"), queues.waiting("celery", 0)) == (1, 1, 0)
     assert queues.list_keys("celery")[-1] == queues.list_key("celery", 9)

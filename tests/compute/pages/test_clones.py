@@ -4,7 +4,7 @@ import pytest
 
 from compute.models import Instance
 from compute.serializers.instances import WRONG_LABEL
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from tests.accounts.pages.browsers import problems
 from tests.compute.pages.visiting import last_event, owner_of, page_of, restricted_at, text_of
 from tests.compute.worker.scenarios import deployed
@@ -74,13 +74,13 @@ def test_full_regions_are_disabled_with_the_reason(world, source):
     HostFactory(region_id="us-small", memory=512)
     RegionFactory(id="us-other")
     HostFactory(region_id="us-other", driver="qemu")  # copies need a host like the source's
-    browser, full = owner_of(world), '<option value="{}" disabled>{} (United States): ' + FULL
+    browser, full = owner_of(world), '<option value="{}" disabled>{} (United States): ' + REGION_FULL
     for page in ("clone", "migrate"):
         shown = text_of(browser.get(page_of(source, page)))
         assert full.format("us-small", "us-small") in shown
         assert full.format("us-other", "us-other") in shown
     answer = browser.post(page_of(source, "clone"), new(source, region="us-small"))
-    assert problems(answer, "region") == FULL
+    assert problems(answer, "region") == REGION_FULL
     InstanceTypeFactory(id="tiny", memory=512)
     assert full.format("us-small", "us-small") not in text_of(browser.get(page_of(source, "clone")))
     assert full.format("us-small", "us-small") in text_of(browser.get(page_of(source, "migrate")))

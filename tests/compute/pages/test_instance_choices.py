@@ -12,7 +12,7 @@ from accounts.models import SSHKey
 from compute.models import Backup, Host, Instance, Job
 from compute.pages.instance_form import AS_IN_THE_BACKUP
 from compute.services.common.password_strength import WEAK
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from tests.accounts.pages.browsers import careful
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.creating import KEY, PAGE, SCRIPT, browser, checked, fields, user
@@ -78,7 +78,8 @@ class TestChoices:
         assert disabled(page, "type-gpu")
         assert disabled(page, f"image-{other.pk}")
         assert not disabled(page, f"type-{world.type.pk}")
-        for reason in (FULL, "This region does not offer GPU Computes.", "This region does not offer VLANs."):
+        missing = "This region does not offer GPU Computes.", "This region does not offer VLANs."
+        for reason in (REGION_FULL, *missing):
             assert reason in page
 
     def test_regions_have_the_names_of_their_countries(self, world, browser):

@@ -9,7 +9,7 @@ from accounts.models import Event, GlobalGrants, SSHKey, User
 from compute.models import VLAN, Config, Disk, Host, Instance, Job
 from compute.pages.instance_form import NO_IMAGE
 from compute.services.common.password_strength import WEAK, is_strong
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from compute.services.instances import instances
 from config.encryption import decrypt_json
 from tests.accounts.pages.browsers import careful, problems
@@ -184,7 +184,7 @@ class TestReasons:
 
     def test_a_full_region_is_refused(self, world, browser, fields):
         Host.objects.update(enabled=False)
-        assert refused(browser, fields, "region") == FULL
+        assert refused(browser, fields, "region") == REGION_FULL
 
     def test_all_are_named_at_once_and_what_was_typed_stays(self, browser, fields):
         answer = browser.post(

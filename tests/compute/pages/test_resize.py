@@ -3,7 +3,7 @@
 import pytest
 
 from compute.models import Host, Instance, InstanceType
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from compute.services.instances.resize import NO_UPGRADE
 from tests.accounts.pages.browsers import problems
 from tests.compute.pages.visiting import last_event, owner_of, page_of, text_of
@@ -48,13 +48,13 @@ def test_types_that_the_instance_cannot_get_are_disabled_with_the_reason(world, 
 def test_types_without_room_are_disabled_with_the_reason(world, larger):
     instance = world.offline(image=None)
     browser = owner_of(world)
-    used, full = instance.host.memory_used, f'<span class="choice-note">{FULL}</span>'
+    used, full = instance.host.memory_used, f'<span class="choice-note">{REGION_FULL}</span>'
     # the instance gives up its own memory: the host has exactly enough for the larger type, then one MB less
     Host.objects.update(memory=used - instance.type.memory + larger.memory)
     assert full not in text_of(browser.get(page_of(instance, "resize")))
     Host.objects.update(memory=used - instance.type.memory + larger.memory - 1)
     assert full in text_of(browser.get(page_of(instance, "resize")))
-    assert problems(browser.post(page_of(instance, "resize"), {"type": larger.pk}), "type") == FULL
+    assert problems(browser.post(page_of(instance, "resize"), {"type": larger.pk}), "type") == REGION_FULL
     other = HostFactory(region=world.region)
     assert full not in text_of(browser.get(page_of(instance, "resize")))
     Host.objects.filter(pk=other.pk).update(enabled=False)

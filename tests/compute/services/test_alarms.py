@@ -74,18 +74,18 @@ def a_minute_goes_by() -> None:
 
 
 def test_nothing_is_told_while_all_works():
-    alarms.look()
+    alarms.check_alarms()
     assert not mail.outbox
     assert not Alarm.objects.exists()
 
 
 def test_what_lasts_is_told_once_and_so_is_its_end():
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     assert not mail.outbox, "it may be a restart"
     a_minute_goes_by()
-    alarms.look()
-    alarms.look()
+    alarms.check_alarms()
+    alarms.check_alarms()
     [first] = mail.outbox
     assert first.to == ["night@example.com"]
     assert first.subject.startswith("[Skerry] No clock runs: nothing is tried again or begins by itself (last seen")
@@ -93,8 +93,8 @@ def test_what_lasts_is_told_once_and_so_is_its_end():
     assert "/admin/" in first.body
 
     speak("clock")
-    alarms.look()
-    alarms.look()
+    alarms.check_alarms()
+    alarms.check_alarms()
     [_, second] = mail.outbox
     assert second.subject.startswith("[Skerry] Over: No clock runs")
     assert not Alarm.objects.filter(ended=None).exists()
@@ -102,24 +102,24 @@ def test_what_lasts_is_told_once_and_so_is_its_end():
 
 def test_what_ends_within_a_minute_is_never_told():
     silence("worker")
-    alarms.look()
+    alarms.check_alarms()
     speak("worker")
-    alarms.look()
+    alarms.check_alarms()
     a_minute_goes_by()
-    alarms.look()
+    alarms.check_alarms()
     assert not mail.outbox
 
 
 def test_what_is_wrong_together_is_one_message():
-    for number in range(alarms.MOST + 1):
+    for number in range(alarms.MAX_LISTED_ALARMS + 1):
         HostFactory(label=f"hv{number}", unreachable_since=Now())
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     a_minute_goes_by()
-    alarms.look()
+    alarms.check_alarms()
     [one] = mail.outbox
-    assert one.subject == f"[Skerry] {alarms.MOST + 2} things do not work"
-    assert one.body.count("\n- ") == alarms.MOST + 1
+    assert one.subject == f"[Skerry] {alarms.MAX_LISTED_ALARMS + 2} things do not work"
+    assert one.body.count("\n- ") == alarms.MAX_LISTED_ALARMS + 1
     assert "- and 2 more" in one.body
 
 
@@ -127,7 +127,7 @@ def test_hosts_are_told_of_with_what_waits_for_them_unless_in_maintenance():
     HostFactory(label="hv1", unreachable_since=Now())
     HostFactory(label="hv2", unreachable_since=Now(), maintenance=Now())
     HostFactory(label="hv3", unreachable_since=Now(), enabled=False)
-    alarms.look()
+    alarms.check_alarms()
     [alarm] = Alarm.objects.all()
     assert alarm.subject == "host hv1"
     assert alarm.text.startswith("Host hv1 has not answered since ")
@@ -137,11 +137,11 @@ def test_hosts_are_told_of_with_what_waits_for_them_unless_in_maintenance():
 def test_a_webhook_is_posted_to_beside_the_mail(settings, hook):
     settings.OPERATOR_WEBHOOK = HOOK
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     a_minute_goes_by()
-    alarms.look()
+    alarms.check_alarms()
     speak("clock")
-    alarms.look()
+    alarms.check_alarms()
     begun, over = hook.taken
     assert begun["text"].startswith("No clock runs")
     assert [each["subject"] for each in begun["problems"]] == ["clock"]
@@ -156,14 +156,14 @@ def test_the_operator_is_told_when_the_way_is_there_again(settings, hook, status
     settings.OPERATOR_EMAILS, settings.OPERATOR_WEBHOOK = [], HOOK
     hook.status = status
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     a_minute_goes_by()
-    alarms.look()
+    alarms.check_alarms()
     alarm = Alarm.objects.get()
     assert (alarm.notified, alarm.error[:9]) == (None, "webhook: ")
     assert "the operator cannot be told of No clock runs" in caplog.text
     hook.status = 200
-    alarms.look()
+    alarms.check_alarms()
     assert len(hook.taken) == 1
     alarm.refresh_from_db()
     assert alarm.notified is not None
@@ -178,33 +178,33 @@ def test_one_way_that_fails_leaves_the_other(settings, hook, monkeypatch):
 
     monkeypatch.setattr(EmailBackend, "send_messages", gone)
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     a_minute_goes_by()
-    alarms.look()
-    alarms.look()
+    alarms.check_alarms()
+    alarms.check_alarms()
     assert len(hook.taken) == 1
     assert Alarm.objects.get().error == "mail: SMTPServerDisconnected: gone"
 
 
 def test_a_web_process_that_fell_silent_is_missed_and_one_that_was_never_there_is_not():
-    alarms.look()
+    alarms.check_alarms()
     assert not Alarm.objects.exists()
     heartbeats.record(heartbeats.Process("web", "1.0"))
     silence("web")
-    alarms.look()
+    alarms.check_alarms()
     assert Alarm.objects.get().subject == "web"
     heartbeats.record(heartbeats.Process("web", "1.0"))
-    alarms.look()
+    alarms.check_alarms()
     assert not Alarm.objects.filter(ended=None).exists()
 
 
 def test_who_has_just_started_ends_no_alarm(monkeypatch):
     """It does not know yet who is missing."""
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     for module in (alarms, missing_processes):
         monkeypatch.setattr(module, "starting", lambda: True)
-    alarms.look()
+    alarms.check_alarms()
     assert Alarm.objects.get().ended is None
 
 
@@ -213,7 +213,7 @@ def test_web_processes_that_were_all_stopped_are_not_missed_for_one_that_was_kil
         heartbeats.record(process)
     silence("web")
     heartbeats.stop(process)
-    alarms.look()
+    alarms.check_alarms()
     assert not Alarm.objects.exists()
 
 
@@ -224,9 +224,9 @@ def test_the_address_of_a_webhook_is_in_no_error(settings, monkeypatch, caplog, 
     settings.OPERATOR_EMAILS = []
     settings.OPERATOR_WEBHOOK = f"{site.format(free_port())}/services/secret-of-ours?key=secret-too"
     silence("clock")
-    alarms.look()
+    alarms.check_alarms()
     a_minute_goes_by()
-    alarms.look()
+    alarms.check_alarms()
     error = Alarm.objects.get().error
     assert error.startswith("webhook: ConnectionError")
     assert "secret" not in error + caplog.text
@@ -252,9 +252,9 @@ def test_a_webhook_that_answers_without_end_holds_nobody_up(settings, monkeypatc
         serving.start()
         settings.OPERATOR_WEBHOOK = f"http://127.0.0.1:{server.server_port}/"
         silence("clock")
-        alarms.look()
+        alarms.check_alarms()
         a_minute_goes_by()
-        alarms.look()
+        alarms.check_alarms()
         serving.join()
     assert left.is_set()
     assert Alarm.objects.get().notified is not None
@@ -264,21 +264,21 @@ def test_nobody_looks_where_nobody_is_to_be_told(settings, django_assert_num_que
     settings.OPERATOR_EMAILS = []
     silence("clock")
     with django_assert_num_queries(0):
-        alarms.look()
+        alarms.check_alarms()
 
 
 def test_one_process_looks_at_a_time():
     silence("clock")
-    with advisory_lock(connection, alarms.LOCK) as take:
+    with advisory_lock(connection, alarms.ADVISORY_LOCK) as take:
         assert take()
-        alarms.look()
+        alarms.check_alarms()
         assert not Alarm.objects.exists()
-    alarms.look()
+    alarms.check_alarms()
     assert Alarm.objects.exists()
 
 
 def test_alarms_of_long_ago_are_deleted():
-    Alarm.objects.create(subject="clock", text="No clock runs", ended=Now() - 2 * alarms.KEPT)
+    Alarm.objects.create(subject="clock", text="No clock runs", ended=Now() - 2 * alarms.ALARM_RETENTION)
     Alarm.objects.create(subject="clock", text="No clock runs")
     assert alarms.delete_old() == 1
     assert Alarm.objects.get().ended is None

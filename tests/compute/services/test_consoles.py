@@ -254,7 +254,7 @@ class TestWhatEndsASession:
             (give_away, consoles.NO_RIGHTS),
             (turn_off, consoles.TURNED_OFF),
             (keys_alone, consoles.KEYS_ONLY),
-            (delete, consoles.DELETED),
+            (delete, consoles.INSTANCE_DELETED),
             (delete_user, consoles.SIGNED_OUT),
         ],
         ids=lambda each: getattr(each, "__name__", ""),
@@ -290,7 +290,7 @@ def test_signs_of_life_of_all_are_one_statement(owner, account, django_assert_nu
     ConsoleSession.objects.update(seen=Now() - timedelta(hours=1))
     Instance.objects.filter(console_sessions=sessions[0]).delete()
     with django_assert_num_queries(1):
-        assert consoles.still_there(sessions) == {sessions[0]: consoles.DELETED}
+        assert consoles.still_there(sessions) == {sessions[0]: consoles.INSTANCE_DELETED}
     assert {each.pk for each in ConsoleSession.objects.at_it()} == set(sessions[1:])
 
 
@@ -299,13 +299,13 @@ def test_a_record_outlives_its_instance_and_its_user(account):
     instance = InstanceFactory(account=account, status="running", label="web-1")
     session, number, name = at_it(user, instance), instance.pk, user.username
     instance.delete()
-    assert consoles.still_there([session.pk]) == {session.pk: consoles.DELETED}
+    assert consoles.still_there([session.pk]) == {session.pk: consoles.INSTANCE_DELETED}
     user.delete()
-    consoles.leave(session.pk, consoles.DELETED)
+    consoles.leave(session.pk, consoles.INSTANCE_DELETED)
     session.refresh_from_db()
     assert (session.instance, session.user) == (None, None)
     assert (session.username, session.instance_number, session.instance_label) == (name, number, "web-1")
-    assert session.outcome == consoles.DELETED
+    assert session.outcome == consoles.INSTANCE_DELETED
 
 
 def test_a_user_who_is_deleted_leaves(account, instance):

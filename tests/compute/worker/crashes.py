@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, Options, Power
-from compute.drivers.qemu.agent import verbs
+from compute.drivers.qemu.agent import machine_dirs
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
 from compute.drivers.qemu.transport import Transport
@@ -96,7 +96,7 @@ class Hosts:
         for server in self.servers.values():
             server.end()
         for directory in self.folder.rglob("machines/*"):
-            verbs.cut(directory, timeout=120)
+            machine_dirs.cut(directory, timeout=120)
 
 
 # --- workers ------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Record:
 
 
 FOLDERS = ("machines", "incoming", "outgoing", "tasks", "aside")
-KEPT = ("lock", "process", "log", "request", "progress", "done")
+REMAINING_FILES = ("lock", "process", "log", "request", "progress", "done")
 """What is left of a task that ended well, until its disk is deleted."""
 
 
@@ -211,7 +211,7 @@ def traces(hosts: Hosts) -> set[str]:
     return {
         re.sub(r"(?<=[a-z]-)\d+", "N", str(path.relative_to(hosts.folder)))
         for path in found
-        if path.parent.parent.name != "tasks" or path.name not in KEPT
+        if path.parent.parent.name != "tasks" or path.name not in REMAINING_FILES
     }
 
 

@@ -28,7 +28,7 @@ def sent(monkeypatch):
 
 
 def test_what_has_not_begun_is_sent_once_more_to_others(sent):
-    waits, runs = Request("compute.jobs.advance", [7]), Request("compute.jobs.advance", [8])
+    waits, runs = Request("compute.worker.advance", [7]), Request("compute.worker.advance", [8])
     state.reserved_requests.update((waits, runs))
     state.active_requests.add(runs)
     consumer = type("Consumer", (), {"steps": []})()
@@ -40,4 +40,4 @@ def test_what_has_not_begun_is_sent_once_more_to_others(sent):
     leaving.leave(sig="SIGTERM", how="Warm")
     step.stop(consumer)
     step.stop(consumer)
-    assert (leaving.leaving(), sent) == (True, [("compute.jobs.advance", 7)])
+    assert (leaving.leaving(), sent) == (True, [("compute.worker.advance", 7)])

@@ -53,8 +53,8 @@ def machine(instance, driver) -> dict:
     return driver.machines[machine_name(instance.pk)]
 
 
-def look(driver: MemoryDriver, host: Host | None = None) -> int | None:
-    """One look at a host, or at all."""
+def compare(driver: MemoryDriver, host: Host | None = None) -> int | None:
+    """Compare one host, or each host, once."""
     found = None
     Instance.objects.update(updated=Now() - timedelta(days=1))
     for each in [host] if host else Host.objects.order_by("pk"):
@@ -65,8 +65,8 @@ def look(driver: MemoryDriver, host: Host | None = None) -> int | None:
 
 def seen(kind: str, driver: MemoryDriver, name: str) -> Drift:
     """The drift of this kind, and no other, after the two looks that it takes."""
-    look(driver)
-    look(driver)
+    compare(driver)
+    compare(driver)
     (found,) = Drift.objects.all()
     assert (found.kind, found.name, found.seen) == (kind, name, 2), found.detail
     return found
@@ -76,7 +76,7 @@ def test_hosts_of_a_region_are_told_of_each_other(driver, world):
     first, second = (HostFactory(region=world.region, underlay=f"198.18.0.{n}") for n in (1, 2))
     HostFactory(region=RegionFactory(id="us-other"), underlay="198.18.0.3")
     silent = HostFactory(region=world.region)
-    look(driver)
+    compare(driver)
     assert driver.peers[str(first.uuid)] == ("198.18.0.1", ("198.18.0.2",))
     assert driver.peers[str(second.uuid)] == ("198.18.0.2", ("198.18.0.1",))
     assert driver.peers[str(silent.uuid)] == ("", ())
@@ -86,12 +86,12 @@ def test_who_cannot_be_told_is_not_compared(driver, world, instance):
     driver.machines.clear()
     HostFactory(region=world.region, underlay="198.18.0.1")
     driver.before = refuse_peers
-    look(driver)
-    look(driver)
+    compare(driver)
+    compare(driver)
     assert not Drift.objects.exists()
     driver.before = lambda number, name: None
     watch(driver)
-    look(driver)
+    compare(driver)
     assert Drift.objects.exists()
 
 
@@ -105,7 +105,7 @@ def unfinished() -> Job:
 
 
 def is_over(drift: Drift, driver: MemoryDriver) -> None:
-    look(driver)
+    compare(driver)
     drift.refresh_from_db()
     assert drift.resolved_at is not None, drift.detail
 
@@ -116,7 +116,7 @@ def is_over(drift: Drift, driver: MemoryDriver) -> None:
 def test_where_hosts_and_rows_agree_nothing_is_found(world, driver, instance):
     volume_of(world, driver, instance=instance)
     deployed(world, driver, running=False, label="off")
-    assert look(driver) == 0
+    assert compare(driver) == 0
     assert not Drift.objects.exists()
 
 
@@ -131,7 +131,7 @@ def test_a_machine_that_nobody_knows_is_set_aside_by_staff_and_deleted_by_a_seco
     assert STRANGER not in driver.machines
     assert list(driver.aside) == [f"aside/{STRANGER}"]
     is_over(drift, driver)
-    look(driver)
+    compare(driver)
 
     kept = Drift.objects.get(resolved_at=None)
     assert (kept.kind, kept.name) == (Kind.SET_ASIDE, f"aside/{STRANGER}")
@@ -160,7 +160,7 @@ def test_a_disk_that_nobody_knows_is_set_aside_by_staff(driver, instance, machin
     machine["disks"]["skerry-1-disk-999999"] = DiskSpec("x", 1, "ext4")
     drift = seen(Kind.UNKNOWN_DISK, driver, "skerry-1-disk-999999")
     assert drift.instance == instance
-    look(driver)
+    compare(driver)
     assert "skerry-1-disk-999999" in machine["disks"]
 
     work(drift_verbs.set_aside(STAFF, drift), driver)
@@ -177,7 +177,7 @@ def test_a_disk_that_is_not_there_is_shown(driver, instance, machine):
     assert drift.disk == disk
 
     machine["disks"][name] = content
-    drift_verbs.look_again(drift)
+    drift_verbs.compare_again(drift)
     assert drift_records.due() == [instance.host_id]
     is_over(drift, driver)
 
@@ -208,14 +208,14 @@ def test_a_machine_that_is_on_while_its_row_says_off_makes_the_row_right(world, 
     assert driver.machines[machine_name(instance.pk)]["on"], "nothing that a customer may use is powered off"
     assert Event.objects.filter(action="compute_boot", message=drift_verbs.FOUND_ON).count() == 1
     assert drift.resolved_at is not None
-    assert look(driver) == 0
+    assert compare(driver) == 0
 
 
 def test_a_machine_on_another_host_is_where_the_row_is_pointed_to(world, driver, instance, machine):
     other = HostFactory(region=world.region)
     machine["host"] = str(other.uuid)
-    look(driver)
-    look(driver)
+    compare(driver)
+    compare(driver)
     name = machine_name(instance.pk)
     assert set(Drift.objects.values_list("kind", "name", "host")) == {
         (Kind.MISSING_MACHINE, name, instance.host_id), (Kind.WRONG_HOST, name, other.pk),
@@ -225,7 +225,7 @@ def test_a_machine_on_another_host_is_where_the_row_is_pointed_to(world, driver,
     assert instance.host == other
     assert list(instance.reservations.values_list("host", flat=True)) == [other.pk]
     assert driver.machines[name]["on"]
-    look(driver)
+    compare(driver)
     assert not Drift.objects.filter(resolved_at=None).exists()
 
 
@@ -259,8 +259,8 @@ def test_a_machine_on_two_hosts_is_set_aside_where_the_row_does_not_say_unless_i
 def test_the_only_one_of_a_machine_is_not_set_aside(world, driver, instance, machine):
     other = HostFactory(region=world.region)
     machine["host"] = str(other.uuid)
-    look(driver)
-    look(driver)
+    compare(driver)
+    compare(driver)
     drift = Drift.objects.get(kind=Kind.WRONG_HOST)
     with pytest.raises(Invalid, match="the only one"):
         drift_verbs.set_aside(STAFF, drift)
@@ -273,8 +273,8 @@ def test_the_only_one_of_a_machine_is_not_set_aside(world, driver, instance, mac
 def test_a_row_is_not_pointed_away_from_a_host_that_may_have_the_machine(world, driver, instance, machine):
     other = HostFactory(region=world.region)
     machine["host"] = str(other.uuid)
-    look(driver, other)
-    look(driver, other)
+    compare(driver, other)
+    compare(driver, other)
     with pytest.raises(Invalid, match="may have the machine as well"):
         drift_verbs.point_here(STAFF, Drift.objects.get(kind=Kind.WRONG_HOST))
 
@@ -282,8 +282,8 @@ def test_a_row_is_not_pointed_away_from_a_host_that_may_have_the_machine(world, 
 def test_a_row_is_not_pointed_to_a_host_without_room(world, driver, instance, machine):
     other = HostFactory(region=world.region, memory=1)
     machine["host"] = str(other.uuid)
-    look(driver)
-    look(driver)
+    compare(driver)
+    compare(driver)
     with pytest.raises(Invalid, match="no room"):
         drift_verbs.point_here(STAFF, Drift.objects.get(kind=Kind.WRONG_HOST))
 
@@ -295,13 +295,13 @@ def test_the_empty_shell_of_a_machine_that_moved_is_removed(world, driver, insta
     elsewhere.machines[machine_name(instance.pk)] = {
         **machine, "on": False, "disks": {}, "plugged": {}, "host": str(other.uuid),
     }  # fmt: skip
-    look(elsewhere, other)
+    compare(elsewhere, other)
     assert not Job.objects.filter(finished_at=None).exists(), "it was seen once"
-    look(elsewhere, other)
+    compare(elsewhere, other)
     work(unfinished(), elsewhere)
     assert elsewhere.machines == {}
     assert machine["disks"], "the machine itself stays"
-    look(elsewhere, other)
+    compare(elsewhere, other)
     assert not Drift.objects.filter(resolved_at=None).exists()
 
 
@@ -329,10 +329,10 @@ def test_disks_of_one_name_in_two_machines_are_one_drift_after_the_other(world, 
     for each in (machine, other):
         each["disks"]["skerry-0-disk-0"] = DiskSpec("x", 1, "ext4")
     work(drift_verbs.set_aside(STAFF, seen(Kind.UNKNOWN_DISK, driver, "skerry-0-disk-0")), driver)
-    look(driver)
+    compare(driver)
     drift = Drift.objects.get(kind=Kind.UNKNOWN_DISK, resolved_at=None)
     assert drift.seen == 1
-    look(driver)
+    compare(driver)
     work(drift_verbs.set_aside(STAFF, drift), driver)
     assert "skerry-0-disk-0" not in {**machine["disks"], **other["disks"]}
 
@@ -343,7 +343,7 @@ def test_a_leftover_older_than_every_live_job_is_removed(world, driver, instance
     Job.objects.update(created=Now() - timedelta(days=1))
     busy = enqueue("reboot", instance, world.actor, data=_boot(instance))
     Job.objects.filter(pk=busy.pk).update(created=Now() - timedelta(hours=3))
-    look(driver)
+    compare(driver)
     assert not Drift.objects.exists(), "the job may have begun it"
 
     work(busy, driver)
@@ -372,8 +372,8 @@ def _boot(instance: Instance) -> BootData:
 def test_an_instance_with_a_live_job_is_left_out(world, driver, instance):
     driver.machines.pop(machine_name(instance.pk))
     enqueue("reboot", instance, world.actor, data=_boot(instance))
-    look(driver)
-    look(driver)
+    compare(driver)
+    compare(driver)
     assert not Drift.objects.exists()
 
 
@@ -395,14 +395,14 @@ def test_an_instance_that_was_written_since_the_inventory_is_left_out(driver, in
 
 def test_what_was_seen_once_and_then_not_is_over_and_begins_anew(driver, instance, machine):
     driver.machines[STRANGER] = {**machine}
-    look(driver)
+    compare(driver)
     drift = Drift.objects.get()
     with pytest.raises(Invalid, match="seen once"):
         drift_verbs.set_aside(STAFF, drift)
     del driver.machines[STRANGER]
     is_over(drift, driver)
     driver.machines[STRANGER] = {**machine}
-    look(driver)
+    compare(driver)
     assert Drift.objects.get(resolved_at=None).seen == 1
     assert Drift.objects.count() == 2
 
@@ -425,7 +425,7 @@ def test_two_workers_take_one_look(driver, instance, notifications):
     Host.objects.update(reconcile_at=Now())
     assert reconciler.start_due() == 1
     assert reconciler.start_due() == 1
-    assert notifications == [(drift_records.TASK, instance.host_id)] * 2
+    assert notifications == [(drift_records.TASK_NAME, instance.host_id)] * 2
     assert reconciler.reconcile(instance.host_id, driver) == 0
     assert reconciler.reconcile(instance.host_id, driver) is None
     assert reconciler.start_due() == 0
@@ -441,12 +441,12 @@ def test_a_look_costs_the_same_however_much_there_is(world, driver, instance, ma
         return len(captured)
 
     driver.machines[STRANGER] = {**machine}
-    look(driver)
+    compare(driver)
     few = queries()
     for number in range(5):
         deployed(world, driver, label=f"web-{number}")
         driver.machines[f"{STRANGER}{number}"] = {**machine}
-    look(driver)
+    compare(driver)
     assert queries() == few
 
 
@@ -464,7 +464,7 @@ class Silent(MemoryDriver):
 
 def test_a_host_that_does_not_answer_says_nothing_of_its_machines(world, driver, instance):
     silent = Silent()
-    assert look(silent) is None
+    assert compare(silent) is None
     assert watch(silent) == 0
     job = enqueue("shutdown", instance, world.actor)
     engine.run(job.pk, silent)

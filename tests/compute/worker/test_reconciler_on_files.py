@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, Options
-from compute.drivers.qemu.agent import arrivals, machines, records, settings, verbs
+from compute.drivers.qemu.agent import arrivals, machine_dirs, machines, records, settings
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
@@ -62,7 +62,7 @@ def files(tmp_path, world):
     add_host(tmp_path, world.host)
     yield found
     for directory in tmp_path.glob("*/machines/*"):
-        verbs.cut(directory, timeout=120)
+        machine_dirs.cut(directory, timeout=120)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def instance(world, store) -> Instance:
     return instance
 
 
-def look(files: Files) -> set[tuple[str, str, str]]:
+def compare(files: Files) -> set[tuple[str, str, str]]:
     """Two looks at each host; the open drift, as kind, name and host."""
     for _ in range(2):
         Instance.objects.update(updated=Now() - timedelta(days=1))
@@ -96,7 +96,7 @@ def look(files: Files) -> set[tuple[str, str, str]]:
 
 
 def test_a_host_as_its_rows_say_has_no_drift(files, instance):
-    assert look(files) == set()
+    assert compare(files) == set()
 
 
 def test_strangers_are_found_set_aside_and_only_then_deleted(files, store, instance, world):
@@ -106,7 +106,7 @@ def test_strangers_are_found_set_aside_and_only_then_deleted(files, store, insta
     make_disk(store.disk(name, stray))
     make_volume(store, "skerry-volume-999999")
     label = world.host.label
-    assert look(files) == {
+    assert compare(files) == {
         (Kind.UNKNOWN_MACHINE, STRANGER, label),
         (Kind.UNKNOWN_DISK, stray, label),
         (Kind.UNKNOWN_VOLUME, "skerry-volume-999999", label),
@@ -114,20 +114,20 @@ def test_strangers_are_found_set_aside_and_only_then_deleted(files, store, insta
     for drift in Drift.objects.filter(resolved_at=None):
         assert work(drift_verbs.set_aside(STAFF, drift), files).state == "done"
     kept = [f"aside/{STRANGER}", f"aside/{stray}.raw", "shared/aside/skerry-volume-999999.raw"]
-    assert look(files) == {(Kind.SET_ASIDE, each, label) for each in kept}
+    assert compare(files) == {(Kind.SET_ASIDE, each, label) for each in kept}
     assert (store.root / "aside" / STRANGER / "disks" / f"{STRANGER}-disk-1.raw").exists()
     for drift in Drift.objects.filter(resolved_at=None):
         assert work(drift_verbs.discard(STAFF, drift), files).state == "done"
-    assert look(files) == set()
+    assert compare(files) == set()
     assert list((store.root / "aside").iterdir()) == []
 
 
 def test_a_machine_without_its_description_is_defined_again_with_its_disks(files, store, instance, world):
     name = machine_name(instance.pk)
-    (store.machine(name) / verbs.DESCRIPTION).unlink()
-    assert look(files) == {(Kind.MISSING_MACHINE, name, world.host.label)}
+    (store.machine(name) / machine_dirs.DESCRIPTION).unlink()
+    assert compare(files) == {(Kind.MISSING_MACHINE, name, world.host.label)}
     work(drift_verbs.define_again(STAFF, Drift.objects.get()), files)
-    assert look(files) == set()
+    assert compare(files) == set()
     instance.refresh_from_db()
     assert instance.status == "offline"
 
@@ -136,10 +136,10 @@ def test_a_disk_that_was_taken_away_is_shown(files, store, instance, world, tmp_
     disk = instance.disks.get()
     path = store.disk(machine_name(instance.pk), disk_name(instance.pk, disk.pk))
     path.rename(tmp_path / "elsewhere")
-    assert look(files) == {(Kind.MISSING_DISK, path.stem, world.host.label)}
+    assert compare(files) == {(Kind.MISSING_DISK, path.stem, world.host.label)}
     assert Drift.objects.get().disk == disk
     (tmp_path / "elsewhere").rename(path)
-    assert look(files) == set()
+    assert compare(files) == set()
 
 
 def test_what_a_move_left_behind_is_removed(files, store, instance, world, tmp_path):
@@ -151,13 +151,13 @@ def test_what_a_move_left_behind_is_removed(files, store, instance, world, tmp_p
     half.parent.mkdir(parents=True)
     half.touch()
     os.utime(half, (time.time() - 3600, time.time() - 3600))
-    assert look(files) == {
+    assert compare(files) == {
         (Kind.SHELL, name, other.label),
         (Kind.LEFTOVER, "incoming/skerry-image-1.part", other.label),
     }
     for job in Job.objects.filter(finished_at=None):
         assert work(job, files).state == "done"
-    assert look(files) == set()
+    assert compare(files) == set()
     assert not half.exists()
     assert machines.power(store, name) == "off"
 
@@ -187,7 +187,7 @@ def test_a_guest_that_powers_itself_off_is_noticed_and_booted_by_its_watchdog(fi
     wait_for(lambda: machines.start(store, name, boot(name, devices={"sda": disk})).done, 500)
     Instance.objects.update(status="running", watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
     assert watch(files) == 0
-    assert look(files) == set()
+    assert compare(files) == set()
 
     typed(store, name, b"p")
     until_off(store, name)

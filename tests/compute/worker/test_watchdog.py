@@ -26,7 +26,7 @@ def fall(driver: MemoryDriver, instance: Instance) -> None:
     driver.fall(machine_name(instance.pk))
 
 
-def look(driver: MemoryDriver) -> int:
+def restart_ended(driver: MemoryDriver) -> int:
     Instance.objects.update(updated=Now() - timedelta(minutes=1))
     return watch(driver)
 
@@ -39,12 +39,12 @@ def instance(world, driver) -> Instance:
 def test_it_boots_six_times_in_fifteen_minutes_and_then_leaves_it_off(instance, driver):
     for number in range(6):
         fall(driver, instance)
-        assert look(driver) == 1
+        assert restart_ended(driver) == 1
         work(Job.objects.get(finished_at=None), driver)
         assert Event.objects.filter(action="lassie_reboot").count() == number + 1
 
     fall(driver, instance)
-    assert look(driver) == 1
+    assert restart_ended(driver) == 1
 
     assert not Job.objects.filter(finished_at=None).exists()
     instance.refresh_from_db()
@@ -61,12 +61,12 @@ def test_it_boots_six_times_in_fifteen_minutes_and_then_leaves_it_off(instance, 
 def test_boots_that_are_longer_ago_do_not_count(instance, driver):
     for _ in range(6):
         fall(driver, instance)
-        look(driver)
+        restart_ended(driver)
         work(Job.objects.get(finished_at=None), driver)
     Job.objects.filter(kind="boot").update(created=Now() - timedelta(minutes=16))
 
     fall(driver, instance)
-    look(driver)
+    restart_ended(driver)
 
     assert Job.objects.get(finished_at=None).kind == "boot"
 
@@ -74,7 +74,7 @@ def test_boots_that_are_longer_ago_do_not_count(instance, driver):
 def test_where_it_is_off_it_only_tells(instance, driver):
     Instance.objects.update(watchdog_enabled=False)
     fall(driver, instance)
-    assert look(driver) == 1
+    assert restart_ended(driver) == 1
     assert not Job.objects.filter(finished_at=None).exists()
     assert Event.objects.filter(action="compute_shutdown").count() == 1
 

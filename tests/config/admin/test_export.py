@@ -142,7 +142,7 @@ def test_a_file_costs_the_same_however_long(admin, world):
 
 
 def test_a_long_list_is_cut_off_and_says_so(admin, world, monkeypatch):
-    monkeypatch.setattr(export, "MOST", 2)
+    monkeypatch.setattr(export, "MAX_ROWS", 2)
     for number in range(4):
         world.create(label=f"many-{number}")
     lines = exported(admin, Instance)

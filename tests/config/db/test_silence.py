@@ -39,7 +39,7 @@ def test_a_database_that_is_there_answers():
 
 
 def test_one_that_takes_connections_and_says_nothing_is_silent(own_server, monkeypatch):
-    monkeypatch.setattr(silence, "LOOK", 0.01)
+    monkeypatch.setattr(silence, "POLL_SECONDS", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
@@ -58,7 +58,7 @@ def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
 
     def late(descriptor: int, awaited: int) -> bool:
         looks.append(descriptor)
-        clock[0] += 60 if len(looks) < 10 * silence.LOOKS else silence.LOOK
+        clock[0] += 60 if len(looks) < 10 * silence.MAX_POLLS else silence.POLL_SECONDS
         return False
 
     clock = [0.0]
@@ -67,7 +67,7 @@ def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
-    assert len(looks) == 11 * silence.LOOKS - 1
+    assert len(looks) == 11 * silence.MAX_POLLS - 1
 
 
 class Database:
@@ -86,21 +86,21 @@ def test_it_is_asked_where_the_loop_stands_still_and_until_it_answers(caplog):
     database = Database()
     watch = Silence(database.ask, database.cut_off)
     watch.turned = time.monotonic()
-    watch.look()
+    watch.check_database()
     assert database.asked == 0, "the loop turns"
     watch.turned -= silence.STILL + 1
-    watch.look()
+    watch.check_database()
     assert (database.asked, database.cut, watch.noted) == (1, 0, False), "a long statement is nobody's fault"
-    watch.look()
+    watch.check_database()
     assert database.asked == 1, "it has just answered"
     watch.turned -= silence.STILL + 1
     database.there = False
-    watch.look()
-    watch.look()
+    watch.check_database()
+    watch.check_database()
     assert (database.asked, database.cut, watch.noted) == (2 + silence.TRIALS, 2, True)
     watch.turned = time.monotonic()
     database.there = True
-    watch.look()
+    watch.check_database()
     assert not watch.noted
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
 
@@ -110,7 +110,7 @@ def test_one_trial_that_fails_refuses_nobody():
     outcomes = [False] * (silence.TRIALS - 1) + [True]
     watch = Silence(lambda: outcomes.pop(0), database.cut_off)
     watch.turned = time.monotonic() - silence.STILL - 1
-    watch.look()
+    watch.check_database()
     assert (outcomes, watch.noted, database.cut) == ([], False, 0)
 
 

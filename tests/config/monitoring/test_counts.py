@@ -103,7 +103,7 @@ def test_the_same_amounts_again_are_another_batch():
 def test_the_counts_of_a_machine_that_is_gone_go_after_an_hour(settings):
     counts.store({("test_doors", "red"): 1.0}, "one")
     with counts.connect() as client:
-        assert 0 < client.ttl(counts.machine_key("one")) <= counts.KEPT
+        assert 0 < client.ttl(counts.machine_key("one")) <= counts.COUNTS_TTL_SECONDS
         client.zadd(counts.machines_key(), {"one": 0})
     counts.store({("test_doors", "red"): 1.0}, "two")
     assert [machine for machine, _ in counts.stored()] == ["two"]

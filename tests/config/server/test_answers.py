@@ -149,7 +149,7 @@ def test_a_client_that_stands_still_is_cut_off(settings, monkeypatch):
 
 def test_bytes_are_unread_until_the_connection_is_closed(monkeypatch):
     """The server has taken all of them from the pipe, and may still hold the last ones."""
-    monkeypatch.setattr(answers, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(answers, "POLL_SECONDS", 0)
     connected, looks = {CLIENT}, []
 
     def look(late: set[str]) -> set[str]:

@@ -13,7 +13,7 @@ from config.server.application import Application
 from config.server.bodies import Pace
 from tests.config.server.exchanges import Answer, Exchange, Headers
 
-LARGEST = 1_000_000
+MAX_BODY_BYTES = 1_000_000
 
 
 class Handler:
@@ -46,7 +46,7 @@ def send(
     )  # fmt: skip
 
     async def served() -> None:
-        application = Application(handler, LARGEST)
+        application = Application(handler, MAX_BODY_BYTES)
         application.__rsgi_init__(asyncio.get_running_loop())
         await application.__rsgi__(scope, exchange)
 
@@ -101,16 +101,16 @@ def test_a_body_that_is_cut_off_has_no_turn():
 
 @pytest.mark.parametrize("stalls", [False, True])
 def test_a_body_that_is_too_large_is_answered_unread_and_then_thrown_away(stalls, impatient):
-    exchange = Exchange([b"x" * LARGEST, b"x"], stalls)
-    assert send(exchange, ("content-length", str(LARGEST + 1)))
+    exchange = Exchange([b"x" * MAX_BODY_BYTES, b"x"], stalls)
+    assert send(exchange, ("content-length", str(MAX_BODY_BYTES + 1)))
     assert exchange.answer == (200, {"X-Kind": "echo"}, b"too large")
-    assert exchange.taken == LARGEST + 1
+    assert exchange.taken == MAX_BODY_BYTES + 1
 
 
 def test_it_is_thrown_away_up_to_a_bound(monkeypatch):
     monkeypatch.setattr(bodies, "DISCARDED", 10)
     exchange = Exchange([b"12345678"] * 4)
-    send(exchange, ("content-length", str(LARGEST + 1)))
+    send(exchange, ("content-length", str(MAX_BODY_BYTES + 1)))
     assert exchange.taken == 16
 
 

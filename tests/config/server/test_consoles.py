@@ -26,7 +26,7 @@ HELD = 65_536
 """Bytes that a socket between a console and its machine holds. The kernel keeps twice that, for its own notes."""
 
 
-class Desk:
+class Broker:
     """Admits whoever has a ticket of letters, as the session that its length is; records what becomes of them.
 
     Hosts in `hanging` do not answer until `answer` is set; `occupied` is how many tries find somebody at a console.
@@ -65,7 +65,7 @@ class Desk:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD)
         return SocketConsole(end)
 
-    def look(self, sessions: Sequence[int]) -> Mapping[int, str]:
+    def renew(self, sessions: Sequence[int]) -> Mapping[int, str]:
         self.looks += 1
         return {each: why for each, why in self.to_end.items() if each in sessions}
 
@@ -133,18 +133,18 @@ class Browser:
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    desk = Desk()
-    yield desk
-    desk.answer.set()
-    for machine in desk.machines.values():
+def broker() -> Iterator[Broker]:
+    broker = Broker()
+    yield broker
+    broker.answer.set()
+    for machine in broker.machines.values():
         machine.close()
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
     """Looks come often; nothing is given up early."""
-    monkeypatch.setattr(consoles, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(consoles, "RENEW_SECONDS", 0.01)
     monkeypatch.setattr(consoles, "AGAIN_SECONDS", 0.01)
     monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", SECONDS)
 
@@ -156,8 +156,8 @@ def scope(ticket: str, origin: str = "https://here.example") -> SimpleNamespace:
 class Served:
     """The application, on a loop of its own."""
 
-    def __init__(self, desk: Desk, idle: float) -> None:
-        self.application = Consoles("/consoles/", desk, idle, nullcontext)
+    def __init__(self, broker: Broker, idle: float) -> None:
+        self.application = Consoles("/consoles/", broker, idle, nullcontext)
         self.application.__rsgi_init__(asyncio.get_running_loop())
         self.tasks: list[asyncio.Task[None]] = []
 
@@ -167,61 +167,61 @@ class Served:
         return task
 
 
-def serve(desk: Desk, scene: Callable[[Served], Coroutine[Any, Any, None]], idle: float = SECONDS) -> None:
+def serve(broker: Broker, scene: Callable[[Served], Coroutine[Any, Any, None]], idle: float = SECONDS) -> None:
     async def run() -> None:
-        served = Served(desk, idle)
+        served = Served(broker, idle)
         async with asyncio.timeout(SECONDS):
             await scene(served)
-            desk.answer.set()
+            broker.answer.set()
             await asyncio.gather(*served.tasks)
-        if served.application.looking is not None:
-            await served.application.looking
+        if served.application.watching is not None:
+            await served.application.watching
         served.application.opens.shutdown()
         served.application.threads.shutdown()
-        assert not served.application.visits
+        assert not served.application.clients
         assert not served.application.opening
 
     asyncio.run(run())
 
 
-def test_both_directions_are_carried_until_the_browser_leaves(desk):
+def test_both_directions_are_carried_until_the_browser_leaves(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
         await browser.is_open()
-        desk.machines[3].sendall(b"login: ")
+        broker.machines[3].sendall(b"login: ")
         await browser.sees(lambda: browser.shown == b"login: ")
         browser.sign_of_life()
         browser.type(b"ro")
         browser.type(b"ot\r")
         typed = b""
         while typed != b"root\r":
-            typed += await asyncio.to_thread(desk.machines[3].recv, 100)
+            typed += await asyncio.to_thread(broker.machines[3].recv, 100)
         browser.leave()
 
-    serve(desk, scene)
-    assert desk.left == {3: "They left."}
-    assert desk.machines[3].recv(1) == b"", "it was closed"
+    serve(broker, scene)
+    assert broker.left == {3: "They left."}
+    assert broker.machines[3].recv(1) == b"", "it was closed"
 
 
-def test_the_end_of_the_machine_is_told_and_coming_again_may_help(desk):
+def test_the_end_of_the_machine_is_told_and_coming_again_may_help(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
         await browser.is_open()
-        desk.machines[3].sendall(b"bye")
-        desk.machines[3].shutdown(socket.SHUT_RDWR)
+        broker.machines[3].sendall(b"bye")
+        broker.machines[3].shutdown(socket.SHUT_RDWR)
         await browser.sees(lambda: browser.status)
         assert browser.shown == b"bye"
         assert browser.told[-1] == {"ended": consoles.BY_MACHINE, "again": True}
 
-    serve(desk, scene)
-    assert desk.left == {3: consoles.BY_MACHINE}
+    serve(broker, scene)
+    assert broker.left == {3: consoles.BY_MACHINE}
 
 
 @pytest.mark.parametrize(("ticket", "origin"), [("123", "https://here.example"), ("", "https://here.example")])
-def test_what_is_no_ticket_is_refused_without_a_look(desk, ticket, origin):
-    desk.admit = None
+def test_what_is_no_ticket_is_refused_without_a_look(broker, ticket, origin):
+    broker.admit = None
 
     async def scene(served: Served) -> None:
         browser = Browser()
@@ -229,22 +229,22 @@ def test_what_is_no_ticket_is_refused_without_a_look(desk, ticket, origin):
         assert browser.status == 403
         assert not browser.told
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
 @pytest.mark.parametrize("origin", ["", "https://elsewhere.example"])
-def test_who_is_not_admitted_is_told_why(desk, origin):
+def test_who_is_not_admitted_is_told_why(broker, origin):
     async def scene(served: Served) -> None:
         browser = Browser()
         await served.application.__rsgi__(scope("abc", origin), browser)
         assert browser.told == [{"ended": "no", "again": False}]
 
-    serve(desk, scene)
-    assert not desk.left
+    serve(broker, scene)
+    assert not broker.left
 
 
 @pytest.mark.parametrize("way", ["to_end", "refused"])
-def test_who_has_to_end_ends(desk, monkeypatch, way):
+def test_who_has_to_end_ends(broker, monkeypatch, way):
     monkeypatch.setattr(consoles, "RECHECK_SECONDS", 0)
 
     async def scene(served: Served) -> None:
@@ -253,60 +253,60 @@ def test_who_has_to_end_ends(desk, monkeypatch, way):
         served.come(second, "abcd")
         await first.is_open()
         await second.is_open()
-        getattr(desk, way)[3] = "Go."
+        getattr(broker, way)[3] = "Go."
         await first.sees(lambda: first.status)
         assert first.told[-1] == {"ended": "Go.", "again": False}
-        looks = desk.looks
-        await second.sees(lambda: desk.looks > looks + 3)
+        looks = broker.renews
+        await second.sees(lambda: broker.renews > looks + 3)
         assert second.status is None
         second.leave()
 
-    serve(desk, scene)
-    assert desk.left == {3: "Go.", 4: "They left."}
+    serve(broker, scene)
+    assert broker.left == {3: "Go.", 4: "They left."}
 
 
-def test_who_types_nothing_leaves(desk):
+def test_who_types_nothing_leaves(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
         await browser.sees(lambda: browser.status)
         assert browser.told[-1]["ended"].startswith("Nothing was typed")
 
-    serve(desk, scene, idle=0.05)
+    serve(broker, scene, idle=0.05)
 
 
-def test_a_browser_without_a_sign_of_life_is_gone(desk, monkeypatch):
+def test_a_browser_without_a_sign_of_life_is_gone(broker, monkeypatch):
     monkeypatch.setattr(consoles, "ALIVE_SECONDS", 0.05)
 
     async def scene(served: Served) -> None:
         served.come(Browser())
 
-    serve(desk, scene)
-    assert desk.left == {3: consoles.LOST}
+    serve(broker, scene)
+    assert broker.left == {3: consoles.LOST}
 
 
-def test_a_browser_that_broke_off_is_recorded(desk):
+def test_a_browser_that_broke_off_is_recorded(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         browser.gone = True
         served.come(browser)
 
-    serve(desk, scene)
-    assert desk.left == {3: consoles.LEFT}
+    serve(broker, scene)
+    assert broker.left == {3: consoles.LEFT}
 
 
-def test_nothing_is_read_for_a_browser_that_takes_nothing(desk, monkeypatch):
+def test_nothing_is_read_for_a_browser_that_takes_nothing(broker, monkeypatch):
     async def scene(served: Served) -> None:
         browser = Browser(reads=False)
         served.come(browser)
         await browser.is_open()
-        desk.machines[3].setblocking(False)
+        broker.machines[3].setblocking(False)
         written = 0
         # what sockets hold is taken, and one piece more
         async with asyncio.timeout(SECONDS):
             for _ in range(50):
                 try:
-                    written += desk.machines[3].send(bytes(65536))
+                    written += broker.machines[3].send(bytes(65536))
                 except BlockingIOError:
                     await asyncio.sleep(0.005)
         assert written < 2 * 1024**2
@@ -314,23 +314,23 @@ def test_nothing_is_read_for_a_browser_that_takes_nothing(desk, monkeypatch):
         await browser.sees(lambda: len(browser.shown) == written)
         browser.leave()
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
-def test_a_browser_that_is_too_slow_is_cut_off(desk, monkeypatch):
+def test_a_browser_that_is_too_slow_is_cut_off(broker, monkeypatch):
     monkeypatch.setattr(consoles, "SEND_SECONDS", 0.05)
 
     async def scene(served: Served) -> None:
         browser = Browser(reads=False)
         served.come(browser)
         await browser.is_open()
-        desk.machines[3].sendall(b"x")
+        broker.machines[3].sendall(b"x")
 
-    serve(desk, scene)
-    assert desk.left == {3: consoles.SLOW}
+    serve(broker, scene)
+    assert broker.left == {3: consoles.SLOW}
 
 
-def test_a_machine_that_takes_nothing_holds_only_its_own_browser_up(desk):
+def test_a_machine_that_takes_nothing_holds_only_its_own_browser_up(broker):
     async def scene(served: Served) -> None:
         stuck, other = Browser(), Browser()
         served.come(stuck)
@@ -338,31 +338,31 @@ def test_a_machine_that_takes_nothing_holds_only_its_own_browser_up(desk):
         await stuck.is_open()
         await other.is_open()
         for _ in range(100):
-            stuck.type(bytes(consoles.LARGEST))
+            stuck.type(bytes(consoles.MAX_MESSAGE_BYTES))
         other.type(b"x")
-        assert await asyncio.to_thread(desk.machines[4].recv, 10) == b"x"
+        assert await asyncio.to_thread(broker.machines[4].recv, 10) == b"x"
         await other.sees(lambda: stuck.sent.qsize() < 100)
         assert stuck.sent.qsize() > 50, "they are taken only as fast as the machine takes them"
-        desk.to_end[3] = "Go."
+        broker.to_end[3] = "Go."
         await stuck.sees(lambda: stuck.status)
         other.leave()
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
-def test_a_message_that_is_too_large_ends_it(desk):
+def test_a_message_that_is_too_large_ends_it(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
-        browser.type(bytes(consoles.LARGEST + 1))
+        browser.type(bytes(consoles.MAX_MESSAGE_BYTES + 1))
 
-    serve(desk, scene)
-    assert desk.left == {3: consoles.TOO_LARGE}
+    serve(broker, scene)
+    assert broker.left == {3: consoles.TOO_LARGE}
 
 
-def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(desk):
+def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(broker):
     """Threads admit the browsers, in any order: any of them may be the ones that the host's limit refuses."""
-    desk.hanging.add("h")
+    broker.hanging.add("h")
 
     async def scene(served: Served) -> None:
         browsers = [Browser() for _ in range(consoles.OPENING_OF_HOST + 3)]
@@ -375,16 +375,16 @@ def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(desk):
         other.leave()
         assert sum(bool(browser.told) for browser in browsers) == 3, "the host's other consoles still wait for it"
 
-    serve(desk, scene)
-    assert Counter(desk.left.values()) == {
+    serve(broker, scene)
+    assert Counter(broker.left.values()) == {
         consoles.BUSY: 3,
         "It does not answer.": consoles.OPENING_OF_HOST,
         consoles.LEFT: 1,
     }
 
 
-def test_who_was_asked_to_leave_is_waited_for(desk):
-    desk.occupied = 3
+def test_who_was_asked_to_leave_is_waited_for(broker):
+    broker.occupied = 3
 
     async def scene(served: Served) -> None:
         browser = Browser()
@@ -392,12 +392,12 @@ def test_who_was_asked_to_leave_is_waited_for(desk):
         await browser.is_open()
         browser.leave()
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
-def test_a_console_that_stays_occupied_is_told_of(desk, monkeypatch):
+def test_a_console_that_stays_occupied_is_told_of(broker, monkeypatch):
     monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", 0)
-    desk.occupied = 1000
+    broker.occupied = 1000
 
     async def scene(served: Served) -> None:
         browser = Browser()
@@ -405,57 +405,57 @@ def test_a_console_that_stays_occupied_is_told_of(desk, monkeypatch):
         await browser.sees(lambda: browser.status)
         assert browser.told == [{"ended": "Somebody is there.", "again": True}]
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
-def test_more_than_a_process_carries_are_turned_away(desk, monkeypatch):
-    monkeypatch.setattr(consoles, "MOST", 1)
+def test_more_than_a_process_carries_are_turned_away(broker, monkeypatch):
+    monkeypatch.setattr(consoles, "MAX_CONSOLES", 1)
 
     async def scene(served: Served) -> None:
         first, second = Browser(), Browser()
         served.come(first)
         await first.is_open()
         await served.application.__rsgi__(scope("abcd"), second)
-        assert second.told == [{"ended": consoles.FULL, "again": True}]
+        assert second.told == [{"ended": consoles.TOO_MANY_CONSOLES, "again": True}]
         first.leave()
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
-def test_while_the_database_is_away_consoles_go_on_for_a_while(desk, monkeypatch, caplog):
-    def look(sessions: Sequence[int]) -> Mapping[int, str]:
+def test_while_the_database_is_away_consoles_go_on_for_a_while(broker, monkeypatch, caplog):
+    def renew(sessions: Sequence[int]) -> Mapping[int, str]:
         raise OSError("no database")
 
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
         await browser.is_open()
-        monkeypatch.setattr(desk, "look", look)
+        monkeypatch.setattr(broker, "renew", renew)
         await browser.sees(lambda: "no database" in caplog.text)
-        desk.machines[3].sendall(b"still")
+        broker.machines[3].sendall(b"still")
         await browser.sees(lambda: browser.shown == b"still")
         monkeypatch.setattr(consoles, "LOST_SECONDS", 0)
         await browser.sees(lambda: browser.status)
         assert browser.told[-1] == {"ended": consoles.HERE_NO_MORE, "again": True}
 
-    serve(desk, scene)
+    serve(broker, scene)
 
 
-def test_a_fault_of_the_desk_is_logged_and_told(desk, monkeypatch, caplog):
+def test_a_fault_of_the_broker_is_logged_and_told(broker, monkeypatch, caplog):
     def admit(ticket: str, origin: str) -> tuple[int, str]:
         raise OSError("no database")
 
     async def scene(served: Served) -> None:
         browser = Browser()
-        monkeypatch.setattr(desk, "admit", admit)
+        monkeypatch.setattr(broker, "admit", admit)
         await served.application.__rsgi__(scope("abc"), browser)
         assert browser.told == [{"ended": consoles.HERE_NO_MORE, "again": True}]
 
-    serve(desk, scene)
+    serve(broker, scene)
     assert "no database" in caplog.text
 
 
-def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(desk):
+def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(broker):
     sent_away = {"ended": consoles.STOPPED, "again": True}
 
     async def scene(served: Served) -> None:
@@ -468,11 +468,11 @@ def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(desk)
         await served.come(late, "abcd")
         assert late.told == [sent_away]
 
-    serve(desk, scene)
-    assert desk.left == {3: consoles.STOPPED}
+    serve(broker, scene)
+    assert broker.left == {3: consoles.STOPPED}
 
 
-def test_what_was_open_when_the_server_closed_its_sockets_is_recorded(desk, caplog):
+def test_what_was_open_when_the_server_closed_its_sockets_is_recorded(broker, caplog):
     """It runs no task again then."""
 
     async def scene(served: Served) -> None:
@@ -481,14 +481,14 @@ def test_what_was_open_when_the_server_closed_its_sockets_is_recorded(desk, capl
             served.come(browser, "a" * (3 + number))
         for browser in browsers:
             await browser.is_open()
-        leave, desk.leave = desk.leave, failing_for(4, desk.leave)
+        leave, broker.leave = broker.leave, failing_for(4, broker.leave)
         served.application.__rsgi_del__(asyncio.get_running_loop())
-        desk.leave = leave
-        assert desk.left == {3: consoles.STOPPED}
+        broker.leave = leave
+        assert broker.left == {3: consoles.STOPPED}
         for browser in browsers:
             browser.leave()
 
-    serve(desk, scene)
+    serve(broker, scene)
     assert "the end of console session 4 cannot be recorded" in caplog.text
 
 
@@ -501,14 +501,14 @@ def failing_for(failing: int, leave: Callable[[int, str], None]) -> Callable[[in
     return leave_or_fail
 
 
-def test_a_database_that_hangs_holds_up_no_end_by_time(desk, monkeypatch):
+def test_a_database_that_hangs_holds_up_no_end_by_time(broker, monkeypatch):
     monkeypatch.setattr(consoles, "PATIENCE_SECONDS", 0.01)
 
-    def look(sessions: Sequence[int]) -> Mapping[int, str]:
-        assert desk.answer.wait(SECONDS)
+    def renew(sessions: Sequence[int]) -> Mapping[int, str]:
+        assert broker.answer.wait(SECONDS)
         return {}
 
-    desk.look = look
+    broker.renew = renew
 
     async def scene(served: Served) -> None:
         browser = Browser()
@@ -516,16 +516,16 @@ def test_a_database_that_hangs_holds_up_no_end_by_time(desk, monkeypatch):
         await browser.is_open()
         await browser.sees(lambda: len(browser.told) > 1)
         assert browser.told[1] == {"ended": consoles.IDLE.format(minutes=0), "again": False}
-        desk.answer.set()
+        broker.answer.set()
         await visit
 
-    serve(desk, scene, idle=0.2)
+    serve(broker, scene, idle=0.2)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/v4/account", 404), ("/consoles/1", 403)])
-def test_an_application_leaves_websockets_to_theirs(desk, path, status):
+def test_an_application_leaves_websockets_to_theirs(broker, path, status):
     async def scene() -> None:
-        consoles = Consoles("/consoles/", desk, 1, nullcontext)
+        consoles = Consoles("/consoles/", broker, 1, nullcontext)
         application = Application(lambda environ, start: None, 0, websockets=consoles)
         application.__rsgi_init__(asyncio.get_running_loop())
         browser = Browser()

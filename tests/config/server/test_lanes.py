@@ -111,7 +111,7 @@ def test_whoever_has_its_share_of_places_is_refused_and_nobody_else():
 
 
 def test_nobody_waits_for_a_thread_without_end(monkeypatch):
-    monkeypatch.setattr(lanes, "PATIENCE", 0.01)
+    monkeypatch.setattr(lanes, "MAX_WAIT_SECONDS", 0.01)
 
     async def steps(gate: Gate) -> int:
         lane = Lane("test", Size(threads=1, places=8))

@@ -52,11 +52,11 @@ class Form:
         return 2 if self.judges_times else 1
 
 
-FULL = Form(
+FULL_RUN = Form(
     processes=4, workers=1, quiet=6, during=9, passwords=117, filters=18, rows=10_000, records=11_500, copies=4,
     held=20, posts=8, unread=2_000, pages=36, judges_times=True,
 )  # fmt: skip
-QUICK = Form(
+QUICK_RUN = Form(
     processes=2, workers=0, quiet=0.25, during=1, passwords=6, filters=2, rows=1_000, records=500, copies=2,
     held=1, posts=4, unread=50, pages=4, judges_times=False,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds after the last request. Requests without an answer by then count as not answered."""
 IDLE = 24
 """Kept connections. They take turns, so that each web process has some of them."""
@@ -128,7 +128,7 @@ class Load:
                 self._begin(coming, due)
                 due += every
                 coming = next(requests, None) if due < begun + seconds else None
-            if coming is None and (not self.waiting or now > due + PATIENCE):
+            if coming is None and (not self.waiting or now > due + TIMEOUT_SECONDS):
                 break
             for number, _ in self.poll.poll(max(0.0, due - now) if coming is not None else 1.0):
                 if number in self.all:

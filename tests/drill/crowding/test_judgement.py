@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.drill import __main__ as command
-from tests.drill.crowding.attacker import FULL, QUICK, playing
+from tests.drill.crowding.attacker import FULL_RUN, QUICK_RUN, playing
 from tests.drill.crowding.others import Waited
 from tests.drill.crowding.suite import ATTACKS, Outcome, attacked
 from tests.drill.figures import bound
@@ -36,10 +36,10 @@ def test_another_answer_than_200_is_a_miss_however_fast_it_was(status):
 @pytest.mark.parametrize(
     ("form", "seconds", "tries", "noticed"),
     [
-        (FULL, [0.004, 0.004, 0.004], 1, False),
-        (FULL, [0.004, 0.004, 9, 7, 0.004, 0.004, 0.004], 2, False),
-        (FULL, [0.004, 0.004, 9, 0.004, 0.004, 9], 2, True),
-        (QUICK, [0.004, 9], 1, True),
+        (FULL_RUN, [0.004, 0.004, 0.004], 1, False),
+        (FULL_RUN, [0.004, 0.004, 9, 7, 0.004, 0.004, 0.004], 2, False),
+        (FULL_RUN, [0.004, 0.004, 9, 0.004, 0.004, 9], 2, True),
+        (QUICK_RUN, [0.004, 9], 1, True),
     ],
 )
 def test_a_miss_is_repeated_once_where_times_are_judged(form, seconds, tries, noticed):

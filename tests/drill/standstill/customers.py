@@ -12,7 +12,7 @@ from accounts.services.tokens import create_token
 from compute.models import Instance, Job
 from tests.drill.client import IMAGE, PASSWORD, REGION, Body, Reply, ask
 
-PATIENCE = 90.0
+TIMEOUT_SECONDS = 90.0
 """Seconds after which something that did not end counts as waiting for ever."""
 LOOK_EVERY = 0.1
 CONNECTIONS = 6
@@ -58,7 +58,7 @@ def at_once(calls: Sequence[Callable[[], Any]], connections: int = CONNECTIONS) 
         return [each.result() for each in [pool.submit(call) for call in calls]]
 
 
-def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -> bool:
+def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_SECONDS) -> bool:
     """Whether `condition` comes to hold within so many seconds."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.drill.standstill.customers import PATIENCE, statuses, unfinished, wait_for
+from tests.drill.standstill.customers import TIMEOUT_SECONDS, statuses, unfinished, wait_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Findings:
         if not holds:
             self.wrong.append(otherwise)
 
-    def all_end(self, after: str, seconds: float = PATIENCE) -> bool:
+    def all_end(self, after: str, seconds: float = TIMEOUT_SECONDS) -> bool:
         """Whether all jobs end within so many seconds."""
         ends = wait_for(lambda: not unfinished(), seconds)
         self.expect(ends, f"jobs wait for ever after {after}")

@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 
-from compute.jobs.notify import TASK
+from compute.jobs.notify import TASK_NAME
 from compute.models import Job
 from tests.drill.installation import Installation
 from tests.drill.standstill.customers import wait_for
@@ -49,7 +49,7 @@ class Broker:
 
     def waiting(self) -> int:
         """How many notifications of jobs wait for a worker."""
-        name = f'"task": "{TASK}"'.encode()
+        name = f'"task": "{TASK_NAME}"'.encode()
         return sum(name in message for each in self.lists() for message in self.client.lrange(each, 0, -1))
 
     def lose(self) -> int:

@@ -51,8 +51,8 @@ class Form:
     judges_times: bool
 
 
-FULL = Form(flood=200, reboots=30, freezes=9, rounds=4, turns=4, silence=15, judges_times=True)
-QUICK = Form(flood=50, reboots=10, freezes=5, rounds=1, turns=2, silence=7, judges_times=False)
+FULL_RUN = Form(flood=200, reboots=30, freezes=9, rounds=4, turns=4, silence=15, judges_times=True)
+QUICK_RUN = Form(flood=50, reboots=10, freezes=5, rounds=1, turns=2, silence=7, judges_times=False)
 
 
 @dataclass

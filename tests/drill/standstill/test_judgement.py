@@ -9,7 +9,7 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from compute.drivers.base import Address, Options, Unreachable
-from compute.jobs.notify import TASK
+from compute.jobs.notify import TASK_NAME
 from tests.drill.standstill import deletions, silence, suite
 from tests.drill.standstill.driver import Call, DisturbedDriver
 from tests.drill.standstill.findings import Findings, Timed
@@ -71,8 +71,8 @@ def test_deadlocks_are_told_by_the_table_that_was_waited_for(tmp_path):
 def test_messages_of_jobs_are_counted_at_every_priority_and_no_others():
     lists = {
         b"celery": [_message("accounts.send_messages")],
-        b"celery\x06\x169": [_message(TASK), _message(TASK), _message("compute.firewalls.apply")],
-        b"celery\x06\x163": [_message(TASK)],
+        b"celery\x06\x169": [_message(TASK_NAME), _message(TASK_NAME), _message("compute.firewalls.apply")],
+        b"celery\x06\x163": [_message(TASK_NAME)],
     }
     broker = Broker(_Lists(lists))
     assert broker.waiting() == 3

@@ -381,10 +381,10 @@ def test_one_that_never_answered_has_marks_and_no_line(admin, watched):
 def test_the_axis_is_round_and_holds_every_value(took, admin, watched):
     measure(watched.service, now() - timedelta(minutes=30), took, took / 3)
     day, _ = admin.get(page_address(watched.service)).context["charts"]
-    assert 3 <= len(day.ups) <= 6
+    assert 3 <= len(day.y_ticks) <= 6
     points = [point.split(",") for line in day.lines for point in line.split()]
     assert all(day.top <= float(y) <= day.bottom and day.left <= float(x) <= day.right for x, y in points)
-    assert all(re.fullmatch(r"0|\d{1,3}(\.\d{1,2})? m?s", tick.label) for tick in day.ups)
+    assert all(re.fullmatch(r"0|\d{1,3}(\.\d{1,2})? m?s", tick.label) for tick in day.y_ticks)
 
 
 # --- What it costs ------------------------------------------------------------------------------------------------

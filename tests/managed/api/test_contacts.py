@@ -10,7 +10,7 @@ from tests.factories import ContactFactory
 
 pytestmark = pytest.mark.django_db
 PATH = "/v4/managed/contacts"
-FULL = {
+FULL_CONTACT = {
     "name": "On call_1 a-b",
     "email": "call@example.com",
     "phone": {"primary": "123-456-7890", "secondary": None},
@@ -23,8 +23,8 @@ def mails() -> list[str]:
 
 
 def test_a_contact_is_added_changed_and_deleted(api, owner):
-    made = api.post(PATH, FULL).json()
-    assert made == {"id": made["id"], **FULL, "updated": made["updated"]}
+    made = api.post(PATH, FULL_CONTACT).json()
+    assert made == {"id": made["id"], **FULL_CONTACT, "updated": made["updated"]}
     assert api.get(PATH).json()["data"] == [made]
     changed = api.put(f"{PATH}/{made['id']}", {"group": None, "phone": {"secondary": "+47 22 33 44 55"}}).json()
     assert changed["group"] is None
@@ -32,14 +32,14 @@ def test_a_contact_is_added_changed_and_deleted(api, owner):
     assert api.get(f"{PATH}/{made['id']}").json() == changed
     assert api.delete(f"{PATH}/{made['id']}").json() == {}
     assert api.get(f"{PATH}/{made['id']}").status_code == 404
-    name = FULL["name"]
+    name = FULL_CONTACT["name"]
     assert mails() == [f"The contact {name} was {what}." for what in ("added", "changed", "deleted")]
     assert set(Event.objects.values_list("username", flat=True)) == {owner.username}
 
 
 def test_a_change_of_nothing_leaves_no_event(api):
-    made = api.post(PATH, FULL).json()
-    assert api.put(f"{PATH}/{made['id']}", FULL).json()["updated"] == made["updated"]
+    made = api.post(PATH, FULL_CONTACT).json()
+    assert api.put(f"{PATH}/{made['id']}", FULL_CONTACT).json()["updated"] == made["updated"]
     assert api.put(f"{PATH}/{made['id']}", {}).status_code == 200
     assert len(mails()) == 1
 
@@ -70,11 +70,11 @@ def test_of_two_changes_at_once_the_second_is_made_though_it_was_so_before_the_f
     ids=str,
 )
 def test_bad_input_names_the_field_and_changes_nothing(api, changes, field):
-    answer = api.post(PATH, {**FULL, **changes})
+    answer = api.post(PATH, {**FULL_CONTACT, **changes})
     assert answer.status_code == 400
     assert [each["field"] for each in answer.json()["errors"]] == [field]
     assert not Contact.objects.exists()
-    made = api.post(PATH, FULL).json()
+    made = api.post(PATH, FULL_CONTACT).json()
     answer = api.put(f"{PATH}/{made['id']}", changes)
     assert [each["field"] for each in answer.json()["errors"]] == [field]
     assert api.get(f"{PATH}/{made['id']}").json() == made

@@ -5,7 +5,7 @@ import pytest
 from config.egress import resolver
 from tests.managed.servers import NameServer
 
-PATIENCE = 120
+TIMEOUT_SECONDS = 120
 """Seconds for a lookup that takes a moment, however busy this machine is."""
 
 
@@ -15,13 +15,13 @@ def dns(settings, monkeypatch):
 
     def patient():
         resolver = resolver_of_settings()
-        resolver.timeout = PATIENCE
+        resolver.timeout = TIMEOUT_SECONDS
         return resolver
 
     resolver_of_settings = resolver._resolver
     monkeypatch.setattr(resolver, "_resolver", patient)
-    monkeypatch.setattr(resolver, "GRACE", PATIENCE)
-    settings.PROBE_DNS_TIMEOUT = PATIENCE
+    monkeypatch.setattr(resolver, "GRACE", TIMEOUT_SECONDS)
+    settings.PROBE_DNS_TIMEOUT = TIMEOUT_SECONDS
     with NameServer() as server:
         settings.PROBE_NAMESERVERS = [server.setting]
         yield server

@@ -86,7 +86,7 @@ def test_what_is_slow_holds_up_nothing_else(probers, account):
         quick_ones = [watch(account, address=quick.url, timeout=LONG) for _ in range(20)]
         make_due(*slow_ones, ago=60)
         prober = probers()
-        prober.look()
+        prober.begin_due()
         wait_for(lambda: Service.objects.filter(status="ok").count() == 20)
         assert {service.pk for service in quick_ones} == set(
             Service.objects.filter(status="ok").values_list("pk", flat=True)
@@ -102,13 +102,13 @@ def test_takes_no_more_than_there_is_room_for_and_says_that_there_may_be_more(pr
     for _ in range(3):
         watch(account)
     prober = probers(2)
-    assert prober.look() is True
+    assert prober.begin_due() is True
     assert prober.capacity() == 0
-    assert prober.look() is True
+    assert prober.begin_due() is True
     assert Service.objects.filter(lease_until=None).count() == 1
     gate.set()
     assert prober.wait(LONG)
-    assert prober.look() is False
+    assert prober.begin_due() is False
     assert prober.wait(LONG)
     assert Measurement.objects.count() == 3
 
@@ -121,10 +121,10 @@ def test_a_full_process_passes_the_notification_on_and_not_for_ever(probers, acc
     monkeypatch.setattr(tasks.loop, "here", lambda: prober)
     monkeypatch.setattr(tasks, "notify", lambda *args: notified.append(args))
     tasks.probe()
-    assert notified == [(probing.TASK, tasks.PASSES - 1)]
+    assert notified == [(probing.TASK_NAME, tasks.PASSES - 1)]
     tasks.probe(1)
     tasks.probe(0)
-    assert notified[1:] == [(probing.TASK, 0)]
+    assert notified[1:] == [(probing.TASK_NAME, 0)]
     gate.set()
     assert prober.wait(LONG)
 
@@ -135,15 +135,15 @@ def test_checks_that_count_no_more_are_stopped_and_make_room(probers, account, c
     stays, *gone = (watch(account, address=f"203.0.113.{number}:1", service_type="tcp") for number in range(4))
     checked.update({service.address: released for service in (stays, *gone)})
     prober, actor = probers(4), Actor.platform(account.pk)
-    prober.look()
+    prober.begin_due()
     assert prober.capacity() == 0
     wait_for(lambda: len(prober._tasks) == 4)
     services.disable(actor, gone[0])
     services.update(actor, gone[1], ServiceSpec({"timeout": 255}))
     services.delete(actor, gone[2])
-    prober.look()
+    prober.begin_due()
     wait_for(lambda: prober.capacity() >= 2)
-    prober.look()  # the one that was changed is due again
+    prober.begin_due()  # the one that was changed is due again
     wait_for(lambda: prober.capacity() == 2 and len(prober._tasks) == 2)
     released.set()
     assert prober.wait(LONG)
@@ -154,7 +154,7 @@ def test_checks_begin_one_after_the_other_and_never_late(probers, account, check
     services = [watch(account) for _ in range(40)]
     begun = time.monotonic()
     prober = probers()
-    prober.look()
+    prober.begin_due()
     assert prober.wait(LONG)
     assert time.monotonic() - begun >= 39 * loop.PACE
     assert Measurement.objects.count() == len(services)
@@ -165,15 +165,15 @@ def test_a_check_that_breaks_is_forgotten_and_due_again_when_its_lease_is_over(p
     broken, sound = watch(account, address="http://203.0.113.1/"), watch(account)
     checked[broken.address] = error
     prober = probers()
-    prober.look()
+    prober.begin_due()
     assert prober.wait(LONG)
     assert (measured(broken), measured(sound)) == (0, 1)
-    assert prober.look() is False
+    assert prober.begin_due() is False
     broken.refresh_from_db()
     assert broken.fence == 1, "not at once again"
     del checked[broken.address]
     Service.objects.filter(pk=broken.pk).update(lease_until=probing._clock())
-    prober.look()
+    prober.begin_due()
     assert prober.wait(LONG)
     assert measured(broken) == 1
 
@@ -190,7 +190,7 @@ def test_a_service_whose_outcome_cannot_be_written_does_not_spin(probers, accoun
     monkeypatch.setattr(probing, "settle", settle)
     prober = probers()
     for _ in range(5):
-        prober.look()
+        prober.begin_due()
         assert prober.wait(LONG)
     poison.refresh_from_db()
     assert poison.fence == 1
@@ -224,7 +224,7 @@ def own_address() -> str:
 
 
 def test_an_account_that_is_locked_is_not_waited_for_twice(probers, account, checked, monkeypatch):
-    monkeypatch.setattr(probing, "PATIENCE", "100ms")
+    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "100ms")
     tried = []
     real = probing.settle
     monkeypatch.setattr(probing, "settle", lambda *args: tried.append(args) or real(*args))
@@ -243,7 +243,7 @@ def test_a_prober_that_ends_gives_back_what_it_has_under_way(probers, account, c
     checked["http://203.0.113.1/"] = threading.Event()
     stuck, done = watch(account, address="http://203.0.113.1/"), watch(account)
     prober = probers()
-    prober.look()
+    prober.begin_due()
     wait_for(lambda: measured(done) == 1)
     prober.close()
     stuck.refresh_from_db()
@@ -255,7 +255,7 @@ def test_a_prober_that_ends_before_its_checks_began_gives_them_back(probers, acc
     monkeypatch.setattr(loop, "PACE", 60)
     services = [watch(account) for _ in range(3)]
     prober = probers()
-    prober.look()
+    prober.begin_due()
     prober.close()
     assert Service.objects.filter(lease_until=None).count() >= len(services) - 1
 
@@ -308,7 +308,7 @@ def test_our_own_servers_are_looked_up_before_the_checks(probers, account, monke
     with Server(answer()) as server:
         watch(account, address=server.url)
         prober = probers()
-        prober.look()
+        prober.begin_due()
         assert prober.wait(LONG)
     assert asked
     assert "prober" not in asked

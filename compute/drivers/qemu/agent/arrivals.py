@@ -10,8 +10,8 @@ from typing import Any
 
 from compute.drivers.qemu.agent import disks, firewalls, records
 from compute.drivers.qemu.agent.errors import Refused
+from compute.drivers.qemu.agent.machine_dirs import DESCRIPTION, POWER, all_machines, exists, is_on, locked_machine
 from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.agent.verbs import DESCRIPTION, POWER, all_machines, exists, is_on, working
 
 EXPECTED = "expected.json"
 
@@ -19,7 +19,7 @@ EXPECTED = "expected.json"
 def leaving(store: Store, machine: str) -> dict[str, Any]:
     """What another host has to know of a machine that it is to take over: its description, the packet filter, and
     its disks, each with what tells its present content from earlier ones. Raises `Refused` while it is on."""
-    with working(store, machine) as (directory, _):
+    with locked_machine(store, machine) as (directory, _):
         if is_on(directory):
             raise Refused("The machine is on.")
         return {
@@ -38,7 +38,7 @@ def expect(store: Store, machine: str, left: dict[str, Any]) -> None:
     """Make a place for a machine that is to come. What came in of an earlier state of it is removed."""
     if machine in all_machines(store):
         return
-    with working(store, machine, defined=False, make=True) as (directory, _):
+    with locked_machine(store, machine, defined=False, make=True) as (directory, _):
         if records.read(directory / EXPECTED) == left:
             return
         shutil.rmtree(directory / "disks", ignore_errors=True)
@@ -49,7 +49,7 @@ def expect(store: Store, machine: str, left: dict[str, Any]) -> None:
 
 def arrive(store: Store, machine: str) -> None:
     """Make a machine that came in whole one of this host. Raises `Refused` where none is expected."""
-    with working(store, machine, defined=False) as (directory, _):
+    with locked_machine(store, machine, defined=False) as (directory, _):
         if exists(store, machine):
             # whoever made it one may have been killed before this
             records.remove(directory / EXPECTED)

@@ -54,7 +54,7 @@ def run(
             input=given or "",
             timeout=timeout,
             cwd=folder,
-            pass_fds=(*files, *locks.held_here()),
+            pass_fds=(*files, *locks.inherited_descriptors()),
             env={**os.environ, **ENVIRONMENT, "PATH": path},
         )
     except FileNotFoundError as error:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from compute.drivers.qemu.agent import qmp
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.machine_dirs import NoMachine, exists, is_on
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.supervisor import EARLIER, LOG
-from compute.drivers.qemu.agent.verbs import NoMachine, exists, is_on
 
 TICK = 0.05
 CONNECT_SECONDS = 5.0

@@ -17,10 +17,10 @@ from typing import Any
 
 from compute.drivers.qemu.agent.devices import attached
 from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.machine_dirs import NoMachine, is_on, locked_machine
 from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.qmp import QMP, QMPError
 from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.agent.verbs import NoMachine, is_on, working
 
 POLL = 0.5
 FIRST_POLL = 0.05
@@ -52,7 +52,7 @@ def copy(
 ) -> Progress | None:
     """The same in the manner of a verb: the first call starts, those that follow tell how far it is, the last one
     that it is done. A call after that would begin anew. None where the machine does not have the disk in use."""
-    with working(store, machine) as (directory, _):
+    with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):
             return None
         with QMP(directory / "qmp") as qemu:
@@ -71,7 +71,7 @@ def copy(
 def stop_copying(store: Store, machine: str, target: Path) -> None:
     """End the copies to this target that are under way, of which the file may be gone."""
     try:
-        with working(store, machine) as (directory, _):
+        with locked_machine(store, machine) as (directory, _):
             if is_on(directory):
                 with QMP(directory / "qmp", timeout=CANCEL_SECONDS) as qemu:
                     _cancel_all(qemu, target)

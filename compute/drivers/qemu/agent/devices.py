@@ -8,10 +8,10 @@ from compute.drivers.qemu.agent import locks, records
 from compute.drivers.qemu.agent.command_line import MOST_DRIVES, Drive
 from compute.drivers.qemu.agent.drives import free_volume
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.machine_dirs import NoMachine, all_machines, is_on, locked_machine
 from compute.drivers.qemu.agent.qmp import QMP, QMPError
 from compute.drivers.qemu.agent.store import Store, checked
 from compute.drivers.qemu.agent.supervisor import BOOT
-from compute.drivers.qemu.agent.verbs import NoMachine, all_machines, is_on, working
 
 UNPLUG_SECONDS = 5.0
 POLL = 0.01
@@ -53,7 +53,7 @@ def attached(qemu: QMP) -> Attached:
 
 def plug(store: Store, machine: str, volume: str, label: str) -> None:
     """Plug a volume into a machine that is on, where it has it not yet."""
-    with working(store, machine) as (directory, _):
+    with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):
             free_volume(store, volume)
             return
@@ -69,7 +69,7 @@ def plug(store: Store, machine: str, volume: str, label: str) -> None:
                 with qemu.opened(path) as name:
                     qemu.call("blockdev-add", **replace(drive, file=name).block_device())
             except QMPError as error:
-                if locks.in_use(path):
+                if locks.is_in_use(path):
                     raise Refused("Another machine has the volume.") from error
                 raise Failed("The volume is in use.") from error
             qemu.call("device_add", **drive.device())
@@ -86,7 +86,7 @@ def _limit(qemu: QMP, directory: Path, device: str) -> None:
 def unplug(store: Store, machine: str, volume: str) -> None:
     """Unplug a volume from a machine where it has it."""
     try:
-        with working(store, machine) as (directory, _):
+        with locked_machine(store, machine) as (directory, _):
             if not is_on(directory):
                 return
             with QMP(directory / "qmp") as qemu:
@@ -107,7 +107,7 @@ def _drop(qemu: QMP, nodes: frozenset[str]) -> None:
 def volumes_of(store: Store, machine: str) -> list[str]:
     """The volumes that a machine which is on has. Empty for one that is off or not there."""
     try:
-        with working(store, machine) as (directory, _):
+        with locked_machine(store, machine) as (directory, _):
             if not is_on(directory):
                 return []
             with QMP(directory / "qmp") as qemu:
@@ -123,7 +123,7 @@ def _is_volume(store: Store, name: str) -> bool:
 def machine_with(store: Store, volume: str) -> str | None:
     """The machine of this host that has the volume now. None where it is in use on another host or nowhere."""
     path = store.volume(volume)
-    if not path.exists() or not locks.in_use(path):
+    if not path.exists() or not locks.is_in_use(path):
         return None
     return next((each for each in all_machines(store) if volume in volumes_of(store, each)), None)
 
@@ -133,7 +133,7 @@ def resize_running(store: Store, machine: str, disk: str, size: int) -> bool:
 
     False where the machine is off, or has it not.
     """
-    with working(store, machine) as (directory, _):
+    with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):
             return False
         with QMP(directory / "qmp") as qemu:

@@ -60,7 +60,7 @@ def create_disk(store: Store, new: NewDisk) -> Progress:
     if not store.machine(new.machine).is_dir():
         raise Refused("There is no such machine.")
     name = _task(new.machine, new.disk)
-    if store.disk(new.machine, new.disk).exists() and not tasks.look(store.tasks(), name):
+    if store.disk(new.machine, new.disk).exists() and not tasks.is_running(store.tasks(), name):
         return DONE
     fields = asdict(new)
     system = {name: fields.pop(name) for name in SYSTEM}
@@ -117,8 +117,8 @@ def copy(task: Task, store: Store, machine: str, disk: str, target: Path) -> Non
 
 def copy_file(task: Task, store: Store, machine: str | None, name: str, source: Path, target: Path) -> None:
     """The same for a disk or a volume at `source`, which `machine` may have in use."""
-    if not locks.in_use(source):
-        with locks.offline(source):
+    if not locks.is_in_use(source):
+        with locks.lock_disk(source):
             ext.put_back(source)
             sparse.copy(source, target, task.report)
     elif machine is None:
@@ -137,7 +137,7 @@ def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
     """
     target = store.outgoing(archive)
     name = _save_task(archive)
-    if target.exists() and not tasks.look(store.tasks(), name):
+    if target.exists() and not tasks.is_running(store.tasks(), name):
         return DONE
     source = store.disk(machine, disk)
     if not source.exists() and not _part(source).exists():
@@ -172,7 +172,7 @@ def resize_disk(store: Store, machine: str, disk: str, size: int) -> Progress:
     """
     path = existing(store, machine, disk)
     name = _task(machine, disk)
-    if not tasks.look(store.tasks(), name) and _is_resized(path, size * MB):
+    if not tasks.is_running(store.tasks(), name) and _is_resized(path, size * MB):
         return DONE
     return tasks.run(store.tasks(), name, store, resize, {"machine": machine, "disk": disk, "size": size})
 
@@ -180,7 +180,7 @@ def resize_disk(store: Store, machine: str, disk: str, size: int) -> Progress:
 def resize(task: Task, store: Store, machine: str, disk: str, size: int) -> None:
     """The task of `resize_disk`."""
     path, wanted = existing(store, machine, disk), size * MB
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         if ext.is_ext(path):
             ext.resize(path, wanted)
@@ -270,7 +270,7 @@ def existing(store: Store, machine: str, disk: str) -> Path:
 @contextmanager
 def edited(path: Path) -> Iterator[Tree]:
     """Change the system on a disk that is off, and write what was changed. `Refused` where there is none."""
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         if not ext.is_ext(path):
             raise Refused("There is no system on the disk that is known here.")
@@ -302,7 +302,7 @@ def complete(part: Path, target: Path) -> None:
 def delete_file(path: Path) -> None:
     """Delete a disk's or volume's file with what is beside it. `Failed` while it is in use."""
     try:
-        with locks.offline(path):
+        with locks.lock_disk(path):
             _unlink(path)
     except FileNotFoundError:
         _unlink(path)

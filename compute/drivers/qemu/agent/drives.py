@@ -31,7 +31,7 @@ def free_volume(store: Store, volume: str) -> Path:
     is half-made."""
     path = store.volume(volume)
     _complete(path, "There is no such volume.")
-    if locks.in_use(path):
+    if locks.is_in_use(path):
         raise Refused("Another machine has the volume.")
     return path.absolute()
 

@@ -171,7 +171,7 @@ def settle(path: Path) -> None:
     """
     if mark(path).exists():
         try:
-            with locks.offline(path):
+            with locks.lock_disk(path):
                 put_back(path)
         except Refused as error:
             raise Failed("The disk is in use, though it is not settled.") from error

@@ -6,8 +6,8 @@ from typing import Any
 
 from compute.drivers.qemu.agent import commands, packet_filters, records, settings
 from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.machine_dirs import NoMachine, locked_machine
 from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.agent.verbs import NoMachine, working
 
 FIREWALL = "firewall.json"
 TEXT = "ruleset"
@@ -23,7 +23,7 @@ def set_firewall(store: Store, machine: str, firewall: Mapping[str, Any]) -> int
     user-mode network pass no packet filter of the host.
     """
     try:
-        with working(store, machine) as (directory, _):
+        with locked_machine(store, machine) as (directory, _):
             keep(directory, firewall)
             known = records.read(directory / FIREWALL) or {}
             if not _is_text(known):

@@ -19,7 +19,7 @@ from compute.drivers.qemu.agent.tasks import Task
 from compute.drivers.qemu.agent.trees import Tree
 
 GZIP, XZ, QCOW2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"QFI\xfb"
-LARGEST = 1 << 40
+MAX_UNPACKED_BYTES = 1 << 40
 """Bytes that a file may unpack to."""
 
 
@@ -41,7 +41,7 @@ def import_image(store: Store, image: str, file: str, os_name: str | None = None
 
     Disks are not partitioned here: `Refused` where the file holds anything but one ext file system with a system.
     """
-    if store.image(image).exists() and not tasks.look(store.tasks(), _task(image)):
+    if store.image(image).exists() and not tasks.is_running(store.tasks(), _task(image)):
         return DONE
     arguments = {"image": image, "file": file, "os_name": os_name}
     return tasks.run(store.tasks(), _task(image), store, make_image, arguments)
@@ -100,7 +100,7 @@ def _stream(source: Path, target: Path, is_xz: bool, report: Callable[[int, int]
         while data := _unpacked(reader):
             sparse.put(writer.fileno(), offset, data)
             offset += len(data)
-            if offset > LARGEST:
+            if offset > MAX_UNPACKED_BYTES:
                 raise Refused("The file unpacks to more than any disk can hold.")
             if report is not None:
                 report(packed.tell(), total)

@@ -15,9 +15,9 @@ from typing import Any
 from compute.drivers.qemu.agent import disks, ext, firewalls, locks, records, tasks
 from compute.drivers.qemu.agent.arrivals import EXPECTED
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.machine_dirs import DESCRIPTION, NoMachine, boot_id, is_on, locked_machine
 from compute.drivers.qemu.agent.store import NAME, Store, checked
 from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, STOP
-from compute.drivers.qemu.agent.verbs import DESCRIPTION, NoMachine, boot_id, is_on, working
 
 ASIDE = "aside"
 FOLDERS = ("incoming", "outgoing")
@@ -89,7 +89,7 @@ def _half_made_disks(store: Store, machines: list[Path]) -> Iterator[dict[str, A
         if (directory / EXPECTED).exists():
             continue  # it goes with the whole copy
         for part in _entries(directory / "disks"):
-            if not _is_part(part) or tasks.look(store.tasks(), _disk_task(directory.name, part.stem)):
+            if not _is_part(part) or tasks.is_running(store.tasks(), _disk_task(directory.name, part.stem)):
                 continue
             name = f"machines/{directory.name}/{part.name}"
             yield _leftover(name, part, machine=directory.name, disk=part.stem)
@@ -100,7 +100,7 @@ def _on_their_way(store: Store) -> Iterator[dict[str, Any]]:
         for path in _entries(store.root / folder):
             if not FILE.fullmatch(path.name):
                 continue
-            if folder == "outgoing" and tasks.look(store.tasks(), f"save.{path.stem}"):
+            if folder == "outgoing" and tasks.is_running(store.tasks(), f"save.{path.stem}"):
                 continue
             yield _leftover(f"{folder}/{path.name}", path)
 
@@ -109,7 +109,7 @@ def _half_made_volumes(store: Store) -> Iterator[dict[str, Any]]:
     if store.shared is None:
         return
     for path in _entries(store.shared / "volumes"):
-        if _is_part(path) and not tasks.look(store.shared_tasks(), f"volume.{path.stem}"):
+        if _is_part(path) and not tasks.is_running(store.shared_tasks(), f"volume.{path.stem}"):
             yield _leftover(f"shared/volumes/{path.name}", path)
 
 
@@ -154,7 +154,7 @@ def set_aside(store: Store, machine: str, disk: str | None = None) -> None:
     """Rename a machine that is off, or one of its disks, into the folder ``aside``. `Refused` while the machine is
     on, or the disk in use."""
     try:
-        with working(store, machine, defined=False) as (directory, _):
+        with locked_machine(store, machine, defined=False) as (directory, _):
             if disk is None:
                 if is_on(directory):
                     raise Refused("The machine is on.")
@@ -177,7 +177,7 @@ def _put_away(path: Path, folder: Path) -> None:
     """Rename a disk's file, as it was before any change that was not settled."""
     if not path.exists():
         return
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         path.rename(_free(folder, path.stem, ".raw"))
 
@@ -207,12 +207,12 @@ def discard(store: Store, name: str) -> None:
         case ["machines", machine, part] if FILE.fullmatch(part) and part.endswith(".part"):
             _discard_part(store, machine, part.removesuffix(".part"))
         case ["incoming" | "outgoing", file] if FILE.fullmatch(file):
-            if parts[0] == "outgoing" and tasks.look(store.tasks(), f"save.{Path(file).stem}"):
+            if parts[0] == "outgoing" and tasks.is_running(store.tasks(), f"save.{Path(file).stem}"):
                 raise Failed("It is being made.")
             records.remove(store.root / parts[0] / file)
         case ["shared", "volumes", part] if FILE.fullmatch(part) and part.endswith(".part"):
             volume = part.removesuffix(".part")
-            if tasks.look(store.shared_tasks(), f"volume.{checked(volume)}"):
+            if tasks.is_running(store.shared_tasks(), f"volume.{checked(volume)}"):
                 raise Failed("It is being made.")
             store.volume(volume).with_suffix(".part").unlink(missing_ok=True)
         case _:
@@ -221,7 +221,7 @@ def discard(store: Store, name: str) -> None:
 
 def _discard_shell(store: Store, machine: str) -> None:
     try:
-        with working(store, machine, defined=False) as (directory, _):
+        with locked_machine(store, machine, defined=False) as (directory, _):
             arriving = (directory / EXPECTED).exists() and not (directory / DESCRIPTION).exists()
             if is_on(directory) or (_complete(directory / "disks") and not arriving):
                 raise Refused("This is a machine, and no shell of one.")
@@ -250,8 +250,8 @@ def _discard_aside(store: Store, entry: str, shared: bool) -> None:
 def _discard_part(store: Store, machine: str, disk: str) -> None:
     path = store.disk(machine, disk)
     try:
-        with working(store, machine, defined=False):
-            if tasks.look(store.tasks(), _disk_task(machine, disk)):
+        with locked_machine(store, machine, defined=False):
+            if tasks.is_running(store.tasks(), _disk_task(machine, disk)):
                 raise Failed("It is being made.")
             path.with_suffix(".part").unlink(missing_ok=True)
             records.remove(disks.coming(path))

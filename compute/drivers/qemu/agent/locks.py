@@ -13,29 +13,29 @@ from compute.drivers.qemu.agent.errors import Failed, Refused
 
 # QEMU's protocol (block/file-posix.c): a lock on byte 100 + p says "I use permission p", one on byte 200 + p
 # "nobody else may use permission p". Byte 300 is ours: one agent at a time.
-USED, UNSHARED, PERMISSIONS, OURS = 100, 200, 4, 300
+USED_BYTES, UNSHARED_BYTES, PERMISSIONS, AGENT_BYTE = 100, 200, 4, 300
 _FLOCK = "hhqqi4x"
-_held: ContextVar[tuple[int, ...]] = ContextVar("_held", default=())
+_inherited: ContextVar[tuple[int, ...]] = ContextVar("_inherited", default=())
 
 
-def held_here() -> tuple[int, ...]:
-    """The descriptors of the locks that this thread holds."""
-    return _held.get()
+def inherited_descriptors() -> tuple[int, ...]:
+    """Return the descriptors of locks that programs started from this thread inherit."""
+    return _inherited.get()
 
 
 @contextmanager
-def counted(descriptor: int) -> Iterator[None]:
-    """Count a descriptor among the locks that programs run from here hold as well."""
-    token = _held.set((*_held.get(), descriptor))
+def inherited(descriptor: int) -> Iterator[None]:
+    """Pass the descriptor of a lock on to programs that are started in the block."""
+    token = _inherited.set((*_inherited.get(), descriptor))
     try:
         yield
     finally:
-        _held.reset(token)
+        _inherited.reset(token)
 
 
 @contextmanager
-def held(path: Path, timeout: float = 20.0) -> Iterator[None]:
-    """Hold a lock file for the block. Raises `Failed` where somebody else has it for `timeout` seconds."""
+def lock_file(path: Path, timeout: float = 20.0) -> Iterator[None]:
+    """Lock a file for the block. Raises `Failed` if another process keeps the lock for `timeout` seconds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -44,7 +44,7 @@ def held(path: Path, timeout: float = 20.0) -> Iterator[None]:
             if time.monotonic() > deadline:
                 raise Failed("Something else works on this machine.")
             time.sleep(0.01)
-        with counted(descriptor):
+        with inherited(descriptor):
             yield
     finally:
         os.close(descriptor)
@@ -59,39 +59,39 @@ def _try(descriptor: int) -> bool:
 
 
 @contextmanager
-def offline(path: Path, busy: str = "The disk is in use by a machine that is on.") -> Iterator[None]:
-    """Keep QEMU and other agents from a disk for the block.
+def lock_disk(path: Path, busy: str = "The disk is in use by a machine that is on.") -> Iterator[None]:
+    """Lock a disk for the block, so that neither QEMU nor another agent opens it.
 
-    Nothing else stops a check of a file system that a guest has mounted. Raises `Refused`, with the text `busy`,
-    where QEMU has it, and `Failed` where another agent does.
+    Nothing else stops a check of a file system that a guest has mounted. Raises `Refused` with the text `busy` if
+    QEMU has the disk open, and `Failed` if another agent has locked it.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:
-            _lock(descriptor, fcntl.F_WRLCK, OURS, 1)
-            _lock(descriptor, fcntl.F_RDLCK, UNSHARED, PERMISSIONS)
+            _lock(descriptor, fcntl.F_WRLCK, AGENT_BYTE, 1)
+            _lock(descriptor, fcntl.F_RDLCK, UNSHARED_BYTES, PERMISSIONS)
         except BlockingIOError as error:
             raise Failed("Something else works on this disk.") from error
-        if is_used(descriptor):
+        if has_user(descriptor):
             raise Refused(busy)
-        with counted(descriptor):
+        with inherited(descriptor):
             yield
     finally:
         os.close(descriptor)
 
 
-def in_use(path: Path) -> bool:
-    """Whether a QEMU has the disk open."""
+def is_in_use(path: Path) -> bool:
+    """Tell whether a QEMU has the disk open."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        return is_used(descriptor)
+        return has_user(descriptor)
     finally:
         os.close(descriptor)
 
 
-def is_used(descriptor: int) -> bool:
-    """Whether somebody else's locks on an open disk say that it is in use."""
-    return _is_locked(descriptor, USED, PERMISSIONS)
+def has_user(descriptor: int) -> bool:
+    """Tell whether another process has locked an open disk because it uses the disk."""
+    return _is_locked(descriptor, USED_BYTES, PERMISSIONS)
 
 
 def _is_locked(descriptor: int, start: int, length: int) -> bool:
@@ -107,24 +107,26 @@ def _flock(kind: int, start: int, length: int) -> bytes:
     return struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0)
 
 
-def own(descriptor: int) -> bool:
-    """Take an open file for this process and those that inherit it, as long as one of them lives. False where
-    somebody else has it. Who asks with `is_owned` takes nothing, so that no question disturbs another."""
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file for this process and the processes that inherit it, as long as one of them lives.
+
+    Returns False if another process has locked it. `is_locked` takes no lock, so it disturbs nobody.
+    """
     try:
-        _lock(descriptor, fcntl.F_WRLCK, OURS, 1)
+        _lock(descriptor, fcntl.F_WRLCK, AGENT_BYTE, 1)
     except BlockingIOError:
         return False
     return True
 
 
-def is_owned(path: Path) -> bool:
-    """Whether a living process has taken the file with `own`, or inherited it. False where there is none."""
+def is_locked(path: Path) -> bool:
+    """Tell whether a living process has locked the file with `try_lock`. False if there is no file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _flock(fcntl.F_WRLCK, OURS, 1))
+        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _flock(fcntl.F_WRLCK, AGENT_BYTE, 1))
         return bool(struct.unpack(_FLOCK, found)[0] != fcntl.F_UNLCK)
     finally:
         os.close(descriptor)

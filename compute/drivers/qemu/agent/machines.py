@@ -24,14 +24,9 @@ from compute.drivers.qemu.agent import (
 from compute.drivers.qemu.agent.command_line import Drive, Machine
 from compute.drivers.qemu.agent.drives import to_boot
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.progress import DONE, Progress
-from compute.drivers.qemu.agent.qmp import QMP
-from compute.drivers.qemu.agent.settings import Settings
-from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, LOG, STOP
-from compute.drivers.qemu.agent.verbs import (
+from compute.drivers.qemu.agent.machine_dirs import (
     DESCRIPTION,
-    LOCK,
+    LOCK_FILE,
     POWER,
     NoMachine,
     all_machines,
@@ -42,8 +37,13 @@ from compute.drivers.qemu.agent.verbs import (
     holders,
     is_on,
     kill,
-    working,
+    locked_machine,
 )
+from compute.drivers.qemu.agent.progress import DONE, Progress
+from compute.drivers.qemu.agent.qmp import QMP
+from compute.drivers.qemu.agent.settings import Settings
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, LOG, STOP
 
 POLL = 1.0
 PRESS_AGAIN = 4.0
@@ -67,7 +67,7 @@ def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> Non
     """Make a machine known, or change it for its next boot. `memory` in MB."""
     if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", mac):
         raise Refused(f"{mac!r:.40} is no hardware address.")
-    with working(store, machine, defined=False, make=True) as (directory, _):
+    with locked_machine(store, machine, defined=False, make=True) as (directory, _):
         (directory / POWER).touch(mode=0o600)
         (directory / "disks").mkdir(mode=0o700, exist_ok=True)
         records.write(directory / DESCRIPTION, {"name": machine, "memory": memory, "vcpus": vcpus, "mac": mac})
@@ -76,12 +76,12 @@ def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> Non
 def undefine(store: Store, machine: str) -> None:
     """Cut the power of a machine and delete all it has. Interrupted, it is still there, to be undefined again."""
     try:
-        with working(store, machine, defined=False) as (directory, _):
+        with locked_machine(store, machine, defined=False) as (directory, _):
             cut(directory)
             disks.end_tasks(store, machine)
             firewalls.remove(store, machine)
             networks.remove(store, machine)
-            last = (DESCRIPTION, LOCK)
+            last = (DESCRIPTION, LOCK_FILE)
             for path in [each for each in directory.iterdir() if each.name not in last]:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             for name in last:
@@ -96,7 +96,7 @@ def _remove_if_empty(directory: Path) -> None:
     try:
         directory.rmdir()
     except OSError:
-        if not (directory / LOCK).exists():
+        if not (directory / LOCK_FILE).exists():
             raise
 
 
@@ -140,7 +140,7 @@ def ssh_port(store: Store, machine: str) -> int | None:
 def start(store: Store, machine: str, boot: Mapping[str, Any]) -> Progress:
     """Power a machine on by `boot`, the fields of a `BootSpec`. Done when its guest asks for a login on the
     console, or has had the time for it."""
-    with working(store, machine) as (directory, lock):
+    with locked_machine(store, machine) as (directory, lock):
         host = settings.load(store)
         if is_on(directory):
             if not (directory / STOP).exists():
@@ -275,7 +275,7 @@ def _printed(directory: Path, offset: int) -> bytes:
 def stop(store: Store, machine: str) -> Progress:
     """Ask a guest to shut down, and again; where it does not within the host's grace, cut the power."""
     try:
-        with working(store, machine) as (directory, _):
+        with locked_machine(store, machine) as (directory, _):
             waits = _stop(directory, settings.load(store))
             if waits.done:
                 networks.remove(store, machine)

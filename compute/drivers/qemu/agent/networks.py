@@ -18,17 +18,17 @@ from compute.drivers.qemu.agent.command_line import Machine
 from compute.drivers.qemu.agent.commands import CommandFailed
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.links import ip
+from compute.drivers.qemu.agent.machine_dirs import all_machines
 from compute.drivers.qemu.agent.nics import Nic, nics
 from compute.drivers.qemu.agent.packet_tables import is_private, load
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.agent.verbs import all_machines
 
 MADE = "networks.json"
 LOADED = "host-table.json"
 """The networks of customers and the callers among them, and the digest of the host's own table as loaded last."""
 MAX_CALLERS = 16
-LOCK = "networks.lock"
+LOCK_FILE = "networks.lock"
 GATEWAY = "fe80::1"
 """The host, as guests know it in IPv6. In IPv4 it answers for the address of the gateway."""
 
@@ -37,7 +37,7 @@ def make(store: Store, machine: Machine, boot: BootSpec) -> None:
     """Make the interfaces of a machine that is off, and route its addresses to them."""
     if not settings.load(store).networking:
         return
-    with locks.held(store.root / LOCK):
+    with locks.lock_file(store.root / LOCK_FILE):
         host = settings.load(store)
         _unmake(store, machine.name)
         _ready(store, host)
@@ -70,7 +70,7 @@ def make(store: Store, machine: Machine, boot: BootSpec) -> None:
 def remove(store: Store, machine: str) -> None:
     """Remove the interfaces of a machine that is off, and all that goes with them."""
     if settings.load(store).networking:
-        with locks.held(store.root / LOCK):
+        with locks.lock_file(store.root / LOCK_FILE):
             _unmake(store, machine)
 
 
@@ -89,7 +89,7 @@ def begin(store: Store, private_network: str) -> None:
     except ValueError as error:
         raise Refused(f"{private_network} is no IPv4 network.") from error
     host = replace(settings.load(store), networking=True, private_network=network)
-    with locks.held(store.root / LOCK):
+    with locks.lock_file(store.root / LOCK_FILE):
         _ready(store, host)
     settings.save(store, host)
 
@@ -119,7 +119,7 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequ
     if is_same and _is_loaded(store, found, sources):
         return
     # a machine that starts at this moment is made before this, and joins, or after it, by the new settings
-    with locks.held(store.root / LOCK):
+    with locks.lock_file(store.root / LOCK_FILE):
         host = replace(settings.load(store), underlay=own, peers=tuple(sorted(known)))
         _ready(store, host, sources)
         overlay.set_peers(host.peers)

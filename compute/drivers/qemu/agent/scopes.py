@@ -34,7 +34,7 @@ class Limits:
     weight: int = 100
 
 
-TASK = Limits(TASK_MEMORY, 2, TASK_TASKS, 50)
+TASK_LIMITS = Limits(TASK_MEMORY, 2, TASK_TASKS, 50)
 
 
 def of_machine(memory: int, vcpus: int, accel: str) -> Limits:

@@ -88,7 +88,7 @@ def main(report: int, lock: int) -> None:
     said = os.open(SAID, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
     os.dup2(said, 2)  # where Python says what went wrong with the supervisor itself
     power = os.open(POWER, os.O_RDWR | os.O_CLOEXEC)
-    if not locks.own(power):
+    if not locks.try_lock(power):
         _tell(report, on=True)
         return
     boot = records.read(here / BOOT) or {}

@@ -31,7 +31,7 @@ from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.~-]{0,150}")
-PATIENCE = 1.0
+WAIT_SECONDS = 1.0
 """Seconds that a call waits for its task's end."""
 POLL = 0.01
 REPORTS = 0.5
@@ -88,7 +88,7 @@ def run(
     work: Callable[..., None],
     arguments: Mapping[str, Any],
     secrets: Mapping[str, Any] | None = None,
-    patience: float = PATIENCE,
+    patience: float = WAIT_SECONDS,
 ) -> Progress:
     """Have `work(task, store, **arguments, **secrets)` done by a task; how far it is.
 
@@ -111,7 +111,7 @@ def run(
 def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
     """Have the work at it, by this call or an earlier one; False where it has to be tried again."""
     with _opened(place) as lock:
-        if not locks.own(lock):
+        if not locks.try_lock(lock):
             request = records.read(place / "request")
             if request is not None and request["digest"] != wanted:
                 raise Failed("Something else is being done here.")
@@ -129,9 +129,9 @@ def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
         return True
 
 
-def look(folder: Path, name: str) -> bool:
+def is_running(folder: Path, name: str) -> bool:
     """Whether a task of this name is at work."""
-    return locks.is_owned(_place(folder, name) / "lock")
+    return locks.is_locked(_place(folder, name) / "lock")
 
 
 def cancel(folder: Path, name: str) -> None:
@@ -141,7 +141,7 @@ def cancel(folder: Path, name: str) -> None:
         return
     deadline = time.monotonic() + STOPPING
     with _opened(place) as lock:
-        while not locks.own(lock):
+        while not locks.try_lock(lock):
             if time.monotonic() > deadline:
                 raise Failed("What is being done here cannot be ended.")
             begun = records.read(place / "process") or {}
@@ -155,7 +155,7 @@ def cancel(folder: Path, name: str) -> None:
 
 def _awaited(place: Path, wanted: str, patience: float) -> Progress:
     deadline = time.monotonic() + patience
-    while locks.is_owned(place / "lock"):
+    while locks.is_locked(place / "lock"):
         if time.monotonic() > deadline:
             return Progress(**{"percent": 0, **(records.read(place / "progress") or {})})
         time.sleep(POLL)
@@ -164,7 +164,7 @@ def _awaited(place: Path, wanted: str, patience: float) -> Progress:
         if isinstance(failure, Refused):
             with _opened(place) as lock:
                 # not where somebody has begun anew meanwhile
-                if locks.own(lock):
+                if locks.try_lock(lock):
                     _remove(place, lock)
         raise failure
     if records.read(place / "done") != {"digest": wanted}:
@@ -177,7 +177,7 @@ def _start(place: Path, lock: int, given: Mapping[str, Any]) -> None:
     command = [sys.executable, "-P", "-c", _BEGIN, ROOT, str(place), str(lock)]
     with (place / "log").open("wb") as log:
         done = subprocess.run(  # noqa: S603 - ourselves
-            scopes.within(f"skerry-task-{os.getpid()}", scopes.TASK, command),
+            scopes.within(f"skerry-task-{os.getpid()}", scopes.TASK_LIMITS, command),
             input=json.dumps(given).encode(),
             stdout=log,
             stderr=log,
@@ -200,7 +200,7 @@ def main(place: str, lock: str) -> None:
     os.dup2(null, 0)
     os.close(null)
     os.set_inheritable(int(lock), False)
-    with locks.counted(int(lock)):
+    with locks.inherited(int(lock)):
         _work(Path(place), **given)
 
 

@@ -36,7 +36,7 @@ def read(store: Store, place: Sequence[str], start: int = 0, most: int = CHUNK) 
         raise Refused("There is no such disk." if place[0] == "disk" else "There is no such archive.")
     if place[0] != "disk":
         return read_file(path, start, most)
-    with locks.offline(path):
+    with locks.lock_disk(path):
         ext.put_back(path)
         return read_file(path, start, most)
 
@@ -172,7 +172,7 @@ def _opened(part: Path) -> Iterator[int]:
     """The file that comes in, for one writer at a time."""
     descriptor = os.open(part, os.O_RDWR | os.O_CLOEXEC)
     try:
-        if not locks.own(descriptor):
+        if not locks.try_lock(descriptor):
             raise Failed("Somebody else writes this already.")
         yield descriptor
     finally:

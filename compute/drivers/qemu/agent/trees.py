@@ -13,7 +13,7 @@ from pathlib import Path
 from compute.drivers.qemu.agent.commands import run
 from compute.drivers.qemu.agent.errors import Failed, Refused
 
-LARGEST = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 """Bytes of a file that is read."""
 PART = re.compile(r"[A-Za-z0-9._@+-]{1,100}")
 _STAT = re.compile(
@@ -75,7 +75,7 @@ class Tree:
         entry = self._regular(name)
         if entry is None:
             return None
-        if entry.size > LARGEST:
+        if entry.size > MAX_FILE_BYTES:
             raise Refused(f"{name} on this disk is too large.")
         return self._dump(name)
 

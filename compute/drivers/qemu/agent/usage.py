@@ -6,10 +6,10 @@ from typing import Any
 
 from compute.drivers.qemu.agent import networks, records, settings
 from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.machine_dirs import all_machines, is_on
 from compute.drivers.qemu.agent.qmp import QMP, Silent
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.supervisor import BOOT
-from compute.drivers.qemu.agent.verbs import all_machines, is_on
 
 ANSWERS = 1.0
 """Seconds that a machine has to tell: it is left out otherwise, and nobody waits for it."""

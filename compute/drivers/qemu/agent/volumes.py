@@ -28,7 +28,7 @@ def create_volume(
     """
     target = store.volume(volume)
     name = _task(volume)
-    if target.exists() and not tasks.look(store.shared_tasks(), name):
+    if target.exists() and not tasks.is_running(store.shared_tasks(), name):
         return DONE
     if copy_of is not None and not store.volume(copy_of).exists():
         raise Refused("The volume to copy is not there.")
@@ -64,9 +64,9 @@ def grow_volume(store: Store, volume: str, size: int) -> bool:
         raise Refused("A volume cannot be made smaller.")
     if present == size * GB:
         return True
-    if locks.in_use(path):
+    if locks.is_in_use(path):
         return False
-    with locks.offline(path):
+    with locks.lock_disk(path):
         os.truncate(path, size * GB)
     return True
 

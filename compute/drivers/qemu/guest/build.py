@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 IMAGE = "compute/tiny"
 KERNEL = "default"
 NOTE = "built.json"
-PATIENCE = 600.0
+LOCK_SECONDS = 600.0
 """Seconds for somebody else who builds it at this moment."""
 SIZE = 48 * MB
 FOLDERS = (
@@ -40,7 +40,10 @@ def build(store: Store) -> list[Path]:
     """Build what is not there yet, or was built of other sources; the files. `Failed` without packages."""
     kernel, image = store.kernels() / KERNEL, store.image(IMAGE)
     store.root.mkdir(parents=True, exist_ok=True)
-    with locks.held(store.root / "guest.lock", PATIENCE), tempfile.TemporaryDirectory(dir=store.root) as folder:
+    with (
+        locks.lock_file(store.root / "guest.lock", LOCK_SECONDS),
+        tempfile.TemporaryDirectory(dir=store.root) as folder,
+    ):
         work, built = Path(folder), _digest()
         lacks_kernel = records.read(kernel / NOTE) != {"built": built}
         lacks_image = not image.exists() or (records.read(image.with_suffix(".json")) or {}).get("built") != built

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 SECONDS = 5.0
 """The most seconds that an answer on the socket may take."""
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """The most seconds that a check or a reload may take."""
 UNCHECKED = "INI"
 """HAProxy's result of a check that has not run yet."""
@@ -75,7 +75,7 @@ def bindable(listener: str) -> bool:
 def _run(command: list[str]) -> None:
     try:
         done = subprocess.run(  # noqa: S603 - the operator's own
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise HAProxyError(f"{command[0]}: {error}") from error
@@ -98,7 +98,7 @@ def ask(path: Path, command: str) -> str:
         raise HAProxyError(f"{path}: {error}") from error
 
 
-def look(path: Path) -> Seen:
+def read_state(path: Path) -> Seen:
     """Ask for process, counters and statuses at once. Raises `HAProxyError`."""
     info, _, stats = ask(path, "show info; show stat -1 7 -1").partition("# pxname")
     facts = dict(line.split(": ", 1) for line in info.splitlines() if ": " in line)

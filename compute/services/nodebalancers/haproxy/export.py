@@ -75,7 +75,7 @@ class Exporter:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
 
-    def look(self) -> bool:
+    def run(self) -> bool:
         """Export changes, and report statuses and traffic; returns whether the configuration changed."""
         changed = self.export()
         self.report()
@@ -207,7 +207,7 @@ class Exporter:
 
         The first report only starts the counting: another exporter may have counted the traffic before it.
         """
-        seen = control.look(self.places.socket)
+        seen = control.read_state(self.places.socket)
         due = count or time.monotonic() - self._counted_at >= COUNT_EVERY
         if due or seen.statuses != self._statuses:
             stats.see(seen.statuses)
@@ -220,7 +220,7 @@ class Exporter:
 
     def follows(self) -> bool:
         """Whether HAProxy runs the last exported configuration. Raises `HAProxyError` if it does not answer."""
-        return control.look(self.places.socket).revision == self.revision
+        return control.read_state(self.places.socket).revision == self.revision
 
 
 def _configs() -> Prefetch:

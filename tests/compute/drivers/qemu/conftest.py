@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import settings, verbs
+from compute.drivers.qemu.agent import machine_dirs, settings
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.hosts import QEMU, make_machine, run_machine
@@ -30,7 +30,7 @@ def store(tmp_path: Path, qemu: str) -> Iterator[Store]:
     settings.save(found, Settings(accel="tcg", patience=500.0))
     yield found
     for directory in (root / "machines").glob("*"):
-        verbs.cut(directory, timeout=120)
+        machine_dirs.cut(directory, timeout=120)
 
 
 @pytest.fixture

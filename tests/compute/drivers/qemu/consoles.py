@@ -6,13 +6,13 @@ import socket
 import time
 from pathlib import Path
 
-PATIENCE = 400.0
+TIMEOUT_SECONDS = 400.0
 """Seconds after which a guest that has to say something has not, emulated on a busy machine."""
 
 
 def _connected(path: Path) -> socket.socket:
     """QEMU's socket is there a moment before QEMU listens at it."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)
         try:
@@ -35,7 +35,7 @@ class Console:
 
     def expect(self, pattern: bytes) -> re.Match[bytes]:
         """Wait for what has to be printed, and forget all before it."""
-        assert self.prints(pattern, PATIENCE), f"{pattern!r} is not in {self._said[-2000:]!r}"
+        assert self.prints(pattern, TIMEOUT_SECONDS), f"{pattern!r} is not in {self._said[-2000:]!r}"
         found = re.search(pattern, self._said)
         assert found
         self._said = self._said[found.end() :]
@@ -80,7 +80,7 @@ class Console:
 
     def gone(self) -> None:
         """Wait for the end of the console, whatever it prints before."""
-        while select.select([self._socket], [], [], PATIENCE)[0]:
+        while select.select([self._socket], [], [], TIMEOUT_SECONDS)[0]:
             if not self._socket.recv(4096):
                 return
         raise AssertionError("the console does not end")

@@ -24,10 +24,10 @@ import pytest
 from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import machines, networks, settings
 from compute.drivers.qemu.agent.command_line import Machine
+from compute.drivers.qemu.agent.machine_dirs import described
 from compute.drivers.qemu.agent.machines import _boot_of
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.agent.verbs import described
 from tests.compute.drivers.qemu.disk_files import needs
 from tests.compute.drivers.qemu.hosts import boot
 from tests.waiting import wait_for

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from compute.drivers.qemu.agent import copies, devices, machines, verbs
+from compute.drivers.qemu.agent import copies, devices, machine_dirs, machines
 from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.qmp import QMP
 from tests.compute.drivers.qemu.hosts import MACHINE, VOLUME, boot, make_volume, until_done
@@ -113,7 +113,7 @@ def test_a_copy_that_is_given_up_lets_go_of_its_file(store, filled, target):
 
 def test_a_copy_ends_with_its_machine(store, filled, target):
     slowly(store, target)
-    verbs.cut(store.machine(MACHINE))
+    machine_dirs.cut(store.machine(MACHINE))
     assert copies.copy(store, MACHINE, DISK, target) is None
     start(store)
     copies.copy_running(store, MACHINE, DISK, target)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.guest
 
 VOLUME = "skerry-volume-7"
 MAC = "f2:3c:00:00:00:07"
-MOST = 200
+MAX_EFFECTS = 200
 """Effects; a verb that has more never ends."""
 
 Hosts = tuple[Store, Store]
@@ -128,7 +128,7 @@ def test_a_verb_that_is_killed_anywhere_is_made_again(name, tmp_path):
     whole = copied(staged, tmp_path / "whole")
     verb(hosts_in(whole))
     expected = files(whole)
-    for nth in range(1, MOST):
+    for nth in range(1, MAX_EFFECTS):
         struck = copied(staged, tmp_path / f"struck-{nth}")
         killed = dies(partial(verb, hosts_in(struck)), nth)
         if killed:

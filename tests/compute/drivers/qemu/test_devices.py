@@ -7,8 +7,8 @@ import pytest
 
 from compute.drivers.qemu.agent import devices, locks, machines
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.machine_dirs import NoMachine
 from compute.drivers.qemu.agent.qmp import QMP
-from compute.drivers.qemu.agent.verbs import NoMachine
 from tests.compute.drivers.qemu.hosts import (
     MACHINE,
     OTHER,
@@ -42,7 +42,7 @@ def test_a_volume_is_plugged_in_and_out_each_once_or_more(store, running):
         devices.unplug(store, running, VOLUME)
     assert devices.volumes_of(store, running) == []
     assert devices.machine_with(store, VOLUME) is None
-    assert not locks.in_use(store.volume(VOLUME))
+    assert not locks.is_in_use(store.volume(VOLUME))
 
 
 def test_the_guest_sees_a_volume_by_its_label(store, running):
@@ -69,7 +69,7 @@ def test_a_volume_that_was_plugged_in_is_not_there_at_the_next_boot(store, runni
     until_done(lambda: machines.stop(store, running))
     until_done(lambda: machines.start(store, running, boot()))
     assert devices.volumes_of(store, running) == []
-    assert not locks.in_use(store.volume(VOLUME))
+    assert not locks.is_in_use(store.volume(VOLUME))
 
 
 def test_a_machine_that_is_off_is_given_no_volume(store, machine):
@@ -112,7 +112,7 @@ def test_of_two_machines_that_want_one_volume_at_once_one_gets_it(store, running
 
 def test_a_volume_that_somebody_works_on_is_plugged_in_later(store, running):
     make_volume(store)
-    with locks.offline(store.volume(VOLUME)), pytest.raises(Failed) as caught:
+    with locks.lock_disk(store.volume(VOLUME)), pytest.raises(Failed) as caught:
         devices.plug(store, running, VOLUME, "data")
     assert not isinstance(caught.value, Refused)
     devices.plug(store, running, VOLUME, "data")
@@ -154,7 +154,7 @@ def test_half_an_unplugging_is_finished_by_the_next(store, running):
     devices.plug(store, running, VOLUME, "data")
     ask(store, "device_del", id=VOLUME)
     devices.unplug(store, running, VOLUME)
-    assert not locks.in_use(store.volume(VOLUME))
+    assert not locks.is_in_use(store.volume(VOLUME))
 
 
 @pytest.mark.parametrize("iops", [300, 0])

@@ -510,7 +510,7 @@ def test_a_disk_in_use_is_copied_by_its_machine(store, monkeypatch):
         asked.append((machine, disk, target.stat().st_size))
 
     monkeypatch.setattr(disks, "copy_running", copy_running)
-    monkeypatch.setattr(disks.locks, "in_use", lambda path: True)
+    monkeypatch.setattr(disks.locks, "is_in_use", lambda path: True)
     new = disks.NewDisk(MACHINE, OTHER, 64, "ext4", copy_of=(MACHINE, DISK))
     disks.make_disk(tasks.NoTask(), store, **asdict(new))
     assert asked == [(MACHINE, DISK, 64 * MB)]

@@ -15,7 +15,7 @@ from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.guest import build, cpio, modules, packages
 from compute.drivers.qemu.passwords import sha512_crypt
-from tests.compute.drivers.qemu.consoles import PATIENCE, Console
+from tests.compute.drivers.qemu.consoles import TIMEOUT_SECONDS, Console
 from tests.compute.drivers.qemu.disk_files import DISK, MACHINE, OTHER, make_store, needs, program
 from tests.compute.drivers.qemu.tiny_guests import tiny_guest
 from tests.tours.pages import blocks_for
@@ -101,7 +101,7 @@ def booted(guest: Store, files: list[tuple[Path, str, str]], command_line: str) 
             typed = Console(console)
             yield typed
             typed.type("poweroff\n")
-            process.wait(PATIENCE)
+            process.wait(TIMEOUT_SECONDS)
             typed.close()
         finally:
             process.kill()
@@ -131,7 +131,7 @@ def test_the_tiny_guest_boots_with_all_that_was_written_into_its_disk(guest, tmp
     ]
     for boot in range(2):
         with booted(guest, files, "root=/dev/sda rw") as console:
-            assert console.prints(b"login: ", PATIENCE)
+            assert console.prints(b"login: ", TIMEOUT_SECONDS)
             assert "RTNETLINK" not in console.printed()
             console.log_in(PASSWORD)
             assert console.run("hostname") == "web-1"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from compute.drivers.qemu.agent import arrivals, disks, inventory, locks, machines, records, verbs
+from compute.drivers.qemu.agent import arrivals, disks, inventory, locks, machine_dirs, machines, records
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, STOP
@@ -49,7 +49,7 @@ def leftovers(store) -> dict[str, tuple[str, str]]:
 
 def test_a_directory_without_a_description_is_a_machine_that_is_not_defined(folder):
     make_machine(folder)
-    (folder.machine(MACHINE) / verbs.DESCRIPTION).unlink()
+    (folder.machine(MACHINE) / machine_dirs.DESCRIPTION).unlink()
     (found,) = inventory.inventory(folder)["machines"]
     assert (found["name"], found["power"], found["disks"], found["arriving"]) == (MACHINE, "absent", [DISK], False)
 
@@ -88,7 +88,7 @@ def test_what_a_task_works_at_is_no_leftover(folder):
     place = folder.tasks() / "disk.skerry-7.skerry-7-disk-9"
     place.mkdir(parents=True)
     lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT)
-    assert locks.own(lock)
+    assert locks.try_lock(lock)
     try:
         assert leftovers(folder) == {}
     finally:
@@ -156,7 +156,7 @@ def test_why_a_machine_went_off(folder, ended, stopped, same_boot, why):
     make_machine(folder)
     directory = folder.machine(MACHINE)
     assert inventory.why_off(directory) is None
-    records.write(directory / BOOT, {"host": verbs.boot_id() if same_boot else "another"})
+    records.write(directory / BOOT, {"host": machine_dirs.boot_id() if same_boot else "another"})
     if ended:
         records.write(directory / ENDED, {"why": ended})
     if stopped:
@@ -191,7 +191,7 @@ def test_a_guests_own_end_and_that_of_its_process_are_told_apart(store, running)
     assert inventory.why_off(store.machine(running)) == "guest"
 
     wait_for(lambda: machines.start(store, running, boot()).done, 500)
-    for pid in verbs.holders(store.machine(running)):
+    for pid in machine_dirs.holders(store.machine(running)):
         os.kill(pid, signal.SIGKILL)
     until_off(store)
     assert inventory.why_off(store.machine(running)) == "killed"

@@ -71,7 +71,7 @@ def test_nothing_is_done_to_a_disk_in_use(store):
     path = store.disk(MACHINE, DISK)
     with qemu(path):
         before = path.stat().st_mtime_ns
-        assert locks.in_use(path)
+        assert locks.is_in_use(path)
         for call in (
             lambda: disks.resize_disk(store, MACHINE, DISK, 128),
             lambda: disks.set_password(store, MACHINE, DISK, HASH),
@@ -83,7 +83,7 @@ def test_nothing_is_done_to_a_disk_in_use(store):
             disks.delete_disk(store, MACHINE, DISK)
         assert not isinstance(caught.value, Refused)
         assert path.stat().st_mtime_ns == before
-    assert not locks.in_use(path)
+    assert not locks.is_in_use(path)
     while not disks.resize_disk(store, MACHINE, DISK, 128).done:
         pass
     assert path.stat().st_size == 128 * MB
@@ -111,8 +111,8 @@ def test_a_volume_in_use_is_left_to_its_qemu(store):
 def test_qemu_does_not_take_a_disk_that_an_agent_works_on(store, tmp_path):
     needs(QEMU)
     path = store.disk(MACHINE, DISK)
-    with locks.offline(path):
-        with pytest.raises(Failed, match="works on this disk") as caught, locks.offline(path):
+    with locks.lock_disk(path):
+        with pytest.raises(Failed, match="works on this disk") as caught, locks.lock_disk(path):
             pass
         assert not isinstance(caught.value, Refused)
         done = subprocess.run(command(path, tmp_path / "qmp"), capture_output=True, check=False, timeout=300)
@@ -124,15 +124,15 @@ def test_qemu_does_not_take_a_disk_that_an_agent_works_on(store, tmp_path):
 
 def test_a_program_that_outlives_its_agent_keeps_the_disk(store):
     path = store.disk(MACHINE, DISK)
-    with locks.offline(path):
-        held = locks.held_here()
+    with locks.lock_disk(path):
+        held = locks.inherited_descriptors()
         program = subprocess.Popen(["sleep", "600"], pass_fds=held)
     try:
-        with pytest.raises(Failed), locks.offline(path):
+        with pytest.raises(Failed), locks.lock_disk(path):
             pass
     finally:
         program.kill()
         program.wait()
-    with locks.offline(path):
-        assert len(locks.held_here()) == 1
+    with locks.lock_disk(path):
+        assert len(locks.inherited_descriptors()) == 1
     assert os.listdir("/proc/self/fd")

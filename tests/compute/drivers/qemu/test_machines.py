@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from compute.drivers.qemu.agent import console, firewalls, machines, records, settings, usage, verbs
+from compute.drivers.qemu.agent import console, firewalls, machine_dirs, machines, records, settings, usage
 from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.machine_dirs import NoMachine
 from compute.drivers.qemu.agent.packet_filters import render
-from compute.drivers.qemu.agent.verbs import NoMachine
 from tests.compute.drivers.qemu.hosts import (
     MAC,
     MACHINE,
@@ -58,7 +58,7 @@ def test_a_machine_is_off_once_it_is_defined_and_defined_again_it_changes(store,
     assert machines.power(store, machine) == "off"
     assert machines.powered_off(store) == [machine]
     machines.define(store, machine, memory=64, vcpus=2, mac=MAC)
-    assert verbs.described(store.machine(machine)).memory == 64
+    assert machine_dirs.described(store.machine(machine)).memory == 64
     assert store.disk(machine, f"{machine}-disk-1").exists()
 
 
@@ -166,7 +166,7 @@ def test_many_who_start_one_machine_get_one(store, machine):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(go, range(4)))
     assert console.history(store, machine).count(b"login") == 1
-    assert len(verbs.holders(store.machine(machine))) == 2, "QEMU and its supervisor"
+    assert len(machine_dirs.holders(store.machine(machine))) == 2, "QEMU and its supervisor"
 
 
 def test_the_port_of_a_machine_stays_and_leads_to_it_alone(store):
@@ -205,7 +205,7 @@ def test_a_qemu_that_is_stuck_is_killed(store, monkeypatch):
     monkeypatch.setattr(machines, "QUIT_SECONDS", 1.0)
     configure(store, grace=0.0)
     run_machine(store)
-    for pid in verbs.holders(store.machine(MACHINE)):
+    for pid in machine_dirs.holders(store.machine(MACHINE)):
         os.kill(pid, signal.SIGSTOP)  # the supervisor too
     until_done(lambda: machines.stop(store, MACHINE))
     assert machines.power(store, MACHINE) == "off"

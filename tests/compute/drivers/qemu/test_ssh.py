@@ -11,7 +11,7 @@ import pytest
 
 from compute.drivers.base import Console, DriverError, MachineSpec, Options, Power, Refused, Unreachable
 from compute.drivers.qemu import ssh
-from compute.drivers.qemu.agent import serving, settings, verbs
+from compute.drivers.qemu.agent import machine_dirs, serving, settings
 from compute.drivers.qemu.agent.checks import OTHER_RELEASE
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.bundle import bundle
@@ -383,7 +383,7 @@ def test_a_console_is_carried_in_both_directions(host, qemu):
         console.close()
         wait_for(lambda: is_free(host, machine))
     finally:
-        verbs.cut(host.store.machine(machine), timeout=120)
+        machine_dirs.cut(host.store.machine(machine), timeout=120)
     with pytest.raises(Refused, match="off"):
         host.driver.console(machine)
     host.kill()

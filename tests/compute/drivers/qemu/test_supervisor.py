@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import console, machines, records, supervisor, verbs
+from compute.drivers.qemu.agent import console, machine_dirs, machines, records, supervisor
 from compute.drivers.qemu.agent.errors import Failed, details_of
 from compute.drivers.qemu.bundle import bundle
 from tests.compute.drivers.qemu.hosts import (
@@ -34,7 +34,7 @@ def process(store, of: str) -> int:
     """The id of the machine's `qemu` or `supervisor`."""
     [found] = [
         each
-        for each in verbs.holders(store.machine(MACHINE))
+        for each in machine_dirs.holders(store.machine(MACHINE))
         if (b"agent.supervisor" in Path(f"/proc/{each}/cmdline").read_bytes()) == (of == "supervisor")
     ]
     return found
@@ -42,7 +42,7 @@ def process(store, of: str) -> int:
 
 def test_a_machine_outlives_its_supervisor_and_nobody_knows_then_why_it_ended(store, running):
     os.kill(process(store, "supervisor"), signal.SIGKILL)
-    wait_for(lambda: len(verbs.holders(store.machine(running))) == 1)
+    wait_for(lambda: len(machine_dirs.holders(store.machine(running))) == 1)
     assert machines.power(store, running) == "on"
     assert start(store).done
     until_done(lambda: machines.stop(store, running))
@@ -61,7 +61,7 @@ def test_a_qemu_that_is_killed_is_off_and_known_to_be_killed(store, running):
 
 
 def test_both_killed_at_once_is_off(store, running):
-    for pid in verbs.holders(store.machine(running)):
+    for pid in machine_dirs.holders(store.machine(running)):
         os.kill(pid, signal.SIGKILL)
     until_off(store)
     assert machines.ended(store, running) == {"why": "unknown"}
@@ -112,7 +112,7 @@ def test_a_start_whose_caller_was_killed_is_finished_by_the_next(store, machine,
     killed_at_start(store, monkeypatch, point)
     until_done(lambda: start(store))
     assert console.history(store, machine).count(b"login") == 1, "it has booted once"
-    assert len(verbs.holders(store.machine(machine))) == 2
+    assert len(machine_dirs.holders(store.machine(machine))) == 2
 
 
 @pytest.mark.parametrize("point", AT_START)
@@ -204,9 +204,9 @@ def test_a_supervisor_and_a_qemu_that_are_killed_at_their_start_leave_one_that_i
 
 
 def test_a_second_supervisor_leaves_the_first_one_its_machine(store, running):
-    with verbs.working(store, running) as (directory, lock):
+    with machine_dirs.locked_machine(store, running) as (directory, lock):
         assert supervisor.spawn(directory, lock) == {"on": True}
-    wait_for(lambda: len(verbs.holders(store.machine(running))) == 2)
+    wait_for(lambda: len(machine_dirs.holders(store.machine(running))) == 2)
     assert console.history(store, running).count(b"login") == 1
 
 

@@ -91,11 +91,11 @@ def test_secrets_reach_the_work_and_no_file(store):
 def test_a_repeated_call_looks_at_the_work(store):
     first = run(store, hold, patience=0)
     assert (first.percent, first.done) == (0, False)
-    assert tasks.look(store.tasks(), NAME)
+    assert tasks.is_running(store.tasks(), NAME)
     assert not run(store, hold, patience=0).done
     (store.root / "go").touch()
     assert run(store, hold).done
-    assert not tasks.look(store.tasks(), NAME)
+    assert not tasks.is_running(store.tasks(), NAME)
     assert len(began(store)) == 1
 
 
@@ -141,7 +141,7 @@ def test_of_what_was_refused_nothing_is_left_whoever_hears_of_it(store):
         run(store, refuse)
     assert list(store.tasks().iterdir()) == []
     run(store, refuse, patience=0)
-    wait_for(lambda: not tasks.look(store.tasks(), NAME))
+    wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
     with pytest.raises(Refused):
         run(store, refuse)
     assert list(store.tasks().iterdir()) == []
@@ -169,7 +169,7 @@ def test_work_whose_process_died_is_begun_anew(store):
     run(store, hold, patience=0)
     wait_for(lambda: began(store))
     os.kill(began(store)[0], signal.SIGKILL)
-    wait_for(lambda: not tasks.look(store.tasks(), NAME))
+    wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
     (store.root / "go").touch()
     assert run(store, hold).done
     assert len(began(store)) == 2
@@ -182,17 +182,17 @@ def test_nobody_begins_anew_while_a_program_of_dead_work_goes_on(store):
     program = int((store.root / "program").read_text())
     os.kill(group, signal.SIGKILL)
     wait_for(lambda: not Path(f"/proc/{group}").exists() or "Z" in Path(f"/proc/{group}/stat").read_text())
-    assert tasks.look(store.tasks(), NAME)
+    assert tasks.is_running(store.tasks(), NAME)
     assert not run(store, hold_by_a_program, patience=0).done
     os.kill(program, signal.SIGKILL)
-    wait_for(lambda: not tasks.look(store.tasks(), NAME))
+    wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
 
 
 def test_cancelled_work_is_ended_with_its_programs(store):
     run(store, hold_by_a_program, patience=0)
     wait_for(lambda: (store.root / "program").exists() and (store.root / "program").read_text().strip())
     tasks.cancel(store.tasks(), NAME)
-    assert not tasks.look(store.tasks(), NAME)
+    assert not tasks.is_running(store.tasks(), NAME)
     tasks.cancel(store.tasks(), NAME)
     tasks.cancel(store.tasks(), "never.was")
     assert list(store.tasks().iterdir()) == [], "nothing is left"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import command_line, copies, devices, disks, locks, machines, verbs
+from compute.drivers.qemu.agent import command_line, copies, devices, disks, locks, machine_dirs, machines
 from compute.drivers.qemu.agent.settings import Settings
 from tests.compute.drivers.qemu.hosts import MACHINE, configure, make_volume, run_machine, until_done
 from tests.waiting import wait_for
@@ -37,7 +37,7 @@ def confined(store, monkeypatch) -> str:
 def ids(directory: Path, what: str) -> list[set[int]]:
     """The users, or the capabilities, of those processes of a machine that are QEMU."""
     found = []
-    for pid in verbs.holders(directory):
+    for pid in machine_dirs.holders(directory):
         if b"agent.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():
             continue
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -60,7 +60,9 @@ def test_volumes_are_plugged_and_let_go_of(store, confined):
     devices.plug(store, confined, volume, "data")
     assert devices.machine_with(store, volume) == confined
     devices.unplug(store, confined, volume)
-    wait_for(lambda: (devices.unplug(store, confined, volume), locks.in_use(store.volume(volume)))[1] is False, 100)
+    wait_for(
+        lambda: (devices.unplug(store, confined, volume), locks.is_in_use(store.volume(volume)))[1] is False, 100
+    )
 
 
 @pytest.mark.guest
@@ -69,7 +71,7 @@ def test_disks_in_use_are_copied_and_the_copies_are_nobodys(store, confined, tmp
     disk = f"{confined}-disk-1"
     until_done(lambda: copies.copy(store, confined, disk, target))
     assert target.read_bytes() == store.disk(confined, disk).read_bytes()
-    assert not locks.in_use(target)
+    assert not locks.is_in_use(target)
 
 
 @pytest.mark.guest

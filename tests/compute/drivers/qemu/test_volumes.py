@@ -90,7 +90,7 @@ def test_a_volume_in_use_is_copied_by_its_machine_and_grown_by_its_qemu(store, m
         asked.append((machine, disk, target.stat().st_size))
 
     monkeypatch.setattr(disks, "copy_running", copy_running)
-    monkeypatch.setattr(disks.locks, "in_use", lambda path: True)
+    monkeypatch.setattr(disks.locks, "is_in_use", lambda path: True)
     volumes.make_volume(tasks.NoTask(), store, COPY, 20, VOLUME, MACHINE)
     assert asked == [(MACHINE, VOLUME, 20 * GB)]
     assert not volumes.grow_volume(store, VOLUME, 30)

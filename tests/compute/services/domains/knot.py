@@ -19,7 +19,7 @@ from compute.models import Domain
 from compute.services.domains.zone_export import export
 from tests.ports import free_port
 
-PATIENCE = 120.0
+TIMEOUT_SECONDS = 120.0
 """Seconds after which a name server that is well has answered, however busy the machine is."""
 CONFIGURATION = """\
 server:
@@ -48,7 +48,7 @@ class Knot:
 
     def start(self) -> None:
         self._process = subprocess.Popen(["knotd", "-c", str(self.configuration)])
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             assert self._process.poll() is None, "the name server did not start"
             assert time.monotonic() < deadline, "the name server does not answer"
@@ -75,12 +75,12 @@ class Knot:
         active = Domain.objects.filter(status="active")
         wanted = dict(active.filter(type="master").values_list("label", "serial"))
         gone = set(self._served) - set(active.values_list("label", flat=True))
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while any(self.serial(name) != serial for name, serial in wanted.items()) or any(map(self.serial, gone)):
             assert time.monotonic() < deadline, "the name server does not load the zones"
         self._served = wanted
 
-    def ask(self, name: str, kind: str, timeout: float = PATIENCE) -> dns.message.Message:
+    def ask(self, name: str, kind: str, timeout: float = TIMEOUT_SECONDS) -> dns.message.Message:
         query = dns.message.make_query(name, kind)
         return dns.query.udp(query, self.address, timeout=timeout, port=self.port)
 

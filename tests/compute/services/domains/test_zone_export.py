@@ -19,7 +19,7 @@ from accounts.models import Event
 from compute.models import Domain, DomainRecord
 from compute.services.domains import records as domain_records
 from compute.services.domains.zone_export import export
-from tests.compute.services.domains.knot import PATIENCE, Knot, running
+from tests.compute.services.domains.knot import TIMEOUT_SECONDS, Knot, running
 from tests.factories import DomainFactory, RecordFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.guest]
@@ -114,7 +114,8 @@ def test_a_zone_is_transferred_to_whom_its_owner_says(knot, account):
     knot.export()
 
     def transfer() -> dns.zone.Zone:
-        return dns.zone.from_xfr(dns.query.xfr("127.0.0.1", "example.com", port=knot.port, lifetime=PATIENCE))
+        found = dns.query.xfr("127.0.0.1", "example.com", port=knot.port, lifetime=TIMEOUT_SECONDS)
+        return dns.zone.from_xfr(found)
 
     with pytest.raises(dns.exception.DNSException):
         transfer()
@@ -133,7 +134,7 @@ def test_a_slave_is_in_the_list_with_its_masters(knot, account):
 
 
 def until(condition: Callable[[], bool], words: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, words
 

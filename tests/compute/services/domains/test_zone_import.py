@@ -201,7 +201,7 @@ def test_the_message_of_an_import_is_bounded(api, primary):
     flags = record("@", "CAA", '128 issue "ca.example.net"')
     ask(api, primary(whole(*left, *kept, flags)))
     message = Event.objects.latest("pk").message
-    assert len(message) < 100 + zone_import.LONGEST_LIST + zone_import.LONGEST_CHANGES
+    assert len(message) < 100 + zone_import.MAX_LIST_LENGTH + zone_import.LONGEST_CHANGES
     assert message.startswith("201 records were imported. 100 were left out: xx")
     assert " HINFO and 84 more. Changed: flags 128 became 0 (@ CAA); ttl_sec 1 became 300 (host0 A); " in message
     assert message.endswith(" more.")
@@ -235,7 +235,7 @@ def test_a_zone_that_is_too_large_is_given_up(api, primary, monkeypatch):
     monkeypatch.setattr(zone_import, "MAX_RECORDS", 10)
     many = [record(f"host{number}", "A", "203.0.113.7") for number in range(20)]
     assert "at most 10 records" in refused(ask(api, primary(whole(*many))))
-    monkeypatch.setattr(zone_import, "LARGEST", 2 << 20)
+    monkeypatch.setattr(zone_import, "MAX_TRANSFER_BYTES", 2 << 20)
     large = record("text", "TXT", " ".join(['"' + "x" * 255 + '"'] * 200))
     forever = [*whole()[:2], *([large] for _ in range(60))]
     monkeypatch.setattr(zone_import, "MAX_RECORDS", 100)

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from compute.models import AddressPool, Host, Instance, InstanceType, Reservation
 from compute.services.hosts import placement
-from compute.services.hosts.placement import FULL, RESOURCES, grow, place, release, settle
+from compute.services.hosts.placement import REGION_FULL, RESOURCES, grow, place, release, settle
 from compute.services.networking.addresses import slaac_in
 from compute.services.removal import remove
 from config.errors import Invalid
@@ -62,7 +62,7 @@ def test_none_is_taken_that_lacks_any_part(part, world, instance):
     with pytest.raises(Invalid) as refusal:
         place(instance, world.type, world.region.pk, field="type")
     (problem,) = refusal.value.problems
-    assert (problem.field, problem.reason) == ("type", FULL)
+    assert (problem.field, problem.reason) == ("type", REGION_FULL)
     assert not Reservation.objects.exists()
 
 
@@ -151,7 +151,7 @@ def test_a_create_without_room_leaves_nothing(world):
     Host.objects.filter(pk=world.host.pk).update(memory=world.type.memory - 1)
     with pytest.raises(Invalid) as refusal:
         world.create()
-    assert [(each.field, each.reason) for each in refusal.value.problems] == [("region", FULL)]
+    assert [(each.field, each.reason) for each in refusal.value.problems] == [("region", REGION_FULL)]
     assert not Instance.objects.exists()
 
 
@@ -173,7 +173,7 @@ def test_of_racing_creates_no_more_are_made_than_fit(world):
     made = [result for result in results if isinstance(result, Instance)]
     refused = [result for result in results if isinstance(result, Invalid)]
     assert (len(made), len(refused)) == (room, RACERS - room)
-    assert {str(refusal) for refusal in refused} == {FULL}
+    assert {str(refusal) for refusal in refused} == {REGION_FULL}
     assert exact()
     assert all(host.memory_used == host.memory for host in Host.objects.all())
 

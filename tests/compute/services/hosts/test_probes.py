@@ -79,7 +79,7 @@ def test_the_clock_notifies_of_each_host(world, monkeypatch):
     notified = []
     monkeypatch.setattr(watchdog, "notify", lambda task, host_id: notified.append((task, host_id)))
     assert watchdog.start_due() == 2
-    assert notified == [(probes.TASK, world.host.pk), (probes.TASK, other.pk)]
+    assert notified == [(probes.TASK_NAME, world.host.pk), (probes.TASK_NAME, other.pk)]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from accounts.actors import Actor
 from accounts.pages.base import with_grants
 from compute.models import Host, Image
 from compute.services.hosts.deployable import NOT_THERE
-from compute.services.hosts.placement import FULL
+from compute.services.hosts.placement import REGION_FULL
 from compute.services.instances.offers import Offers, Wanted, find_offers
 from regions.models import RETIRED
 from tests.factories import GrantFactory, HostFactory, ImageFactory, InstanceTypeFactory, RegionFactory, UserFactory
@@ -40,8 +40,8 @@ def test_regions_say_why_they_take_nothing(world):
         "us-test": "",
         "retired": RETIRED,
         "bare": "This region does not offer Computes.",
-        "empty": FULL,
-        "full": FULL,
+        "empty": REGION_FULL,
+        "full": REGION_FULL,
     }
 
 
@@ -52,7 +52,7 @@ def test_types_say_why_the_region_does_not_take_them(world):
     assert reasons(find_offers(world.actor, Wanted(region="us-test")).types) == {
         "g6-test-2": "",
         "gpu": "This region does not offer GPU Computes.",
-        "large": FULL,
+        "large": REGION_FULL,
     }
     assert set(reasons(find_offers(world.actor, Wanted()).types).values()) == {""}
 

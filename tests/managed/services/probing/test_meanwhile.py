@@ -69,7 +69,7 @@ def test_a_ticket_that_staff_deleted_takes_its_issue_along_and_harms_nothing(ser
 def test_a_customer_who_writes_to_the_ticket_and_a_prober_do_not_lock_each_other_out(
     service, actor, account, monkeypatch
 ):
-    monkeypatch.setattr(probing, "PATIENCE", "300s")  # of a deadlock the database tells sooner
+    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "300s")  # of a deadlock the database tells sooner
     settle(service, DOWN, DOWN)
     ticket = Ticket.objects.get()
     TicketFactory(account=account)
@@ -183,7 +183,7 @@ def test_what_fails_halfway_writes_nothing(service, monkeypatch, last):
 
 @pytest.mark.django_db(transaction=True)
 def test_an_account_that_somebody_keeps_locked_is_not_waited_for_long(service, account, monkeypatch):
-    monkeypatch.setattr(probing, "PATIENCE", "200ms")
+    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "200ms")
     probe = claim_one(service)
     held, done = threading.Event(), threading.Event()
 

@@ -21,7 +21,7 @@ import pytest
 
 from tests.ports import free_port
 
-PATIENCE = 240.0
+TIMEOUT_SECONDS = 240.0
 """Seconds after which something that has to happen has not."""
 
 
@@ -34,7 +34,7 @@ def needs_haproxy() -> None:
 
 def until(condition: Callable[[], object], what: str) -> None:
     """Wait for what has to come."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not come about"
         time.sleep(0.02)
@@ -67,7 +67,7 @@ class Proxy:
     def stop(self) -> None:
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGTERM)
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT_SECONDS)
         self.log.close()
 
 
@@ -177,7 +177,7 @@ class Client:
 
     def get(self, source: str = "127.0.0.1") -> tuple[int, str]:
         """Status and body of one request, with the cookie of earlier ones."""
-        where = {"timeout": PATIENCE, "source_address": (source, 0)}
+        where = {"timeout": TIMEOUT_SECONDS, "source_address": (source, 0)}
         if self.tls is None:
             connection = http.client.HTTPConnection(self.address, self.port, **where)
         else:
@@ -194,7 +194,7 @@ class Client:
     def begin(self, source: str) -> Iterator[socket.socket]:
         """A connection on which a request was sent, and its answer not waited for. One may be rejected first."""
         with socket.socket() as connection:
-            connection.settimeout(PATIENCE)
+            connection.settimeout(TIMEOUT_SECONDS)
             connection.bind((source, 0))
             with contextlib.suppress(ConnectionError):
                 connection.connect((self.address, self.port))
@@ -211,6 +211,6 @@ class Client:
 
     def line(self, text: str = "hello") -> str:
         """What a `LineServer` answers."""
-        with socket.create_connection((self.address, self.port), PATIENCE) as connection:
+        with socket.create_connection((self.address, self.port), TIMEOUT_SECONDS) as connection:
             connection.sendall(f"{text}\n".encode())
             return connection.makefile().readline().strip()

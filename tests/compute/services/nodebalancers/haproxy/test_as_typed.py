@@ -14,7 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.compute.services.nodebalancers.haproxy.running import PATIENCE, Client, WebServer, needs_haproxy, until
+from tests.compute.services.nodebalancers.haproxy.running import (
+    TIMEOUT_SECONDS,
+    Client,
+    WebServer,
+    needs_haproxy,
+    until,
+)
 from tests.ports import free_port
 from tests.tours.pages import ROOT, blocks_for, replaced
 
@@ -57,7 +63,7 @@ class Host:
 
     def stop(self) -> None:
         os.killpg(self.process.pid, signal.SIGTERM)
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT_SECONDS)
 
 
 @pytest.fixture

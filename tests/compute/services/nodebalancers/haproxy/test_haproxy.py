@@ -54,7 +54,7 @@ def running(settings, region, monkeypatch):
     However busy the machine is, it is waited for.
     """
     needs_haproxy()
-    for name in ("SECONDS", "PATIENCE"):
+    for name in ("SECONDS", "TIMEOUT_SECONDS"):
         monkeypatch.setattr(control, name, 240.0)
     monkeypatch.setattr(balance, "RELOAD_PATIENCE", 240.0)
     with proxy() as made:
@@ -88,7 +88,7 @@ class Watcher(Exporter):
 
     def sent(self) -> int:
         """How many bytes HAProxy has counted, since its start, that clients were sent. It counts what ended."""
-        return sum(each.sent for each in control.look(self.places.socket).counters.values())
+        return sum(each.sent for each in control.read_state(self.places.socket).counters.values())
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ class Balanced:
 
     def follow(self) -> None:
         """Export what is new, and wait until HAProxy runs it."""
-        self.exporter.look()
+        self.exporter.run()
         until(self.exporter.followed, "the new configuration")
 
     def change(self, path: str = "", **fields) -> None:
@@ -131,7 +131,7 @@ class Balanced:
         return Client(self.shown["ipv4"], self.port, tls)
 
     def statuses(self) -> dict[str, str]:
-        self.exporter.look()
+        self.exporter.run()
         return {label: node["status"] for label, node in self.nodes().items()}
 
     def until_they_are(self, **wanted: str) -> None:
@@ -341,7 +341,7 @@ class TestChecks:
     def test_of_an_address_say_nothing_of_the_next_one(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers, check="connection", check_interval=1)
         balanced.until_they_are(one="UP", two="UP")
-        seen = control.look(exporter.places.socket).statuses
+        seen = control.read_state(exporter.places.socket).statuses
         api.put(f"{balanced.config}/nodes/{balanced.nodes()['one']['id']}", {"address": "127.9.0.2:1"})
         export.stats.see(seen)
         assert balanced.nodes()["one"]["status"] == "Unknown"
@@ -402,12 +402,12 @@ class TestWhatIsMeasured:
 class TestTheExporter:
     def test_reloads_only_for_what_is_new(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers)
-        process = control.look(exporter.places.socket).process
-        assert not exporter.look()
+        process = control.read_state(exporter.places.socket).process
+        assert not exporter.run()
         api.put(balanced.path, {"label": "renamed"})
-        assert not exporter.look(), "the label is nowhere in it"
-        assert not Exporter(["us-test"]).look(), "nor does it matter who wrote it"
-        assert control.look(exporter.places.socket).process == process
+        assert not exporter.run(), "the label is nowhere in it"
+        assert not Exporter(["us-test"]).run(), "nor does it matter who wrote it"
+        assert control.read_state(exporter.places.socket).process == process
 
     def test_serves_the_regions_of_its_host(self, api, exporter, servers):
         Balanced(api, exporter, servers)
@@ -426,7 +426,7 @@ class TestTheExporter:
         with pytest.raises(CommandError, match=f"refuses them: {bad.shown['id']}"):
             call_command("balance", "--region", "us-test", stdout=io.StringIO())
         NodeBalancer.objects.get(pk=bad.shown["id"]).delete()
-        exporter.look()
+        exporter.run()
         assert exporter.refused == {}
 
     def test_leaves_out_a_port_whose_key_nobody_can_open(self, api, exporter, servers, settings):
@@ -448,12 +448,12 @@ class TestTheExporter:
             assert balanced.client().get()[0] == 200
             with pytest.raises(CommandError, match=f"listen there: .*:{port}"):
                 call_command("balance", "--region", "us-test", stdout=io.StringIO())
-            assert not exporter.look(), "it is tried now and then"
+            assert not exporter.run(), "it is tried now and then"
         monkeypatch.setattr(export, "BIND_AGAIN", 0)
         balanced.follow()
         assert Client(balanced.shown["ipv4"], port).get()[0] == 503, "it has no nodes"
         assert not exporter.unbindable
-        assert not exporter.look(), "what HAProxy listens on is not tried again"
+        assert not exporter.run(), "what HAProxy listens on is not tried again"
 
     def test_leaves_out_addresses_that_are_not_there(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers)
@@ -469,7 +469,7 @@ class TestTheExporter:
         NodeBalancerConfig.objects.filter(nodebalancer=bad["id"]).update(algorithm="nonsense")
         NodeBalancer.objects.filter(pk=bad["id"]).update(version=9)
         (running.folder / "certificates" / ".part").touch()
-        assert not exporter.look()
+        assert not exporter.run()
         assert exporter.refused == {bad["id"]: 9}
         assert not list((running.folder / "certificates").iterdir())
 
@@ -479,10 +479,10 @@ class TestTheExporter:
         settings.NODEBALANCER_HAPROXY = shutil.which("false")
         api.put(balanced.config, {"algorithm": "source"})
         with pytest.raises(HAProxyError):
-            exporter.look()
+            exporter.run()
         assert exporter.config.read_text() == before
         settings.NODEBALANCER_HAPROXY = "haproxy"
-        assert exporter.look(), "it is tried again"
+        assert exporter.run(), "it is tried again"
 
     def test_tries_a_reload_again_that_was_not_followed(
         self, api, exporter, servers, settings, running, monkeypatch
@@ -490,11 +490,11 @@ class TestTheExporter:
         balanced = Balanced(api, exporter, servers)
         settings.NODEBALANCER_RELOAD = "true"
         api.put(balanced.config, {"algorithm": "source"})
-        assert exporter.look()
+        assert exporter.run()
         assert not exporter.follows()
         settings.NODEBALANCER_RELOAD = running.reload
         monkeypatch.setattr(export, "RELOAD_PATIENCE", 0)
-        exporter.look()
+        exporter.run()
         until(exporter.follows, "the second reload")
 
     def test_lets_nobody_else_touch_what_it_writes(self, api, exporter, servers, running):
@@ -526,14 +526,14 @@ class TestTheExporter:
         outcomes = [HAProxyError("it refuses"), OperationalError("it is gone"), None]
         closed: list[bool] = []
 
-        def look(exporter) -> None:
+        def run(exporter) -> None:
             outcome = outcomes.pop(0)
             if outcome is None:
                 os.kill(os.getpid(), signal.SIGTERM)
             else:
                 raise outcome
 
-        monkeypatch.setattr(Exporter, "look", look)
+        monkeypatch.setattr(Exporter, "run", run)
         monkeypatch.setattr(balance.connection, "close", lambda: closed.append(True))
         before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
         try:

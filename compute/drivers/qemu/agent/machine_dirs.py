@@ -1,4 +1,4 @@
-"""What all verbs of a machine begin with: its directory, its lock, and whether it is on."""
+"""The directory of a machine: its lock, its description, and the processes that run it."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from compute.drivers.qemu.agent.store import Store
 
 DESCRIPTION = "machine.json"
 POWER = "power"
-LOCK = "lock"
+LOCK_FILE = "lock"
 LOCK_SECONDS = 20.0
 
 
@@ -32,15 +32,14 @@ class NoMachine(Refused):
 
 
 @contextmanager
-def working(
+def locked_machine(
     store: Store, machine: str, timeout: float = LOCK_SECONDS, defined: bool = True, make: bool = False
 ) -> Iterator[tuple[Path, int]]:
-    """Have a machine for a verb: its directory, and the descriptor of its lock. A process that inherits that has
-    the machine as well. It is the lock of `locks.held`, but no machine comes to be by it unless it is to `make`
-    one.
+    """Lock a machine for a verb. Yields its directory and the descriptor of the lock.
 
-    Raises `NoMachine` where there is no directory, or, if it is to be `defined`, no description in it; `Failed`
-    where another verb has the machine for `timeout` seconds.
+    A process that inherits the descriptor has the lock too. The lock is like `locks.lock_file`, but the directory
+    is made only with `make`. Raises `NoMachine` if there is no directory, or, with `defined`, no description in it.
+    Raises `Failed` if another verb keeps the lock for `timeout` seconds.
     """
     directory = store.machine(machine)
     deadline = time.monotonic() + timeout
@@ -48,7 +47,7 @@ def working(
         if make:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError as error:
             if make:
                 continue  # it was deleted in this moment
@@ -59,7 +58,7 @@ def working(
                     raise Failed("Something else works on this machine.")
                 time.sleep(0.01)
                 continue
-            if not _is(descriptor, directory / LOCK):
+            if not _is(descriptor, directory / LOCK_FILE):
                 continue  # the machine was deleted while we waited
             if defined and not (directory / DESCRIPTION).exists():
                 raise NoMachine
@@ -103,7 +102,7 @@ def described(directory: Path) -> Machine:
 
 def is_on(directory: Path) -> bool:
     """Whether a machine's QEMU or its supervisor lives: either holds the power file. No process id is trusted."""
-    return locks.is_owned(directory / POWER)
+    return locks.is_locked(directory / POWER)
 
 
 def cut(directory: Path, timeout: float = 10.0) -> None:

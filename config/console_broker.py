@@ -1,5 +1,4 @@
-"""Where those who come to a console by a browser are admitted: the services and drivers behind
-`config.server.consoles`.
+"""Admits browsers to consoles: connects `config.server.consoles` with the services and drivers.
 
 Stream processes speak to hypervisors for nothing else: a machine is looked at, and nothing about it is changed.
 """
@@ -19,8 +18,8 @@ log = logging.getLogger(__name__)
 USED = "This page was let in once, a while ago: open the console again."
 
 
-class ConsoleDesk:
-    """Its calls block, but `is_ticket`."""
+class ConsoleBroker:
+    """The broker of the consoles. Its calls block, except `is_ticket`."""
 
     def is_ticket(self, ticket: str) -> bool:
         return consoles.is_ticket(ticket)
@@ -37,7 +36,7 @@ class ConsoleDesk:
     def open(self, session: int) -> Console:
         found = ConsoleSession.objects.select_related("instance").filter(pk=session).first()
         if found is None or found.instance is None:
-            raise Ended(consoles.DELETED)
+            raise Ended(consoles.INSTANCE_DELETED)
         try:
             return open_console(found.instance)
         except NoConsole as error:
@@ -50,7 +49,7 @@ class ConsoleDesk:
         except DriverError as error:
             raise Occupied(str(error), again=True) from None
 
-    def look(self, sessions: Sequence[int]) -> Mapping[int, str]:
+    def renew(self, sessions: Sequence[int]) -> Mapping[int, str]:
         return consoles.still_there(sessions)
 
     def recheck(self, session: int) -> str:
