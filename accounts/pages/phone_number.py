@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from accounts.pages.base import AccountPage, ProfilePage, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.pages.forms import CODE, CodeInput
+from accounts.pages.forms import CODE_ATTRIBUTES, CodeInput
 from accounts.serializers.security import OneTimeCode, PhoneNumber
 from accounts.services import phone
 from config.pages.forms import BodyForm, ChoiceField, TextField
@@ -73,7 +73,7 @@ class PhoneCodeForm(BodyForm):
     body = OneTimeCode
     otp_code = TextField(
         label="Code", help_text="Six digits. The code is valid for 10 minutes.",
-        widget=CodeInput(attrs={**CODE, "inputmode": "numeric", "autofocus": True}),
+        widget=CodeInput(attrs={**CODE_ATTRIBUTES, "inputmode": "numeric", "autofocus": True}),
     )  # fmt: skip
 
 
