@@ -40,7 +40,7 @@ class Broker:
         self.hanging: set[str] = set()
         self.answer = threading.Event()
         self.occupied = 0
-        self.looks = 0
+        self.renewals = 0
 
     def is_ticket(self, ticket: str) -> bool:
         return ticket.isalpha()
@@ -66,7 +66,7 @@ class Broker:
         return SocketConsole(end)
 
     def renew(self, sessions: Sequence[int]) -> Mapping[int, str]:
-        self.looks += 1
+        self.renewals += 1
         return {each: why for each, why in self.to_end.items() if each in sessions}
 
     def recheck(self, session: int) -> str:
@@ -256,8 +256,8 @@ def test_who_has_to_end_ends(broker, monkeypatch, way):
         getattr(broker, way)[3] = "Go."
         await first.sees(lambda: first.status)
         assert first.told[-1] == {"ended": "Go.", "again": False}
-        looks = broker.renews
-        await second.sees(lambda: broker.renews > looks + 3)
+        before = broker.renewals
+        await second.sees(lambda: broker.renewals > before + 3)
         assert second.status is None
         second.leave()
 
