@@ -81,6 +81,8 @@ programs:
 	@$(IS_NEW_ENOUGH)
 	@$(PYTHON) -m compute.drivers.qemu.this_machine
 
+# Before packages are installed, so that "Ready after" counts that too.
+serve: export SERVE_BEGAN := $(shell date +%s)
 serve: $(VENV)/.installed-$(FOR_SERVING)
 	@exec $(BIN)/python manage.py serve
 

@@ -32,10 +32,11 @@ class Place:
     real: bool = False
 
 
+DEFAULT_PORT = 8000
 SIMULATED = Place("us-east", "compute/debian11")
 REAL = Place("local", "compute/tiny", real=True)
 EXAMPLE = """
-The first start also creates the instance "example". The forms of the docs use it.
+The first start also creates the instance "example". The forms of the reference use it.
 """
 LOG_IN = """
 It is a real machine, which is up within a minute, or within seconds where the processor helps. Log in as root on
@@ -84,8 +85,18 @@ def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
         f'{{"type": "g6-nanode-1", "region": "{place.region}", "image": "{place.image}", '
         f'"root_pass": "{secrets.token_urlsafe(12)}", "label": "{label}"}}'
     )
+    shell = f"{'' if port == DEFAULT_PORT else f'PORT={port} '}{state_variable()}. docs/shell.sh"
     return f"""
-Skerry is running. Ctrl-C stops it; its data stays, and so do these passwords and tokens.
+Skerry is running. Ctrl-C stops it. Data, passwords and tokens are kept.
+
+pages:  {host}/home
+        user owner, password {known.owner}
+        user restricted, password {known.restricted}
+shell:  {shell}
+        in another terminal, for the examples of README.md
+docs:   {host}/docs
+admin:  {host}/admin
+        user staff, password {known.staff}
 
 address: {address}
 token: {known.owner_token}
@@ -93,20 +104,15 @@ restricted token: {known.restricted_token}
 
 Create an instance:
   curl {address}/compute/instances {header} -H "Content-Type: application/json" -d '{body}'
-Follow it to "running":
+Wait until it is "running":
   curl {address}/compute/instances {header}
 {more}
-docs:  {host}/docs
-admin: {host}/admin     user staff, password {known.staff}
-pages: {host}/home      user owner, password {known.owner}
-{" " * len(f"pages: {host}/home")}      user restricted, password {known.restricted}
-
-The first token is owner's, who may do everything on the demo account. The user restricted may read that account and
-work with what owner grants it, which is nothing yet: PUT {address}/account/users/restricted/grants
+The first token belongs to owner, who has all rights on the demo account. The user restricted can read that account,
+and use objects that owner grants. Nothing is granted yet: PUT {address}/account/users/restricted/grants
 """
 
 
 def _python() -> str:
-    """This Python as somebody types it who is in this folder."""
+    """Return the path of this Python, relative to the current folder if it is inside."""
     python = Path(sys.executable)
     return str(python.relative_to(Path.cwd())) if python.is_relative_to(Path.cwd()) else str(python)

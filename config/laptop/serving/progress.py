@@ -1,5 +1,6 @@
 """Progress of the start: one line for each phase, rewritten on a terminal and plain elsewhere."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -69,8 +70,8 @@ class Progress:
         self.stream.flush()
 
     def seconds(self) -> float:
-        """Seconds since this process was started, its imports included."""
-        return time.time() - psutil.Process().create_time()
+        """Seconds since the command was typed: since make began if make runs it, else since this process began."""
+        return time.time() - float(os.environ.get("SERVE_BEGAN") or psutil.Process().create_time())
 
     def _show(self, text: str) -> None:
         self._written = time.monotonic()

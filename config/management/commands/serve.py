@@ -49,10 +49,10 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", help="in place of PORT, or 8000")
+        parser.add_argument("--port", help=f"in place of PORT, or {demo.DEFAULT_PORT}")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        port = read_port(options["port"] or os.environ.get("PORT") or "8000")
+        port = read_port(options["port"] or os.environ.get("PORT") or str(demo.DEFAULT_PORT))
         os.environ["PORT"] = str(port)  # the children take the site's address from it
         self.progress = Progress(sys.stdout)
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -177,7 +177,7 @@ def refuse_taken(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            other = port + 1 if port + 1 in PORTS and port >= FIRST_UNPRIVILEGED else 8000
+            other = port + 1 if port + 1 in PORTS and port >= FIRST_UNPRIVILEGED else demo.DEFAULT_PORT
             raise CommandError(
                 f"Port {port} cannot be used: {error.strerror}. Choose another one: make serve PORT={other}"
             ) from error

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,23 @@ def test_a_phase_that_only_waits_shows_its_seconds(monkeypatch):
     with pytest.raises(KeyboardInterrupt), progress.waiting("Booting"):
         raise KeyboardInterrupt
     assert threading.active_count() == threads
+
+
+def test_the_seconds_begin_with_make_if_make_runs_the_server(monkeypatch):
+    monkeypatch.setenv("SERVE_BEGAN", str(time.time() - 3600))
+    assert Progress(io.StringIO()).seconds() >= 3600
+    monkeypatch.delenv("SERVE_BEGAN")
+    assert Progress(io.StringIO()).seconds() >= 0
+    assert "SERVE_BEGAN := " in (ROOT / "Makefile").read_text()
+
+
+def test_the_banner_begins_with_the_pages_and_the_line_for_another_terminal(settings, tmp_path):
+    settings.STATE_DIR = tmp_path
+    shown = demo.banner(9000, demo.Logins(owner="secret")).strip().splitlines()
+    assert shown[2] == "pages:  http://127.0.0.1:9000/home"
+    assert f"shell:  PORT=9000 STATE_DIR={tmp_path} . docs/shell.sh" in shown
+    settings.STATE_DIR = settings.BASE_DIR / ".state"
+    assert "shell:  . docs/shell.sh" in demo.banner(demo.DEFAULT_PORT, demo.Logins())
 
 
 def test_a_state_folder_is_served_by_one_and_free_again_afterwards(tmp_path):
