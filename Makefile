@@ -14,6 +14,7 @@ BASELINES = \
 	tests/config/api/test_guards.py::test_who_may_do_what_is_as_written_down \
 	tests/config/api/test_examples.py::test_every_operation_has_its_examples \
 	tests/config/api/test_guards.py::test_every_list_costs_the_queries_written_down \
+	tests/test_page_queries.py \
 	tests/test_errors_page.py::test_the_page_has_every_reason \
 	tests/test_policy.py::test_the_table_has_every_operation_and_no_other \
 	tests/config/admin/test_roles.py::test_the_table_has_what_each_role_may_see_and_do \

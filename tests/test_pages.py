@@ -7,15 +7,15 @@ document in the navigation instead.
 from collections.abc import Iterator
 
 import pytest
-from django.urls import URLPattern, URLResolver, get_resolver
 
-from accounts.pages.base import AccountPage, Page
+from accounts.pages.base import AccountPage
 from compute.pages.base import InstancePage
 from compute.pages.selections import SelectionPage
 from config.api.access import ANYONE, READ_WRITE
 from config.pages.navigation import NOUNS
 from config.reference.reading import reference
 from tests.config.api.routes import Route, routes
+from tests.page_world import VIEWS
 
 WITHOUT_PAGES = {
     "account_events_read": "Pages show events, and mark none as read.",
@@ -27,15 +27,7 @@ WITHOUT_PAGES = {
 """Write operations that no page offers, each with the reason."""
 
 
-def views(urls: list | None = None) -> Iterator[type]:
-    for each in get_resolver().url_patterns if urls is None else urls:
-        if isinstance(each, URLResolver):
-            yield from views(each.url_patterns)
-        elif isinstance(each, URLPattern) and (view := getattr(each.callback, "view_class", None)):
-            yield view
-
-
-PAGES = [view for view in views() if issubclass(view, Page)]
+PAGES = [view for _, view in VIEWS.values()]
 OFFERED = {operation for page in PAGES for operation in page.operations}
 ROUTES: dict[tuple[str, str], Route] = {(route.method.upper(), route.documented): route for route in routes()}
 

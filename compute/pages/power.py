@@ -56,7 +56,7 @@ class BootProfileView(FormPage):
     def get_form(self, form_class: Any = None) -> ProfileForm:
         form: ProfileForm = super().get_form(form_class)
         profiles = self.instance.configs.order_by("pk").values_list("pk", "label")
-        form.offer("config_id", profiles, self.instance.booted_config_id)
+        form.offer("config_id", profiles or [("", "none: create a profile first")], self.instance.booted_config_id)
         return form
 
     def perform(self, form: ProfileForm) -> str:

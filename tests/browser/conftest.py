@@ -10,6 +10,7 @@ from selenium import webdriver
 from accounts.models import User
 from tests.browser.site import AppSite, Site
 from tests.browser.visitor import PASSWORD, Visitor, missing, start
+from tests.page_world import PROVIDER
 from tests.plugin_embedded import environment
 from tests.running import running
 
@@ -31,12 +32,18 @@ def chromium(tmp_path_factory) -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture(scope="session")
 def _server(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Site]:
-    """One server for the run, on the tests' database. Its rate limits let everything through, and staff need a
-    second factor for the admin, as in production."""
+    """One server for the run, on the tests' database. Its rate limits let everything through, staff need a second
+    factor for the admin, as in production, and people may sign in with a provider."""
     with django_db_blocker.unblock():
         env = environment()
     limits = {f"RATE_LIMIT_{name.upper()}": PLENTY for name in configured.RATE_LIMITS}
-    wanted = {"STAFF_SECOND_FACTOR": "1"}
+    wanted = {
+        "STAFF_SECOND_FACTOR": "1",
+        "OIDC_ISSUER": PROVIDER.issuer,
+        "OIDC_CLIENT_ID": PROVIDER.client_id,
+        "OIDC_CLIENT_SECRET": PROVIDER.client_secret,
+        "OIDC_NAME": PROVIDER.name,
+    }
     with running(Site(env | limits | wanted, tmp_path_factory.mktemp("server") / "log")) as server:
         yield server
 

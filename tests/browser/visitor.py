@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.conf import settings
+from django.test import Client
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
@@ -89,6 +91,13 @@ class Visitor:
 
     def visit(self, path: str) -> None:
         self.driver.get(path if path.startswith("http") else self.url + path)
+
+    def come_in(self, browser: Client, path: str) -> None:
+        """Visit a page as the user who is signed in in `browser`, Django's client of the test."""
+        self.visit("/signed-out")  # cookies need a page of their site
+        name = settings.SESSION_COOKIE_NAME
+        self.driver.add_cookie({"name": name, "value": browser.cookies[name].value})
+        self.visit(path)
 
     def type(self, label: str, text: str) -> None:
         field = self.field(label)

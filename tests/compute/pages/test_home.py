@@ -109,11 +109,3 @@ class TestItMoves:
         seen = seen_in(browser.get("/home"))
         Event.objects.filter(pk=event.pk).update(percent_complete=20)
         assert browser.get(f"/home/state?seen={seen}").status_code == 200
-
-    @pytest.mark.parametrize("many", [1, 30])
-    def test_the_queries_are_as_many_whatever_is_shown(self, owner, account, many, django_assert_num_queries):
-        InstanceFactory.create_batch(many, account=account)
-        EventFactory.create_batch(many, account=account, status="failed")
-        browser = signed_in(owner)
-        with django_assert_num_queries(6):  # two for the session and its user
-            assert browser.get("/home").status_code == 200

@@ -232,8 +232,6 @@ class TestRequest:
 
 def test_the_number_of_queries_is_fixed(world, browser, user, fields, django_assert_num_queries):
     for number in range(2):
-        with django_assert_num_queries(12):
-            browser.get(PAGE)
         with django_assert_num_queries(11):
             browser.post(f"{PAGE}/choice", fields, headers={"HX-Trigger": "offers"})
         world.create()

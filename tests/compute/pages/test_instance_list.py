@@ -76,12 +76,6 @@ class TestRows:
         assert 'name="id"' not in page
         assert 'value="boot"' not in page
 
-    def test_need_a_fixed_number_of_queries(self, browser, account, django_assert_num_queries):
-        for _ in range(2):
-            InstanceFactory.create_batch(5, account=account, tags=["web"], image=ImageFactory())
-            with django_assert_num_queries(10):
-                browser.get(LIST)
-
     def test_show_the_progress_of_the_job(self, browser, account):
         instance = InstanceFactory(account=account, status="booting")
         EventFactory(

@@ -82,16 +82,6 @@ class TestOverview:
         for page in ("", "graphs", "activity", "events", "state"):
             assert browser.get(page_of(instance, page)).status_code == 404
 
-    def test_it_has_a_fixed_number_of_queries(self, world, instance, django_assert_max_num_queries):
-        browser = owner_of(world)
-        for _ in range(2):
-            EventFactory.create_batch(
-                5, account=world.account, entity_type="compute", entity_id=instance.pk, action="compute_boot"
-            )
-            instance.addresses.add(*Address.objects.filter(instance=None)[:3])
-            with django_assert_max_num_queries(16):
-                browser.get(page_of(instance))
-
 
 class TestWithoutASession:
     def test_a_part_leads_the_whole_page_to_sign_in(self, client, instance):

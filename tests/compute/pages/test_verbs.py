@@ -7,7 +7,6 @@ from config.errors import Missing
 from tests.accounts.pages.browsers import careful, signed_in_ago
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.visiting import owner_of, page_of, restricted_at, text_of
-from tests.factories import StackScriptFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -70,16 +69,3 @@ def test_verbs_that_give_access_ask_for_the_password_again(world, instance, verb
     signed_in_ago(browser, 10_000)
     for answer in (browser.get(page_of(instance, verb)), browser.post(page_of(instance, verb))):
         assert answer["Location"].startswith("/home/confirm?next=")
-
-
-@pytest.mark.parametrize("verb", [*VERBS, "clone", "settings"])
-def test_a_page_has_a_fixed_number_of_queries(world, instance, verb, django_assert_max_num_queries):
-    browser = owner_of(world)
-    for number in range(2):
-        instance.configs.create(label=f"other-{number}")
-        instance.disks.create(label=f"other-{number}", size=1)
-        VolumeFactory(account=world.account, region=world.region)
-        StackScriptFactory(account=world.account)
-        world.offline(label=f"other-{number}", image=None)
-        with django_assert_max_num_queries(20):
-            browser.get(page_of(instance, verb))

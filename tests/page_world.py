@@ -1,0 +1,198 @@
+"""All pages of users, and an account that has something to show on each of them."""
+
+import re
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.test import Client
+from django.urls import resolve
+from django.utils.http import urlencode
+from django.utils.timezone import now
+from django.views import View
+
+from accounts.actors import Actor
+from accounts.entities import grantable
+from accounts.models import Authorization, Event, GlobalGrants, Grant, Level, SecurityKey, SSHKey, User
+from accounts.pages.base import Page
+from accounts.services import token_links
+from accounts.services.users import password_path
+from compute.models import Firewall, Host, Instance, Sample
+from compute.pages.root_passwords import SHOWN_ONCE
+from config.openid import OpenID
+from regions.models import Region
+from tags.services import set_tags
+from tests.compute.at_consoles import signed_in
+from tests.compute.pages.parts import add_parts, instance_with_parts, path_values
+from tests.config.api.routes import patterns
+from tests.factories import (
+    PICTURE,
+    DomainFactory,
+    EventFactory,
+    FirewallFactory,
+    GlobalGrantsFactory,
+    HostMigrationFactory,
+    ImageFactory,
+    InstanceFactory,
+    InstanceTypeFactory,
+    NodeBalancerFactory,
+    OAuthClientFactory,
+    StackScriptFactory,
+    StaffFactory,
+    TrustedDeviceFactory,
+    UserFactory,
+    VolumeFactory,
+    token_of,
+)
+from tests.world import World
+
+PROVIDER = OpenID("https://id.example.com", "our-id", "our-secret", name="Example ID")
+"""A provider that nobody asks: pages name it."""
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
+SCRIPT = """#!/bin/sh
+# <UDF name="motd" label="Message of the day" default="" example="Welcome">
+# <UDF name="role" label="Role of the machine" oneof="web,database">
+# <UDF name="parts" label="Parts" manyof="a,b,c" default="">
+# <UDF name="db_password" label="Password of the database">
+"""
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+VIEWS = {
+    pattern.name: (f"/{path}", view)
+    for path, pattern in patterns()
+    if issubclass(view := getattr(pattern.callback, "view_class", View), Page)
+}
+"""All pages of users by the names of their URLs: the path with its parameters, and the view."""
+SHOWN = {name: path for name, (path, view) in VIEWS.items() if hasattr(view, "get")}
+"""The paths that answer a GET."""
+
+
+@dataclass(frozen=True)
+class PageWorld:
+    """An account with objects of every kind. `restricted` has every grant; `instance` has parts of every kind."""
+
+    world: World
+    owner: User
+    restricted: User
+    staff: User
+    instance: Instance
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, world: World, label: str = "web-1") -> "PageWorld":
+        """Fill the account of the world. `label` is the instance's."""
+        User.objects.filter(account=world.account).update(two_factor_auth=True)
+        owner = User.objects.get(pk=world.actor.person)
+        every = dict.fromkeys(GlobalGrants.names(), True)
+        restricted = GlobalGrantsFactory(
+            user__account=world.account, user__two_factor_auth=True, account_access=Level.READ_WRITE, **every
+        ).user
+        instance = instance_with_parts(world.account, label=label, image=world.image)
+        staff = Actor(world.account.pk, username="staff", is_staff=True)
+        _, link = token_links.make_link(staff, owner, "backup", "computes:read_only account:read_write")
+        values = {
+            "pk": instance.pk,
+            "key": link.rpartition("/")[2],
+            **resolve(password_path(UserFactory(account=world.account))).kwargs,
+            **path_values(instance),
+        }
+        made = cls(world, owner, restricted, StaffFactory(is_superuser=True), instance, values)
+        HostMigrationFactory(instance=instance, when=now() + timedelta(days=3))
+        made.add_more()
+        return made
+
+    def add_more(self, number: int = 1) -> None:
+        """Add `number` of all that pages show."""
+        for _ in range(number):
+            self._add_objects()
+            for user in (self.owner, self.restricted):
+                self._add_access(user)
+        of_account = {"account": self.world.account}
+        rows = [
+            Grant(user=self.restricted, entity_type=kind.name, entity_id=key, permissions=Level.READ_WRITE)
+            for kind in grantable()
+            for key in kind.model._default_manager.filter(**of_account).values_list(kind.key, flat=True)
+        ]
+        Grant.objects.bulk_create(rows, ignore_conflicts=True)
+
+    def _add_objects(self) -> None:
+        account, region, count = self.world.account, self.world.region, Instance.objects.count()
+        add_parts(self.instance)
+        busy = InstanceFactory(account=account, label=f"busy-{count}", status="booting", image=self.world.image)
+        other = InstanceFactory(
+            account=account,
+            label=f"other-{count}",
+            status="running",
+            image=ImageFactory(),
+            ipv6="2001:db8:77::2/128",
+        )
+        add_parts(other)
+        about = {"account": account, "entity_type": "compute"}
+        EventFactory(
+            **about, action="compute_boot", entity_id=busy.pk, entity_label=busy.label, status="started",
+            percent_complete=40, username="owner",
+        )  # fmt: skip
+        for instance in (self.instance, other):
+            set_tags(account.pk, "compute", instance.pk, ["web", f"tag-{count}"])
+            named = {"entity_id": instance.pk, "entity_label": instance.label, "username": "owner"}
+            EventFactory(**about, **named, action="compute_reboot", status="finished")
+            EventFactory(
+                **about, **named, action="compute_resize", status=Event.Status.FAILED, message="The host is full."
+            )
+        Instance.objects.filter(pk=self.instance.pk).update(tags=["web", "blue"])
+        for kind in (VolumeFactory, FirewallFactory, DomainFactory, NodeBalancerFactory):
+            kind(account=account)
+        HostMigrationFactory(instance=other, when=now() + timedelta(days=count))
+        VolumeFactory(account=account, region=region, instance=other)
+        FirewallFactory(account=account, on=other, status=Firewall.Status.DISABLED)
+        StackScriptFactory(account=account, label=f"script-{count}", script=SCRIPT)
+        ImageFactory(id=f"private/{count}", number=count, account=account, is_public=False, label=f"golden-{count}")
+        Region.objects.create(id=f"eu-{count}", country="de", capabilities=region.capabilities)
+        Host.objects.create(label=f"eu-{count}-h1", region_id=f"eu-{count}")
+        size = {"memory": 4096 * count, "disk": 51200 * count, "price_monthly": 10 * count}
+        InstanceTypeFactory(id=f"g6-larger-{count}", label=f"Larger {count}", **size)
+        self._add_samples(count)
+
+    def _add_samples(self, count: int) -> None:
+        names = [field.name for field in Sample._meta.fields if field.get_internal_type() == "FloatField"]
+        for number in range(6):
+            at = now() - timedelta(minutes=5 * (6 * count + number))
+            values = {name: float(100 * number + len(name)) for name in names}
+            Sample.objects.create(instance=self.instance, at=at, span=300, **values)
+
+    def _add_access(self, user: User) -> None:
+        count = user.ssh_keys.count()
+        token_of(user, "computes:read_only events:read_only", label=f"laptop-{count}")
+        SSHKey.objects.create(user=user, ssh_key=KEY, label=f"key-{count}")
+        credential = f"{user.pk}-{count}".encode()
+        SecurityKey.objects.create(user=user, name=f"ring {count}", credential=credential, public_key=b"x")
+        client = OAuthClientFactory(account=self.world.account, name=f"Dashboard {count}", thumbnail=PICTURE)
+        Authorization.objects.create(user=user, client=client, scopes="computes:read_only account:read_write")
+        agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+        TrustedDeviceFactory(user=user, user_agent=agent)
+
+    def address(self, name: str) -> str:
+        """The address of a page by the name of its URL."""
+        path = PARAMETER.sub(lambda found: str(self.values[found[1]]), SHOWN[name])
+        query = self._query(name)
+        return f"{path}?{urlencode(query, doseq=True)}" if query else path
+
+    def _query(self, name: str) -> dict[str, Any]:
+        if name in ("instances-tag", "instances-delete", "instances-states"):
+            return {"id": list(Instance.objects.filter(account=self.world.account).values_list("pk", flat=True))}
+        if name == "search":
+            return {"q": "e"}
+        if name == "oauth-authorize":
+            client = self.world.account.oauth_clients.first()
+            wish = {"response_type": "code", "client_id": client.client_id, "state": "s"}
+            return wish | {"scope": "computes:read_only account:read_write domains:read_write"}
+        return {}
+
+    def browser(self, user: User) -> Client:
+        """A browser in which the user has just signed in, and set a password that the next page shows."""
+        browser = signed_in(user)
+        session = browser.session
+        session["confirmed"] = time.time()
+        session[SHOWN_ONCE] = [self.instance.pk, "correct-horse-7-battery"]
+        session.save()
+        return browser

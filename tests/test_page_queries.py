@@ -1,0 +1,35 @@
+"""Pages have a fixed number of queries, and the number is written down."""
+
+from pathlib import Path
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.baselines import compared_with
+from tests.page_world import PROVIDER, SHOWN, PageWorld
+
+BASELINE = Path(__file__).parent / "page_queries.txt"
+
+
+def measured(pages: PageWorld) -> dict[str, str]:
+    """The number of queries of a GET of each page; the status instead, if the answer is no page.
+
+    A restricted user with every grant needs the most queries. Two pages are those of others.
+    """
+    others, found = {"instances-tag": pages.owner, "staff-console": pages.staff}, {}
+    for name in SHOWN:
+        browser, address = pages.browser(others.get(name, pages.restricted)), pages.address(name)
+        with CaptureQueriesContext(connection) as queries:
+            answer = browser.get(address)
+        found[name] = str(len(queries)) if answer.status_code == 200 else f"({answer.status_code})"
+    return found
+
+
+def test_every_page_has_the_queries_written_down_whatever_it_shows(world, settings, write_baselines):
+    settings.OPENID, settings.SITE_URL = PROVIDER, "http://testserver"
+    pages = PageWorld.of(world)
+    few = measured(pages)
+    pages.add_more(2)
+    many = measured(pages)
+    assert not {name: (few[name], many[name]) for name in SHOWN if few[name] != many[name]}
+    compared_with(BASELINE, [f"{name:28} {found:>5}" for name, found in few.items()], write_baselines)
