@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from compute.models import Job
-from compute.pages.root_passwords import BOTH
+from compute.pages.root_passwords import BOTH_GIVEN
 from compute.services.common.password_strength import WEAK
 from config.encryption import decrypt_json
 from tests.accounts.pages.browsers import problems
@@ -51,7 +51,7 @@ def test_a_password_for_one_instance_is_not_shown_at_another(world, driver):
 def test_a_password_is_typed_or_generated(world, driver):
     browser, instance = owner_of(world), deployed(world, driver, running=False)
     answer = browser.post(page_of(instance, "password"), {"generate": "on", "root_pass": STRONG})
-    assert problems(answer, "root_pass") == BOTH
+    assert problems(answer, "root_pass") == BOTH_GIVEN
     assert not instance.jobs.filter(finished_at=None).exists()
 
 
