@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
@@ -16,6 +17,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from accounts.models import User
+from accounts.pages.staff import MARK
+from accounts.services import second_factor
+from tests.compute.at_consoles import signed_in
+from tests.compute.pages.visiting import confirmed
 from tests.ports import free_port
 
 SECONDS = 180
@@ -65,7 +71,7 @@ class Visitor:
         self.look(DESKTOP, dark=False)
         self.driver.get_log("browser")
 
-    def command(self, name: str, **parameters: object) -> dict:
+    def command(self, name: str, /, **parameters: object) -> dict:
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def look(self, width: int, *, dark: bool) -> None:
@@ -167,6 +173,11 @@ class Visitor:
         """What is to be read in the element of that id, where pages show what is to be copied."""
         return self.driver.find_element(By.ID, name).text
 
+    def part(self, name: str) -> str:
+        """What is to be read in the element of that id, in one line. A script may replace it at any moment."""
+        text = self.driver.execute_script("return document.getElementById(arguments[0]).innerText", name)
+        return " ".join(text.split())
+
     @property
     def problem(self) -> str:
         """What is announced as wrong; empty where nothing is."""
@@ -208,6 +219,16 @@ class Visitor:
         ]
 
     # --- What tests do over and over ------------------------------------------------------------------------
+
+    def arrive_as(self, user: User) -> None:
+        """Be signed in as the user, with a second factor if the user has one: for tests that are not about that."""
+        session = confirmed(signed_in(user)).session
+        session[MARK] = second_factor.mark(user)
+        session.save()
+        self.command(
+            "Network.setCookie", url=self.url, name=settings.SESSION_COOKIE_NAME, value=session.session_key,
+            httpOnly=True, sameSite="Lax",
+        )  # fmt: skip
 
     def sign_in(self, username: str = "owner", password: str = "", *, remember: bool = False) -> None:
         """On the sign-in page, which has to be open; without `password`, with the right one."""
