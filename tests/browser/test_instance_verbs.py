@@ -57,6 +57,9 @@ VERBS = {
 }  # fmt: skip
 """The journeys below, with the names of the pages whose verbs they press."""
 
+TARGET = "arguments[0].scrollIntoView({block: 'center'}); return arguments[0].form.action"
+"""Moves a button away from the bar at the top, and returns the address that its form is sent to."""
+
 
 class Journey:
     """Somebody at the pages of an instance that is off. `pressed` has the pages whose verb was taken."""
@@ -71,8 +74,7 @@ class Journey:
     def press(self, words: str, outcome: str) -> None:
         """Press the button of a verb, and read on the next page what became of it."""
         button = self.visitor.button(words)
-        target = self.visitor.driver.execute_script("return arguments[0].form.action", button)
-        self.visitor.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+        target = self.visitor.driver.execute_script(TARGET, button)
         with self.visitor.leaving():
             button.click()
         assert outcome in self.shown, self.shown
@@ -106,7 +108,7 @@ class Journey:
 
     @property
     def shown(self) -> str:
-        return self.visitor.driver.find_element(By.TAG_NAME, "main").text
+        return str(self.visitor.driver.execute_script("return document.querySelector('main').innerText"))
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def instances(account, restricted) -> dict[str, Instance]:
 
 
 def main(visitor: Visitor) -> str:
-    return visitor.driver.find_element(By.TAG_NAME, "main").text
+    return str(visitor.driver.execute_script("return document.querySelector('main').innerText"))
 
 
 def linked(visitor: Visitor) -> set[str]:
