@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.mixins import AccessMixin, LoginRequiredMixin
 from django.contrib.auth.views import RedirectURLMixin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -41,6 +42,14 @@ def is_confirmed(request: HttpRequest) -> bool:
     """Whether the session's user has confirmed the password, or signed in, recently enough for the request."""
     good_for = CONFIRMED_FOR if request.method in ("GET", "HEAD") else CONFIRMED_FOR + FORM_OPEN_FOR
     return confirmed_since(request) < good_for
+
+
+def keep_session(request: HttpRequest, user: User) -> None:
+    """Keep the session valid after a check of the password, which may replace an older hash.
+
+    Django binds sessions to the hash.
+    """
+    request.session[HASH_SESSION_KEY] = user.get_session_auth_hash()
 
 
 class Confirmed(AccessMixin):
@@ -89,6 +98,7 @@ class ConfirmView(Page, LoginRequiredMixin, RedirectURLMixin, OwnPasswordMixin, 
     next_page = "profile"
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
+        keep_session(self.request, form.user)
         note_confirmed(self.request)
         return HttpResponseRedirect(self.get_success_url())
 

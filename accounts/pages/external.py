@@ -21,7 +21,7 @@ from django.views.generic import FormView, View
 from accounts import openid
 from accounts.models import User
 from accounts.pages.base import Page, ProfilePage, signed_in
-from accounts.pages.confirm import OwnPasswordMixin
+from accounts.pages.confirm import OwnPasswordMixin, keep_session
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import complete_sign_in
 from accounts.services import attempts, external
@@ -112,6 +112,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, F
         )
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
+        keep_session(self.request, form.user)
         return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("profile")})
 
 

@@ -8,13 +8,20 @@ from django.conf import settings as configured
 from selenium import webdriver
 
 from accounts.models import User
+from compute.jobs import queue
+from compute.worker import ending, engine
 from tests.browser.site import AppSite, Site
 from tests.browser.visitor import PASSWORD, Visitor, missing, start
+from tests.browser.worker import Worker
 from tests.page_world import PROVIDER
 from tests.plugin_embedded import environment
 from tests.running import running
 
 PLENTY = "1000000/60"
+HURRY = """
+const later = setTimeout
+window.setTimeout = (call, wait, ...given) => later(call, wait >= 1000 ? wait / 10 : wait, ...given)
+"""
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +69,25 @@ def visitor(chromium, site) -> Iterator[Visitor]:
     visitor.forget_everything()
     yield visitor
     assert visitor.complaints() == []
+
+
+@pytest.fixture
+def hurry(visitor) -> Iterator[None]:
+    """Pages wait a tenth of the time before they poll again."""
+    added = visitor.command("Page.addScriptToEvaluateOnNewDocument", source=HURRY)
+    yield
+    visitor.command("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+@pytest.fixture
+def worker(site, settings, monkeypatch) -> Iterator[Worker]:
+    """Runs the jobs that pages begin."""
+    settings.DRIVER_SCALE = settings.JOB_BACKOFF = 0
+    for module in (queue, engine, ending):
+        monkeypatch.setattr(module, "notify", lambda number: None)
+    worker = Worker()
+    yield worker
+    worker.close()
 
 
 @pytest.fixture

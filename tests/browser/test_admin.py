@@ -6,20 +6,15 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from accounts.models import User
-from tests.browser.second_factors import code, give_second_factor
-from tests.browser.visitor import PASSWORD, SECONDS, Visitor
+from tests.browser.second_factors import give_second_factor
+from tests.browser.visitor import SECONDS, Visitor
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_field_that_searches_finds_what_it_is_for(visitor: Visitor, staff: User, owner: User):
-    staff.set_password(PASSWORD)
-    staff.save(update_fields=["password"])
     give_second_factor(staff)
-    visitor.visit("/login?next=/admin/")
-    visitor.sign_in(staff.username)
-    visitor.type("Code", code())
-    visitor.press("Continue")
+    visitor.arrive_as(staff)
     visitor.visit("/admin/accounts/user/add/")
     visitor.driver.find_element(By.CSS_SELECTOR, ".field-account .select2-selection").click()
     gone = [StaleElementReferenceException]  # what says that it searches gives way to what it finds

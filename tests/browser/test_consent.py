@@ -20,8 +20,7 @@ def client(app_site: AppSite) -> OAuthClient:
 
 @pytest.fixture
 def signed_in(visitor, owner) -> None:
-    visitor.visit("/login")
-    visitor.sign_in()
+    visitor.arrive_as(owner)
 
 
 def test_who_is_not_signed_in_comes_back_to_the_question(visitor, client, app_site):

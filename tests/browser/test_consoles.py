@@ -6,14 +6,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from accounts.models import User
-from compute.drivers.simulated.driver import SimulatedDriver
-from compute.jobs import queue
 from compute.models import ConsoleSession, Instance
-from compute.worker import ending, engine
-from compute.worker.drivers import address_of, configured
 from tests.browser.looks import check
-from tests.browser.second_factors import code, give_second_factor
-from tests.browser.visitor import PASSWORD, Visitor
+from tests.browser.second_factors import give_second_factor
+from tests.browser.visitor import Visitor
+from tests.browser.worker import Worker
 from tests.waiting import wait_for
 from tests.world import World
 
@@ -24,37 +21,15 @@ SIMULATED = "This machine is simulated: it has no console."
 
 @pytest.fixture
 def owner(world: World) -> User:
-    user = User.objects.get(pk=world.actor.user_id)
-    user.set_password(PASSWORD)
-    user.save()
-    return user
+    return User.objects.get(pk=world.actor.user_id)
 
 
 @pytest.fixture
-def instance(site, world: World, owner, settings, monkeypatch) -> Instance:
+def instance(world: World, worker: Worker) -> Instance:
     """One that runs on the simulated hypervisor, which the server has as well."""
-    settings.DRIVER_SCALE = 0
-    monkeypatch.setattr(queue, "notify", lambda number: None)
-    monkeypatch.setattr(engine, "notify", lambda number: None)
-    monkeypatch.setattr(ending, "notify", lambda number: None)
     made = world.create(label="web-1")
-    job = made.jobs.get()
-
-    def running() -> bool:
-        engine.run(job.pk, configured)
-        made.refresh_from_db()
-        return made.status == Instance.Status.RUNNING
-
-    wait_for(running)
-    driver = configured.at(address_of(made.host))
-    assert isinstance(driver, SimulatedDriver)
-    driver.close()  # its connection would be in the way of whoever deletes the database
+    worker.run_jobs()
     return made
-
-
-def sign_in(visitor: Visitor, user: User) -> None:
-    visitor.visit("/login")
-    visitor.sign_in(user.username)
 
 
 def state(visitor: Visitor) -> str:
@@ -62,7 +37,8 @@ def state(visitor: Visitor) -> str:
 
 
 def test_a_user_comes_to_the_console_of_an_instance(visitor, owner, instance):
-    sign_in(visitor, owner)
+    visitor.arrive_as(owner)
+    visitor.visit("/home")
     visitor.follow("Instances")
     check(visitor)
     visitor.follow("web-1")
@@ -79,7 +55,7 @@ def test_a_user_comes_to_the_console_of_an_instance(visitor, owner, instance):
 
 def test_the_page_says_that_an_instance_is_off_and_goes_on_trying(visitor, owner, instance):
     Instance.objects.update(status=Instance.Status.OFFLINE)
-    sign_in(visitor, owner)
+    visitor.arrive_as(owner)
     visitor.visit(f"/home/instances/{instance.pk}/console")
     visitor.wait_for(lambda: state(visitor) == "The instance is off. Trying again.")
     Instance.objects.update(status=Instance.Status.RUNNING)
@@ -88,7 +64,7 @@ def test_the_page_says_that_an_instance_is_off_and_goes_on_trying(visitor, owner
 
 def test_the_keyboard_comes_out_of_the_terminal(visitor, owner, instance):
     Instance.objects.update(status=Instance.Status.OFFLINE)
-    sign_in(visitor, owner)
+    visitor.arrive_as(owner)
     visitor.visit(f"/home/instances/{instance.pk}/console")
     visitor.wait_for(lambda: "Trying again" in state(visitor))
     visitor.driver.find_element(By.CSS_SELECTOR, ".xterm-helper-textarea").send_keys(Keys.TAB, "x")
@@ -101,20 +77,16 @@ def test_the_keyboard_comes_out_of_the_terminal(visitor, owner, instance):
 
 
 def test_without_scripts_it_says_how_else(visitor, owner, instance):
-    sign_in(visitor, owner)
+    visitor.arrive_as(owner)
     visitor.disable_scripts()
     visitor.visit(f"/home/instances/{instance.pk}/console")
     assert "The console needs JavaScript" in visitor.text
 
 
 def test_staff_say_what_they_are_there_for(visitor, staff, instance):
-    staff.set_password(PASSWORD)
-    staff.save()
     give_second_factor(staff)
+    visitor.arrive_as(staff)
     visitor.visit(f"/admin/compute/instance/{instance.pk}/change/")
-    visitor.sign_in(staff.username)
-    visitor.type("Code", code())
-    visitor.press("Continue")
     visitor.follow("open the console")
     visitor.button("Open console").click()
     assert visitor.focused == "Reason", "the browser asks for it"

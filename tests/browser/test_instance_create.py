@@ -4,16 +4,11 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from accounts.models import User
-from compute.drivers.simulated.driver import SimulatedDriver
-from compute.jobs import queue
 from compute.models import Instance
 from compute.services.common.password_strength import WEAK, is_strong
-from compute.worker import ending, engine
-from compute.worker.drivers import address_of, configured
 from tests.browser.looks import check
-from tests.browser.visitor import PASSWORD, Visitor
+from tests.browser.visitor import Visitor
 from tests.factories import HostFactory, InstanceTypeFactory, RegionFactory, StackScriptFactory
-from tests.waiting import wait_for
 from tests.world import STRONG, World
 
 pytestmark = pytest.mark.browser
@@ -26,35 +21,9 @@ SCRIPT = """#!/bin/sh
 
 @pytest.fixture
 def at_home(site, visitor, world: World) -> Visitor:
-    user = User.objects.get(pk=world.actor.user_id)
-    user.set_password(PASSWORD)
-    user.save()
-    visitor.visit("/login")
-    visitor.sign_in(user.username)
+    visitor.arrive_as(User.objects.get(pk=world.actor.user_id))
     visitor.visit("/home")
     return visitor
-
-
-@pytest.fixture
-def _worker_of_the_test(settings, monkeypatch) -> None:
-    """The test runs the jobs, on the simulated hypervisor."""
-    settings.DRIVER_SCALE = 0
-    for module in (queue, engine, ending):
-        monkeypatch.setattr(module, "notify", lambda number: None)
-
-
-def run_job(instance: Instance) -> None:
-    job = instance.jobs.get()
-
-    def is_running() -> bool:
-        engine.run(job.pk, configured)
-        instance.refresh_from_db()
-        return instance.status == Instance.Status.RUNNING
-
-    wait_for(is_running)
-    driver = configured.at(address_of(instance.host))
-    assert isinstance(driver, SimulatedDriver)
-    driver.close()  # its connection would be in the way of whoever deletes the database
 
 
 def pick(visitor: Visitor, name: str) -> None:
@@ -64,14 +33,8 @@ def pick(visitor: Visitor, name: str) -> None:
     button.click()
 
 
-def part(visitor: Visitor, name: str) -> str:
-    """The text of a part that a script may replace at any moment."""
-    text = visitor.driver.execute_script("return document.getElementById(arguments[0]).innerText", name)
-    return " ".join(text.split())
-
-
-@pytest.mark.usefixtures("_worker_of_the_test")
-def test_a_new_account_has_a_running_instance_after_three_clicks(at_home):
+@pytest.mark.usefixtures("hurry")
+def test_a_new_account_has_a_running_instance_after_three_clicks(at_home, worker):
     at_home.follow("Create instance")
     check(at_home)
     at_home.press("Create instance")
@@ -80,8 +43,8 @@ def test_a_new_account_has_a_running_instance_after_three_clicks(at_home):
     assert is_strong(at_home.words_of("root-password"))
     assert at_home.words_of("ssh-line") == f"ssh root@{instance.ipv4[0]}"
     check(at_home)
-    run_job(instance)
-    at_home.wait_for(lambda: "running" in part(at_home, "state"))
+    worker.run_jobs()
+    at_home.wait_for(lambda: "running" in at_home.part("state"))
     at_home.follow(f"I have stored it: go to {instance.label}")
     assert at_home.driver.current_url.endswith(f"/home/instances/{instance.pk}")
 
@@ -93,16 +56,16 @@ def test_the_page_follows_the_choices_and_keeps_what_was_typed(at_home, world):
     script = StackScriptFactory(account=world.account, label="Mine", script=SCRIPT)
     at_home.visit("/home/instances/new?type=g6-test-2&region=far")
     at_home.type("Root password", "password1")
-    at_home.wait_for(lambda: part(at_home, "strength") == WEAK)
+    at_home.wait_for(lambda: at_home.part("strength") == WEAK)
     at_home.type("Root password", STRONG)
-    at_home.wait_for(lambda: part(at_home, "strength") == "Strength: strong")
+    at_home.wait_for(lambda: at_home.part("strength") == "Strength: strong")
     at_home.choose("Script", "Mine")
     at_home.wait_for(lambda: at_home.driver.find_elements(By.NAME, "script_shown"))
     at_home.type("Password of the database", "geheim-123")
     pick(at_home, "type-small")
-    at_home.wait_for(lambda: "$3 a month" in part(at_home, "summary"))
+    at_home.wait_for(lambda: "$3 a month" in at_home.part("summary"))
     pick(at_home, "region-us-test")
-    at_home.wait_for(lambda: "Region us-test" in part(at_home, "summary"))
+    at_home.wait_for(lambda: "Region us-test" in at_home.part("summary"))
     assert at_home.driver.switch_to.active_element.get_attribute("id") == "region-us-test"
     at_home.type("Label", "web-1")
     at_home.press("Create instance")

@@ -16,8 +16,8 @@ def listed(visitor, owner, account):
     for label in ("web-1", "web-2", "web-3"):
         instance = InstanceFactory(account=account, label=label, tags=["web"], ipv4=["203.0.113.7"])
         ConfigFactory(instance=instance, disk=DiskFactory(instance=instance))
+    visitor.arrive_as(owner)
     visitor.visit("/home/instances")
-    visitor.sign_in()
     return visitor
 
 
@@ -31,6 +31,7 @@ def row(visitor, label: str) -> str:
     return visitor.driver.execute_script(f"return {find}?.innerText || ''", label)
 
 
+@pytest.mark.usefixtures("hurry")
 def test_chosen_rows_are_booted_and_show_how_it_goes_on(listed, account):
     choose(listed, "web-1")
     choose(listed, "web-2")

@@ -13,7 +13,7 @@ from compute.models import Instance
 from tests.browser.visitor import PASSWORD, Visitor
 from tests.world import World
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.usefixtures("hurry"), pytest.mark.browser]
 LOST = "The connection is lost."
 
 
@@ -21,13 +21,9 @@ LOST = "The connection is lost."
 def instance(site, world: World, visitor: Visitor, monkeypatch) -> Instance:
     """An instance that is off, whose owner has signed in."""
     monkeypatch.setattr(queue, "notify", lambda number: None)
-    user = User.objects.get(pk=world.actor.person)
-    user.set_password(PASSWORD)
-    user.save()
     made = world.offline(label="web-1", tags=("live",))
     Event.objects.all().delete()
-    visitor.visit("/login")
-    visitor.sign_in(user.username)
+    visitor.arrive_as(User.objects.get(pk=world.actor.person))
     return made
 
 
@@ -82,11 +78,15 @@ def offline(visitor: Visitor) -> Iterator[None]:
 
 
 def test_a_session_that_ended_leads_to_the_sign_in_page_and_back(visitor, instance):
+    user = instance.account.users.get()
+    user.set_password(PASSWORD)
+    user.save()
+    visitor.arrive_as(user)  # a new password ends the sessions
     visitor.visit(f"/home/instances/{instance.pk}/network")
     with visitor.leaving():
         Session.objects.all().delete()
     assert visitor.path == "/login"
-    visitor.sign_in(instance.account.users.get().username)
+    visitor.sign_in(user.username)
     assert visitor.path == f"/home/instances/{instance.pk}/network"
 
 

@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
 
 @pytest.fixture
-def at_home(visitor) -> Visitor:
-    visitor.visit("/login?next=/home/profile")
-    visitor.sign_in()
+def at_home(visitor, owner) -> Visitor:
+    visitor.arrive_as(owner)
+    visitor.visit("/home/profile")
     return visitor
 
 
@@ -89,12 +89,11 @@ class TestTokens:
         at_home.field("Label").send_keys(Keys.CONTROL, "v")
         assert at_home.field("Label").get_attribute("value") == shown[:100]
 
-    def test_without_scripts_there_is_no_button_and_all_else_works(self, visitor):
-        visitor.disable_scripts()
-        visitor.visit("/login?next=/home/profile")
-        visitor.sign_in()
-        assert len(self.make(visitor)) == 64
-        assert not [each for each in visitor.driver.find_elements(By.TAG_NAME, "button") if each.is_displayed()]
+    def test_without_scripts_there_is_no_button_and_all_else_works(self, at_home):
+        at_home.disable_scripts()
+        at_home.visit("/home/profile")
+        assert len(self.make(at_home)) == 64
+        assert not [each for each in at_home.driver.find_elements(By.TAG_NAME, "button") if each.is_displayed()]
 
     def test_what_everything_includes_is_folded_away(self, at_home):
         at_home.follow("Create token")
@@ -153,11 +152,10 @@ class TestTheSecondFactor:
         assert "The second factor is off." in at_home.text
         assert not SecondFactor.objects.exists()
 
-    def test_needs_no_scripts(self, visitor):
-        visitor.disable_scripts()
-        visitor.visit("/login?next=/home/profile")
-        visitor.sign_in()
-        assert len(set_up_a_second_factor(visitor)) == 20
+    def test_needs_no_scripts(self, at_home):
+        at_home.disable_scripts()
+        at_home.visit("/home/profile")
+        assert len(set_up_a_second_factor(at_home)) == 20
 
     def test_its_picture_is_drawn_large_enough_for_a_camera(self, at_home):
         set_up_a_second_factor(at_home)

@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from accounts.models import Event, PersonalToken, User
+from accounts.models import Event, PersonalToken
 from accounts.pages.session_store import SessionStore
 from accounts.services.thumbnails import draw_due
 from regions.models import Region
@@ -113,10 +113,9 @@ def reader(visitor) -> Reader:
 
 
 @pytest.fixture
-def signed_in(reader) -> Reader:
-    reader.visit(f"/login?next={ACCOUNT}")
-    reader.sign_in()
-    assert reader.path == ACCOUNT
+def signed_in(reader, owner) -> Reader:
+    reader.arrive_as(owner)
+    reader.visit(ACCOUNT)
     return reader
 
 
@@ -439,11 +438,8 @@ class TestTryingOut:
         assert "Sign in, and the page makes a token" in signed_in.text
 
     def test_staff_are_told_why_the_page_makes_none(self, reader):
-        staff: User = StaffFactory(username="staff")
-        staff.set_password(PASSWORD)
-        staff.save(update_fields=["password"])
-        reader.visit(f"/login?next={ACCOUNT}")
-        reader.sign_in("staff")
+        reader.arrive_as(StaffFactory(username="staff"))
+        reader.visit(ACCOUNT)
         assert "You are staff without an account" in reader.text
         assert reader.field("that I paste").is_selected()
 

@@ -10,8 +10,8 @@ from selenium.webdriver.common.by import By
 from accounts.models import Ticket, User
 from compute.models import Instance
 from tests.browser.looks import AXE, RUN_AXE, WIDE
-from tests.browser.second_factors import code, give_second_factor
-from tests.browser.visitor import PASSWORD, Visitor
+from tests.browser.second_factors import give_second_factor
+from tests.browser.visitor import Visitor
 from tests.config.admin.fixtures import all_at_work, driver, everything, folder, notified, running
 from tests.config.admin.pages import list_address, page_address
 from tests.factories import InstanceFactory, ServiceFactory, TicketFactory, UserFactory
@@ -36,13 +36,8 @@ return [...document.querySelectorAll('.results')]
 @pytest.fixture
 def clerk(visitor: Visitor, staff: User) -> Visitor:
     """The visitor, signed in as staff."""
-    staff.set_password(PASSWORD)
-    staff.save(update_fields=["password"])
     give_second_factor(staff)
-    visitor.visit("/login?next=/admin/")
-    visitor.sign_in(staff.username)
-    visitor.type("Code", code())
-    visitor.press("Continue")
+    visitor.arrive_as(staff)
     return visitor
 
 

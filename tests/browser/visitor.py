@@ -18,6 +18,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from accounts.models import User
+from accounts.pages.staff import MARK
+from accounts.services import second_factor
+from tests.compute.at_consoles import signed_in
+from tests.compute.pages.visiting import confirmed
 from tests.ports import free_port
 
 SECONDS = 180
@@ -28,6 +33,12 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 )  # fmt: skip
 BEGAN = "return document.readyState === 'complete' ? performance.timeOrigin : null"
+# One request to the browser. The driver would take one for each element, with a long script of its own.
+FIND = """
+const found = document.evaluate(arguments[0], document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null)
+return Array.from({length: found.snapshotLength}, (_, number) => found.snapshotItem(number))
+    .filter(element => element.checkVisibility({visibilityProperty: true}))
+"""
 LOOK = "return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light']"
 DESKTOP, PHONE = 1280, 320
 """Widths of windows, in CSS pixels. 320 is what WCAG 1.4.10 asks for."""
@@ -67,7 +78,7 @@ class Visitor:
         self.look(DESKTOP, dark=False)
         self.driver.get_log("browser")
 
-    def command(self, name: str, **parameters: object) -> dict:
+    def command(self, name: str, /, **parameters: object) -> dict:
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def look(self, width: int, *, dark: bool) -> None:
@@ -176,6 +187,11 @@ class Visitor:
         """What is to be read in the element of that id, where pages show what is to be copied."""
         return self.driver.find_element(By.ID, name).text
 
+    def part(self, name: str) -> str:
+        """What is to be read in the element of that id, in one line. A script may replace it at any moment."""
+        text = self.driver.execute_script("return document.getElementById(arguments[0]).innerText", name)
+        return " ".join(text.split())
+
     @property
     def problem(self) -> str:
         """What is announced as wrong; empty where nothing is."""
@@ -196,12 +212,10 @@ class Visitor:
 
     def field(self, label: str) -> WebElement:
         found = self._one(f"//label[normalize-space()={quoted(label)}]")
-        if named := found.get_attribute("for"):
-            return self.driver.find_element(By.ID, named)
-        return found.find_element(By.TAG_NAME, "input")
+        return self.driver.execute_script("return arguments[0].control", found)
 
     def _one(self, xpath: str) -> WebElement:
-        found = [element for element in self.driver.find_elements(By.XPATH, xpath) if element.is_displayed()]
+        found = self.driver.execute_script(FIND, xpath)
         assert len(found) == 1, f"{len(found)} of {xpath} on {self.path}: {self.text}"
         return found[0]
 
@@ -217,6 +231,16 @@ class Visitor:
         ]
 
     # --- What tests do over and over ------------------------------------------------------------------------
+
+    def arrive_as(self, user: User) -> None:
+        """Be signed in as the user, with a second factor if the user has one: for tests that are not about that."""
+        session = confirmed(signed_in(user)).session
+        session[MARK] = second_factor.mark(user)
+        session.save()
+        self.command(
+            "Network.setCookie", url=self.url, name=settings.SESSION_COOKIE_NAME, value=session.session_key,
+            httpOnly=True, sameSite="Lax",
+        )  # fmt: skip
 
     def sign_in(self, username: str = "owner", password: str = "", *, remember: bool = False) -> None:
         """On the sign-in page, which has to be open; without `password`, with the right one."""

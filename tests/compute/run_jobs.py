@@ -7,19 +7,19 @@ from typing import cast
 from django.db import connection
 from django.db.models.functions import Now
 
-from compute.drivers.base import Driver
 from compute.models import Instance, Job
 from compute.worker import engine
+from compute.worker.drivers import Drivers
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, WorkerDied
 
 ROUNDS = 40
 
 
-def work(job: Job, driver: MemoryDriver | CountingDriver) -> Job:
+def work(job: Job, driver: MemoryDriver | CountingDriver | Drivers) -> Job:
     """Run the job whenever it is not finished, as if each wait, backoff and lease were over."""
     for _ in range(ROUNDS):
         with suppress(WorkerDied):  # the next round finds the lease run out
-            engine.run(job.pk, cast(Driver, driver))
+            engine.run(job.pk, cast(Drivers, driver))
         job.refresh_from_db()
         if job.finished_at is not None:
             return job

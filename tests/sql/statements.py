@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from compute.services.hosts import placement
+from compute.services.hosts import placement, room
 from compute.services.instances import lookups, offers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,8 @@ BUILT = {
         "with hosts that others have locked": lambda: placement._statement(placement._ANSWERS, "id", ""),
         "with hosts that do not answer": lambda: placement._statement(placement._ANY, "id", ""),
     },
+    "compute.services.hosts.room._full_regions": {"": room._full_regions},
+    "compute.services.hosts.room._full_types": {"": room._full_types},
     "compute.services.instances.lookups._statement": {
         "for the unrestricted": lambda: lookups._statement(False),
         "for the restricted": lambda: lookups._statement(True),
@@ -47,6 +49,7 @@ PASSED = {
     "compute.drivers.simulated.session.Session._rows": "query",
     "compute.jobs.store.job_ids": "sql",
     "compute.jobs.store.one_job": "sql",
+    "compute.services.hosts.room._found": "statement",
     "compute.services.networking.addresses._take": "statement",
     "compute.services.stats.sampling._average": "statement",
     "config.db.inserts._fetched": "statement",

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from accounts.hashers import PasswordHasher
 from tests.accounts.pages.browsers import careful, problems, sign_in, signed_in_ago
 from tests.accounts.providers import sign_in_there
 from tests.accounts.signing_in import PASSWORD, words
@@ -17,6 +18,13 @@ def test_the_password_leads_back_to_where_one_was_going(browser):
     asked = browser.get(NEXT)["Location"]
     assert f'name="next" value="{NEXT}"' in browser.get(asked).content.decode()
     assert browser.post(PAGE, {"password": PASSWORD, "next": NEXT})["Location"] == NEXT
+    assert browser.get(NEXT).status_code == 200
+
+
+def test_the_session_stays_when_the_hash_of_the_password_is_replaced(browser, monkeypatch):
+    signed_in_ago(browser, 700)
+    monkeypatch.setattr(PasswordHasher, "time_cost", PasswordHasher.time_cost + 1)
+    browser.post(PAGE, {"password": PASSWORD, "next": NEXT})
     assert browser.get(NEXT).status_code == 200
 
 
