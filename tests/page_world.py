@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Model
 from django.test import Client
 from django.urls import resolve
 from django.utils.http import urlencode
@@ -14,7 +15,17 @@ from django.views import View
 
 from accounts.actors import Actor
 from accounts.entities import grantable
-from accounts.models import Authorization, Event, GlobalGrants, Grant, Level, SecurityKey, SSHKey, User
+from accounts.models import (
+    Authorization,
+    Event,
+    GlobalGrants,
+    Grant,
+    Level,
+    PersonalToken,
+    SecurityKey,
+    SSHKey,
+    User,
+)
 from accounts.pages.base import Page
 from accounts.services import token_links
 from accounts.services.users import password_path
@@ -65,6 +76,8 @@ VIEWS = {
 """All pages of users by the names of their URLs: the path with its parameters, and the view."""
 SHOWN = {name: path for name, (path, view) in VIEWS.items() if hasattr(view, "get")}
 """The paths that answer a GET."""
+OWN_OBJECTS: dict[str, type[Model]] = {"rename-token": PersonalToken, "rename-ssh-key": SSHKey}
+"""Pages about one of the user's own objects."""
 
 
 @dataclass(frozen=True)
@@ -171,9 +184,12 @@ class PageWorld:
         agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
         TrustedDeviceFactory(user=user, user_agent=agent)
 
-    def address(self, name: str) -> str:
-        """The address of a page by the name of its URL."""
-        path = PARAMETER.sub(lambda found: str(self.values[found[1]]), SHOWN[name])
+    def address(self, name: str, user: User) -> str:
+        """Return the address of a page for a user, by the name of its URL."""
+        values = self.values
+        if name in OWN_OBJECTS:
+            values = {**values, "pk": OWN_OBJECTS[name].objects.filter(user=user).earliest("pk").pk}
+        path = PARAMETER.sub(lambda found: str(values[found[1]]), SHOWN[name])
         query = self._query(name)
         return f"{path}?{urlencode(query, doseq=True)}" if query else path
 

@@ -18,7 +18,8 @@ def measured(pages: PageWorld) -> dict[str, str]:
     """
     others, found = {"instances-tag": pages.owner, "staff-console": pages.staff}, {}
     for name in SHOWN:
-        browser, address = pages.browser(others.get(name, pages.restricted)), pages.address(name)
+        user = others.get(name, pages.restricted)
+        browser, address = pages.browser(user), pages.address(name, user)
         with CaptureQueriesContext(connection) as queries:
             answer = browser.get(address)
         found[name] = str(len(queries)) if answer.status_code == 200 else f"({answer.status_code})"

@@ -105,10 +105,13 @@ class Visitor:
 
     def come_in(self, browser: Client, path: str) -> None:
         """Visit a page as the user who is signed in in `browser`, Django's client of the test."""
-        self.visit("/signed-out")  # cookies need a page of their site
-        name = settings.SESSION_COOKIE_NAME
-        self.driver.add_cookie({"name": name, "value": browser.cookies[name].value})
+        self._take_session(browser)
         self.visit(path)
+
+    def _take_session(self, browser: Client) -> None:
+        name = settings.SESSION_COOKIE_NAME
+        value = browser.cookies[name].value
+        self.command("Network.setCookie", url=self.url, name=name, value=value, httpOnly=True, sameSite="Lax")
 
     def type(self, label: str, text: str) -> None:
         field = self.field(label)
@@ -233,14 +236,12 @@ class Visitor:
     # --- What tests do over and over ------------------------------------------------------------------------
 
     def arrive_as(self, user: User) -> None:
-        """Be signed in as the user, with a second factor if the user has one: for tests that are not about that."""
-        session = confirmed(signed_in(user)).session
+        """Take a session of the user, with a second factor if the user has one. Opens no page."""
+        browser = confirmed(signed_in(user))
+        session = browser.session
         session[MARK] = second_factor.mark(user)
         session.save()
-        self.command(
-            "Network.setCookie", url=self.url, name=settings.SESSION_COOKIE_NAME, value=session.session_key,
-            httpOnly=True, sameSite="Lax",
-        )  # fmt: skip
+        self._take_session(browser)
 
     def sign_in(self, username: str = "owner", password: str = "", *, remember: bool = False) -> None:
         """On the sign-in page, which has to be open; without `password`, with the right one."""

@@ -624,7 +624,7 @@ UPDATE compute_heartbeat SET seen = statement_timestamp(), stopped = statement_t
 -- compute.services.hosts.addresses._KNOWN
 SELECT location, host(underlay) FROM compute_host WHERE location LIKE '%://%' OR underlay IS NOT NULL
 
--- compute.services.hosts.drift_records.LOOK_EVERYWHERE
+-- compute.services.hosts.drift_records.COMPARE_EVERYWHERE
 UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
 
 -- compute.services.hosts.drift_records._CLAIM
@@ -783,6 +783,24 @@ UPDATE compute_host AS host
    SET unreachable_since = COALESCE(host.unreachable_since, statement_timestamp()), unreachable_error = %(error)s
   FROM before WHERE host.id = before.id
 RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
+
+-- compute.services.hosts.room._full_regions
+SELECT r.id FROM regions_region r
+ WHERE NOT EXISTS (
+    SELECT FROM compute_instancetype t
+     WHERE t.id = ANY(%(types)s)
+       AND EXISTS (SELECT FROM compute_host h
+                    WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk
+                      AND h.driver = (SELECT driver FROM compute_host WHERE id = %(host)s)))
+
+-- compute.services.hosts.room._full_types
+SELECT t.id FROM compute_instancetype t
+ WHERE t.id = ANY(%(types)s)
+   AND NOT EXISTS (SELECT FROM compute_host h
+                    WHERE h.region_id = %(region)s AND h.id <> %(host)s AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk)
+   AND NOT EXISTS (SELECT FROM compute_host h
+                     LEFT JOIN compute_reservation v ON v.host_id = h.id AND v.instance_id = %(instance)s
+                    WHERE h.id = %(host)s AND h.memory_used + GREATEST(t.memory - COALESCE(v.memory, 0), 0) <= h.memory AND h.vcpus_used + GREATEST(t.vcpus - COALESCE(v.vcpus, 0), 0) <= h.vcpus AND h.disk_used + GREATEST(t.disk - COALESCE(v.disk, 0), 0) <= h.disk)
 
 -- compute.services.instances.lookups._statement for the restricted
 SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.driver, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
@@ -1068,7 +1086,7 @@ ON CONFLICT (service_id, span, at) DO NOTHING
 SELECT statement_timestamp()
 
 -- managed.services.probing.settle
-SET LOCAL lock_timeout = '{PATIENCE}'
+SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'
 
 -- tags.services._HOLD
 SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 0))
