@@ -18,7 +18,7 @@ MORE = (
     f"{CAME}: where no client wrote one there, NUM_PROXIES lacks a proxy, whose address all clients share in logins"
     " and limits (logged once)."
 )
-_said: set[str] = set()
+_reported: set[str] = set()
 """What this process has logged of proxies."""
 _address_of = BaseThrottle().get_ident
 
@@ -67,8 +67,8 @@ def _compare(meta: Mapping[str, Any]) -> None:
     if found == expected or (not expected and not _is_near(peer)):
         return
     sentence = FEWER if found < expected else MORE
-    if sentence not in _said:
-        _said.add(sentence)
+    if sentence not in _reported:
+        _reported.add(sentence)
         log.warning(sentence, expected, peer or "a socket", found)
 
 

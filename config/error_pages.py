@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from config.api import reasons
 from config.api.exceptions import RETRY_SECONDS
 from config.api.responses import REFUSED, error_response
-from config.db.postgresql.base import CommitUnknown, told
+from config.db.postgresql.base import CommitUnknown, client_error
 from config.db.rows import awaited_table
 from config.db.silence import silence
 from config.pages.policies import POLICY_OF_PAGES
@@ -74,7 +74,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """A failure outside of the API's views, such as in a middleware; Django has logged it."""
     error = sys.exception()
-    error = error and told(error)  # type: ignore[arg-type] # Django handles nothing beyond `Exception`
+    error = error and client_error(error)  # type: ignore[arg-type] # Django handles nothing beyond `Exception`
     if isinstance(error, CommitUnknown):
         return failure(request, 503, reasons.MAY_BE_MADE)
     table = None if error is None else awaited_table(error)

@@ -10,14 +10,14 @@ from config.admin.pages import ClosedFilter, ReadOnlyPage
 
 @admin.register(LogEntry)
 class LogEntryPage(ReadOnlyPage):
-    list_display = ("action_time", "user", "content_type", "subject", "said")
+    list_display = ("action_time", "user", "content_type", "subject", "change_text")
     list_select_related = ("user", "content_type")
     list_filter = ("action_flag", ("content_type", ClosedFilter))
     search_fields = ("user__username", "object_id")
     search_help_text = "A staff username, or the id of an object."
     ordering = ("-id",)
     sortable_by = ()
-    fields = ("action_time", "user", "content_type", "subject", "said")
+    fields = ("action_time", "user", "content_type", "subject", "change_text")
 
     @admin.display(description="Object")
     def subject(self, entry: LogEntry) -> str:
@@ -25,5 +25,5 @@ class LogEntryPage(ReadOnlyPage):
         return format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
 
     @admin.display(description="What was done")
-    def said(self, entry: LogEntry) -> str:
+    def change_text(self, entry: LogEntry) -> str:
         return entry.get_change_message() or NOTHING

@@ -42,7 +42,7 @@ def live() -> Q:
     return Q(state__in=Job.LIVE)
 
 
-def held() -> Q:
+def leased() -> Q:
     """Jobs whose lease a worker holds."""
     return live() & Q(lease_until__gte=Now())
 
@@ -91,7 +91,7 @@ def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, Progres
         stuck=Case(When(stuck(), then=True), default=False),
         progress=Case(
             When(~live(), then=F("state")),
-            When(held(), then=Value(HELD)),
+            When(leased(), then=Value(HELD)),
             When(overdue(), then=Value(OVERDUE)),
             When(retrying(), then=Value(RETRYING)),
             When(waiting(), then=Value(WAITING)),

@@ -88,7 +88,7 @@ class Now(admin.SimpleListFilter):
         "stuck": ("Stuck", job_status.stuck),
         job_status.OVERDUE: ("… overdue", job_status.overdue),
         job_status.RETRYING: ("… retrying", job_status.retrying),
-        job_status.HELD: ("At work", job_status.held),
+        job_status.HELD: ("At work", job_status.leased),
         job_status.WAITING: ("Waiting", job_status.waiting),
         "slow": ("… slower than usual", lambda: slow(usual_times())),
         "live": ("All that live", job_status.live),
@@ -169,7 +169,7 @@ class JobPage(ReadOnlyPage):
     sortable_by = ()
     fieldsets = (
         (None, {"fields": (
-            ("instance_link", "account"), "host", "progress", "plan", "step_of", "attempts", "said",
+            ("instance_link", "account"), "host", "progress", "plan", "step_of", "attempts", "error_text",
         )}),
         ("Lease and times", {"fields": ("timing", "lease", "run_at", "notified_at", "deadline", "fence")}),
         ("What it was given", {"fields": ("by", "event_link", "pretty_data")}),
@@ -270,7 +270,7 @@ class JobPage(ReadOnlyPage):
         return JobProgress(job).deadline()
 
     @admin.display(description="Error")
-    def said(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
+    def error_text(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
         return JobProgress(job).error() or NOTHING
 
     @admin.display(description="By")

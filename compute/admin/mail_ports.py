@@ -13,14 +13,14 @@ from config.plurals import counted
 
 
 def open_ports(request: HttpRequest, account: Account) -> str:
-    return _told(mail_ports.set_open(staff(request, account.pk), account, True))
+    return _describe_delivery(mail_ports.set_open(staff(request, account.pk), account, True))
 
 
 def close_ports(request: HttpRequest, account: Account) -> str:
-    return _told(mail_ports.set_open(staff(request, account.pk), account, False))
+    return _describe_delivery(mail_ports.set_open(staff(request, account.pk), account, False))
 
 
-def _told(number: int) -> str:
+def _describe_delivery(number: int) -> str:
     return f"the hosts of {counted(number, 'instance')} are being told."
 
 

@@ -24,7 +24,7 @@ from rest_framework import exceptions as drf
 from config import errors
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE, JSONResponse, error_response
-from config.db.postgresql.base import CommitUnknown, told
+from config.db.postgresql.base import CommitUnknown, client_error
 from config.db.rows import awaited_table, violated_constraint
 
 logger = logging.getLogger("config.api")
@@ -66,7 +66,7 @@ def problem(reason: str, field: str | None = None) -> dict[str, Any]:
 
 def answer(error: Exception, request: Any) -> JSONResponse:
     """The answer to a request that ended with `error`. An error that nobody foresaw is logged and answers 500."""
-    error = told(error)
+    error = client_error(error)
     table = awaited_table(error)
     if table is not None:
         return _locked(error, request, table)

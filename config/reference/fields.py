@@ -243,7 +243,7 @@ def _notes(whole: Schema, direction: str) -> Iterator[str]:
     for kind, (low, high) in BOUNDS.items():
         if kind in kinds:
             yield from _bounds(whole.get(low), whole.get(high), f" {UNITS[kind]}")
-    yield from _bounds(whole.get("minimum"), _said(whole), "")
+    yield from _bounds(whole.get("minimum"), _stated_maximum(whole), "")
     exclusive = whole.get("exclusiveMinimum"), whole.get("exclusiveMaximum")
     for bound, word in zip(exclusive, ("more than", "less than"), strict=True):
         if bound is not None and not isinstance(bound, bool):
@@ -270,7 +270,7 @@ def _notes(whole: Schema, direction: str) -> Iterator[str]:
         yield "deprecated"
 
 
-def _said(whole: Schema) -> Any:
+def _stated_maximum(whole: Schema) -> Any:
     """The largest number there may be; None where the format says as much."""
     high = whole.get("maximum")
     return None if high == MAX_NUMBERS.get(whole.get("format", "")) else high

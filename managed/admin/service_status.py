@@ -45,7 +45,7 @@ def patience() -> timedelta:
     return LATE_INTERVALS * timedelta(seconds=settings.PROBE_EVERY)
 
 
-def held() -> Q:
+def being_checked() -> Q:
     """The services with a check under way."""
     return Q(lease_until__gte=Now())
 
@@ -72,7 +72,7 @@ class StatusDisplay:
         return self.service.status != Status.DISABLED and account.is_active and account.managed
 
     @property
-    def held(self) -> bool:
+    def is_being_checked(self) -> bool:
         return self.service.lease_until is not None and self.service.lease_until >= self.at
 
     @property
@@ -120,7 +120,7 @@ class StatusDisplay:
     def next_check(self) -> SafeString | str:
         if not self.watched:
             return "none"
-        if self.held:
+        if self.is_being_checked:
             return "under way"
         if self.service.next_check_at <= self.at:
             return f"due since {span(self.at - self.service.next_check_at)}"

@@ -9,7 +9,7 @@ from config.client_address import address_of
 
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch):
-    monkeypatch.setattr(client_address, "_said", set())
+    monkeypatch.setattr(client_address, "_reported", set())
 
 
 @pytest.fixture

@@ -42,11 +42,11 @@ class Local:
         self.store = Store(Path(location), Path(shared) if shared else None)
 
     def call(self, verb: str, **values: Any) -> Any:
-        with _told():
+        with _translated_errors():
             return call(self.store, verb, values)
 
     def console(self, machine: str) -> Console:
-        with _told():
+        with _translated_errors():
             return open_console(self.store, machine)
 
     def is_current(self) -> bool:
@@ -57,8 +57,8 @@ class Local:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Tell of the agent's errors by those of the interface."""
+def _translated_errors() -> Iterator[None]:
+    """Translate errors of the agent into errors of the driver interface."""
     try:
         yield
     except errors.Failed as error:

@@ -1,6 +1,6 @@
 """What a catalogue file can say: one class for each section, one attribute for each column that it sets."""
 
-# ruff: noqa: RUF009 - `said` makes a dataclass field
+# ruff: noqa: RUF009 - `entry` makes a dataclass field
 
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -30,10 +30,10 @@ class Unstated:
 UNSTATED: Any = Unstated()
 
 
-def said(read: Reader, at: str = "", default: Any = MISSING, factory: Any = MISSING) -> Any:
-    """An attribute, whose value in the file is at the path `at` (``price.hourly``), and is read by `read`.
+def entry(read: Reader, at: str = "", default: Any = MISSING, factory: Any = MISSING) -> Any:
+    """Declare an attribute of an item. `at` is its path in the file (``price.hourly``), `read` reads the value.
 
-    Without a default the file has to say it.
+    Without a default the file must have the attribute.
     """
     return field(default=default, default_factory=factory, metadata={"read": read, "at": at})
 
@@ -65,13 +65,13 @@ class RegionItem(Item):
     model = Region
     seeded_as = SeededRow.Kind.REGION
 
-    id: str = said(values.slug(50))
-    country: str = said(values.country)
-    capabilities: list[str] = said(values.texts(64), factory=lambda: ["Computes"])
-    status: str = said(values.one_of(Region.Status.values), default=Region.Status.OK.value)
-    retired: bool = said(values.flag, default=False)
-    resolvers_ipv4: str = said(values.addresses(4), "resolvers.ipv4", default="")
-    resolvers_ipv6: str = said(values.addresses(6), "resolvers.ipv6", default="")
+    id: str = entry(values.slug(50))
+    country: str = entry(values.country)
+    capabilities: list[str] = entry(values.texts(64), factory=lambda: ["Computes"])
+    status: str = entry(values.one_of(Region.Status.values), default=Region.Status.OK.value)
+    retired: bool = entry(values.flag, default=False)
+    resolvers_ipv4: str = entry(values.addresses(4), "resolvers.ipv4", default="")
+    resolvers_ipv6: str = entry(values.addresses(6), "resolvers.ipv6", default="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,21 +80,21 @@ class TypeItem(Item):
     seeded_as = SeededRow.Kind.TYPE
     fixed = ("type_class", "memory", "disk", "vcpus", "gpus")
 
-    id: str = said(values.slug(50))
-    label: str = said(values.text(64))
-    type_class: str = said(values.one_of(InstanceType.Class.values), "class", default="standard")
-    memory: int = said(values.size)
-    disk: int = said(values.size)
-    vcpus: int = said(values.number(1))
-    gpus: int = said(values.number(), default=0)
-    transfer: int = said(values.number())
-    network_out: int = said(values.number(1, InstanceType.MOST_NETWORK_OUT))
-    price_hourly: float = said(values.price, "price.hourly")
-    price_monthly: float = said(values.price, "price.monthly")
-    backup_price_hourly: float | None = said(values.optional(values.price), "backup_price.hourly", default=None)
-    backup_price_monthly: float | None = said(values.optional(values.price), "backup_price.monthly", default=None)
-    successor_id: str | None = said(values.optional(values.slug(50)), "successor", default=None)
-    deprecated: bool = said(values.flag, default=False)
+    id: str = entry(values.slug(50))
+    label: str = entry(values.text(64))
+    type_class: str = entry(values.one_of(InstanceType.Class.values), "class", default="standard")
+    memory: int = entry(values.size)
+    disk: int = entry(values.size)
+    vcpus: int = entry(values.number(1))
+    gpus: int = entry(values.number(), default=0)
+    transfer: int = entry(values.number())
+    network_out: int = entry(values.number(1, InstanceType.MOST_NETWORK_OUT))
+    price_hourly: float = entry(values.price, "price.hourly")
+    price_monthly: float = entry(values.price, "price.monthly")
+    backup_price_hourly: float | None = entry(values.optional(values.price), "backup_price.hourly", default=None)
+    backup_price_monthly: float | None = entry(values.optional(values.price), "backup_price.monthly", default=None)
+    successor_id: str | None = entry(values.optional(values.slug(50)), "successor", default=None)
+    deprecated: bool = entry(values.flag, default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +103,15 @@ class KernelItem(Item):
     seeded_as = SeededRow.Kind.KERNEL
     fixed = ("architecture",)
 
-    id: str = said(values.official)
-    label: str = said(values.text(128))
-    version: str = said(values.text(32, empty=True))
-    architecture: str = said(values.one_of(Kernel.Architecture.values), default=Kernel.Architecture.X86_64.value)
-    kvm: bool = said(values.flag, default=True)
-    xen: bool = said(values.flag, default=False)
-    pvops: bool = said(values.flag, default=True)
-    built: datetime | None = said(values.optional(values.moment), default=None)
-    deprecated: bool = said(values.flag, default=False)
+    id: str = entry(values.official)
+    label: str = entry(values.text(128))
+    version: str = entry(values.text(32, empty=True))
+    architecture: str = entry(values.one_of(Kernel.Architecture.values), default=Kernel.Architecture.X86_64.value)
+    kvm: bool = entry(values.flag, default=True)
+    xen: bool = entry(values.flag, default=False)
+    pvops: bool = entry(values.flag, default=True)
+    built: datetime | None = entry(values.optional(values.moment), default=None)
+    deprecated: bool = entry(values.flag, default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +120,14 @@ class ImageItem(Item):
     seeded_as = SeededRow.Kind.IMAGE
     fixed = ("size",)
 
-    id: str = said(values.official)
-    label: str = said(values.text(50))
-    vendor: str | None = said(values.optional(values.text(64)), default=None)
-    description: str | None = said(values.optional(values.text(65_000, empty=True)), default=None)
-    size: int = said(values.size)
-    created: datetime = said(values.moment, default=UNSTATED)
-    eol: datetime | None = said(values.optional(values.moment), default=None)
-    deprecated: bool = said(values.flag, default=False)
+    id: str = entry(values.official)
+    label: str = entry(values.text(50))
+    vendor: str | None = entry(values.optional(values.text(64)), default=None)
+    description: str | None = entry(values.optional(values.text(65_000, empty=True)), default=None)
+    size: int = entry(values.size)
+    created: datetime = entry(values.moment, default=UNSTATED)
+    eol: datetime | None = entry(values.optional(values.moment), default=None)
+    deprecated: bool = entry(values.flag, default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +138,10 @@ class PoolItem(Item):
     fixed = ("region_id", "kind", "gateway")
     ordered = False
 
-    network: str = said(values.network)
-    region_id: str = said(values.slug(50), "region")
-    kind: str = said(values.one_of(AddressPool.Kind.values))
-    gateway: str = said(values.address())
+    network: str = entry(values.network)
+    region_id: str = entry(values.slug(50), "region")
+    kind: str = entry(values.one_of(AddressPool.Kind.values))
+    gateway: str = entry(values.address())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,14 +152,14 @@ class HostItem(Item):
     fixed = ("region_id", "driver")
     ordered = False
 
-    label: str = said(values.text(64))
-    region_id: str = said(values.slug(50), "region")
-    driver: str = said(values.text(32), default=UNSTATED)
-    memory: int = said(values.capacity)
-    vcpus: int = said(values.number())
-    disk: int = said(values.capacity)
-    enabled: bool = said(values.flag, default=True)
-    maintenance: bool = said(values.flag, default=UNSTATED)
+    label: str = entry(values.text(64))
+    region_id: str = entry(values.slug(50), "region")
+    driver: str = entry(values.text(32), default=UNSTATED)
+    memory: int = entry(values.capacity)
+    vcpus: int = entry(values.number())
+    disk: int = entry(values.capacity)
+    enabled: bool = entry(values.flag, default=True)
+    maintenance: bool = entry(values.flag, default=UNSTATED)
 
 
 ITEMS: dict[str, type[Item]] = {

@@ -21,7 +21,7 @@ def lines(plan: Plan) -> Iterator[str]:
         if changes or moved:
             yield section
         for change in changes:
-            yield f"  {SIGNS[change.verb]} {change.name}{_told(change)}"
+            yield f"  {SIGNS[change.verb]} {change.name}{_describe(change)}"
         if order:
             yield f"  ~ order: {', '.join(order)}"
         elif moved:
@@ -35,10 +35,10 @@ def lines(plan: Plan) -> Iterator[str]:
 
 def sentence(change: Change) -> str:
     """A change as the log of staff's actions has it."""
-    return f"catalogue: {change.verb}{_told(change)}"
+    return f"catalogue: {change.verb}{_describe(change)}"
 
 
-def _told(change: Change) -> str:
+def _describe(change: Change) -> str:
     if change.verb == Verb.ADD:
         return ""
     if change.verb == Verb.REMOVE:

@@ -33,11 +33,11 @@ class CommitUnknown(OperationalError):
     """The connection was lost during COMMIT, and the database cannot say whether the change was made."""
 
 
-def told(error: Exception) -> Exception:
-    """Return the error as clients are told of it.
+def client_error(error: Exception) -> Exception:
+    """Return the error that the client gets.
 
-    An error of the database that comes after a commit of the same request, as where the answer is read, says
-    nothing of the change, which was made: it counts as `CommitUnknown`.
+    A database error after a commit of the same request, for example while the answer is read, does not undo the
+    change. It becomes `CommitUnknown`.
     """
     if isinstance(error, OperationalError | InterfaceError) and connection.committed:  # type: ignore[attr-defined]
         return CommitUnknown(str(error))
