@@ -26,7 +26,7 @@ def import_image(
     try:
         if is_by_ssh(host):
             by_ssh = operator(host, identity)
-            with by_ssh.holding(file) as place:
+            with by_ssh.uploaded_copy(file) as place:
                 _import(by_ssh, place, image, label, replace)
         else:
             _import(Local(host.location, host.shared), str(file.absolute()), image, label, replace)

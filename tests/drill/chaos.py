@@ -44,18 +44,18 @@ class Chaos:
         killer.start()
         try:
             end = time.monotonic() + seconds
-            self._turn()
+            self._run_disturbance()
             if self.disk:
                 self.fill()
             while time.monotonic() < end:
-                self._turn(end)
+                self._run_disturbance(end)
         finally:
             stopped.set()
             killer.join()
             if self.clock:
                 self.clock.set("+0")
 
-    def _turn(self, end: float = math.inf) -> None:
+    def _run_disturbance(self, end: float = math.inf) -> None:
         """Do each thing once, as far as the time lasts."""
         turn = [
             self.freeze_workers, self.kill_worker, self.freeze_web, self.kill_web,

@@ -80,12 +80,12 @@ class Installation:
     def wait(self) -> None:
         """Return when it is ready; fails with its log where it ends before."""
         deadline = time.monotonic() + START_SECONDS
-        while not re.search(r"^token: \w{64}$", self._said(), re.MULTILINE):
+        while not re.search(r"^token: \w{64}$", self._log_text(), re.MULTILINE):
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the server does not start:\n{self._said()[-4000:]}")
+                raise RuntimeError(f"the server does not start:\n{self._log_text()[-4000:]}")
             time.sleep(0.1)
 
-    def _said(self) -> str:
+    def _log_text(self) -> str:
         """The log from the start of this server on: an earlier one of the same state may have written to it."""
         return self.log.read_bytes()[self._begins :].decode(errors="replace")
 

@@ -107,7 +107,7 @@ class Operator:
             raise NotJoined(f"{guest} could not be read.")
 
     @contextmanager
-    def holding(self, file: Path) -> Iterator[str]:
+    def uploaded_copy(self, file: Path) -> Iterator[str]:
         """Have a copy of a file on the host for as long as this goes on: its place there."""
         place = f"{self.place.root}/.given-{secrets.token_hex(8)}"
         try:

@@ -107,7 +107,7 @@ def _watched_service(scene: Scene) -> int:
 def _seen(host: Host, service: int) -> Iterator[Seen]:
     """Look at the jobs of this host, and at the service, for the length of the block."""
     seen = Seen()
-    thread = threading.Thread(target=_look, args=(host, service, seen), daemon=True)
+    thread = threading.Thread(target=_watch, args=(host, service, seen), daemon=True)
     thread.start()
     try:
         yield seen
@@ -116,7 +116,7 @@ def _seen(host: Host, service: int) -> Iterator[Seen]:
         thread.join()
 
 
-def _look(host: Host, service: int, seen: Seen) -> None:
+def _watch(host: Host, service: int, seen: Seen) -> None:
     jobs = Job.objects.filter(instance__host=host, state__in=Job.LIVE)
     try:
         while not seen.stopped.wait(LOOK_EVERY):
