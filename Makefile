@@ -37,7 +37,7 @@ changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help clients coverage docs guest install programs serve test test-slow test-all test-crash test-systems fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help hooks clients coverage docs guest install programs serve test test-slow test-all test-crash test-systems fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -51,7 +51,8 @@ help:
 	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
 	@echo "make drill     disturb, race and attack a server of its own, some thirteen minutes long (ARGS=--quick for a look)"
 	@echo "make install   install what production needs: no database, no broker, no tools"
-	@echo "make lint      ruff: rules and format"
+	@echo "make lint      ruff: rules and format; plain English: long sentences, docstrings, names"
+	@echo "make hooks     check the messages of commits in this clone"
 	@echo "make types     mypy"
 	@echo "make docs      build the docs as a site, to be read without a network: $(SITE)/index.html"
 	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
@@ -117,6 +118,11 @@ drill: $(VENV)/.installed-dev
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python -m tests.english
+
+# Checks the message of each commit in this clone.
+hooks:
+	git config core.hooksPath .ci/hooks
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy .

@@ -1,0 +1,123 @@
+"""A lint for plain English: ``python -m tests.english``, which ``make lint`` runs.
+
+It reports sentences that are too long, docstrings that begin with a pronoun, and names of functions, classes and
+constants that are private words of this project. Docstrings and the pages in Markdown are read. Tables, code and
+lists of links are not sentences. Exits with 1 if it reports anything.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("accounts", "compute", "config", "managed", "regions", "tags", "tests")
+PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "config/introduction.md", "docs/**/*.md")
+MAX_WORDS = 30
+FIRST_WORDS = re.compile(r"(What|Who|Whoever|Whatever|Which|Of what|Those|That|It|They)\b")
+PRIVATE_NAMES = frozenset({
+    "Beside", "Course", "Desk", "FULL", "KEPT", "LARGEST", "LOCK", "MOST", "OFF", "PATIENCE", "TASK", "Visit",
+    "_bury", "_furnish", "_look", "_rise", "_said", "_told", "_turn", "acrosses", "course", "dear", "held_here",
+    "hold", "holding", "is_owned", "look", "told", "ups",
+})  # fmt: skip
+"""Names with a meaning that only this project knew. Plain words replaced them."""
+TEST_NAMES = frozenset({"look", "hold", "told"})
+"""Names that tests may use: a browser looks at a page, a thread holds a lock."""
+
+BLOCK = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"::\n\n(?:(?: {4}.*)?\n)+")
+PART = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|#>]|\d+\.)\s)")
+SPAN = re.compile(r"(`+)[^`]+\1")
+TARGET = re.compile(r"\]\([^)]*\)")
+END = re.compile(r"(?<=[.!?:;])[\"')\]*_]*\s+(?=[A-Z0-9`\"(\[*_<])")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem in a file. `line` is 0 for a page."""
+
+    path: str
+    line: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.problem}" if self.line else f"{self.path}: {self.problem}"
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text in Markdown or of a docstring. A span of code counts as one word."""
+    text = INDENTED.sub(".\n\n", BLOCK.sub("", text))
+    for part in PART.split(TARGET.sub("]", SPAN.sub("Code", text))):
+        if not part.lstrip().startswith("|"):
+            yield from END.split(" ".join(part.split()))
+
+
+def long_sentences(text: str) -> Iterator[str]:
+    """Yield a problem for each sentence with more than `MAX_WORDS` words."""
+    for sentence in sentences(text):
+        if (count := len(sentence.split())) > MAX_WORDS:
+            yield f"a sentence of {count} words: {sentence[:70]}…"
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings of a module with their lines: of modules, classes and functions, and below constants."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for statement in node.body if isinstance(node, ast.Module | ast.ClassDef) else node.body[:1]:
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                    text = statement.value.value
+                    if isinstance(text, str):
+                        yield statement.lineno, text
+
+
+def defined_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the names of functions and classes, and of constants of the module, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, node.name
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        yield from ((statement.lineno, target.id) for target in targets if isinstance(target, ast.Name))
+
+
+def check_module(path: str, source: str) -> Iterator[Finding]:
+    """Yield the findings in a module of Python."""
+    tree = ast.parse(source)
+    for line, text in docstrings(tree):
+        if FIRST_WORDS.match(text.strip()):
+            yield Finding(path, line, f"a docstring begins with a pronoun: {text.strip()[:60]}…")
+        yield from (Finding(path, line, problem) for problem in long_sentences(text))
+    allowed = TEST_NAMES if path.startswith("tests/") else frozenset()
+    for line, name in defined_names(tree):
+        if name in PRIVATE_NAMES - allowed:
+            yield Finding(path, line, f"{name} is a private word")
+
+
+def check_page(path: str, text: str) -> Iterator[Finding]:
+    """Yield the findings in a page of Markdown."""
+    yield from (Finding(path, 0, problem) for problem in long_sentences(text))
+
+
+def findings() -> Iterator[Finding]:
+    """Yield all findings in the tree."""
+    for folder in CODE:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield from check_module(str(path.relative_to(ROOT)), path.read_text())
+    for pattern in PAGES:
+        for path in sorted(ROOT.glob(pattern)):
+            yield from check_page(str(path.relative_to(ROOT)), path.read_text())
+
+
+def main() -> int:
+    """Print all findings; return the exit code."""
+    found = [str(finding) for finding in findings()]
+    if found:
+        sys.stdout.write("\n".join([*found, f"{len(found)} findings: docs/testing.md describes the rules.", ""]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
