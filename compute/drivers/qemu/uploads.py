@@ -13,7 +13,8 @@ GONE = "The file of the upload is gone."
 
 
 def take_in(archive: Path, file: Path, size: int) -> Progress:
-    """Unpack a gzip file of a raw disk image to an archive of `size` MB. Raises `Refused` without the file."""
+    """Unpack a gzip file of a raw disk image to an archive of `size` MB. Raises `Refused` if the file is
+    missing."""
     folder, name = archive.parent / "tasks", f"upload.{archive.stem}"
     if archive.exists() and not tasks.is_running(folder, name):
         return DONE
@@ -42,7 +43,7 @@ def unpack(task: tasks.Task, store: Store, archive: str, file: str, size: int) -
 
 
 def delete(archive: Path) -> None:
-    """Delete an archive, complete or not. Raises `DriverError` where somebody still writes it."""
+    """Delete an archive, complete or not. Raises `DriverError` while another process writes it."""
     try:
         tasks.cancel(archive.parent / "tasks", f"upload.{archive.stem}")
         disks.delete_file(archive)

@@ -24,8 +24,7 @@ class Nic:
 
 
 def nics(machine: str, mac: str, interfaces: Sequence[Mapping[str, Any]]) -> list[Nic]:
-    """The interfaces of a machine in the guest's order; by default, only the public one, which has the address
-    `mac`.
+    """The interfaces of a machine in the guest's order. By default, this is only the public one, with this `mac`.
 
     Raises `Refused` for a VLAN without a number.
     """
