@@ -47,9 +47,9 @@ class NoConsole(Refused):
 class Unreachable(DriverError):
     """A host does not answer: no connection, or silence until the time limit. The call may succeed later.
 
-    `host` is the host's name, as in `Address.name`; None where the driver cannot tell which host it is. Staff
-    see the host as down from the first such error on until the watchdog's call is answered. An error that a host
-    itself returns is a plain `DriverError`.
+    `host` is the host's name, as in `Address.name`; None if the driver does not know which host it is. Staff
+    see the host as down from the first such error until the host answers a call of the watchdog. An error that a
+    host itself returns is a plain `DriverError`.
     """
 
     def __init__(self, message: str, host: str | None = None):
@@ -204,8 +204,7 @@ class HostReport:
     images: tuple[HostImage, ...] | None = None
     """The official images that the host can deploy; None for any."""
     architectures: tuple[str, ...] | None = None
-    """The architectures of kernels that the host's machines boot, as named in the catalogue (``x86_64``); None for
-    any."""
+    """The architectures of kernels that the host boots, with the catalogue's names (``x86_64``); None for any."""
     volumes: bool = True
     """Whether the host has the region's volumes."""
     notes: tuple[str, ...] = ()
@@ -213,10 +212,10 @@ class HostReport:
 
 
 class Ended(StrEnum):
-    """Why a machine that is off went off."""
+    """The reason why a machine went off."""
 
     ASKED = "asked"
-    """By `Driver.stop`."""
+    """The platform called `Driver.stop`."""
     GUEST = "guest"
     """The guest powered itself off."""
     KILLED = "killed"
@@ -247,12 +246,10 @@ class FoundMachine:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """An unfinished disk or volume, or content copied to or from an archive, on which no process of the host
-    works."""
+    """An incomplete disk or volume, or content on its way to or from an archive, on which no process works."""
 
     name: str
-    """The name for `Driver.discard`. It begins with ``shared/`` if all hosts of the region can reach the
-    leftover."""
+    """The name for `Driver.discard`. It begins with ``shared/`` if all hosts of the region reach the leftover."""
     machine: str = ""
     disk: str = ""
     """The machine and disk that the leftover was meant for, if known."""
@@ -262,7 +259,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """All there is on a host at one moment."""
+    """Everything on a host at one moment."""
 
     machines: tuple[FoundMachine, ...] = ()
     volumes: frozenset[str] | None = None
@@ -277,8 +274,7 @@ class Console(Protocol):
     """The text console of a machine, in both directions. Earlier output comes first."""
 
     def fileno(self) -> int:
-        """A descriptor for polling: readable when `read` has output or the end, writable when `write` takes
-        bytes."""
+        """A descriptor for polling: readable when `read` returns at once, writable when `write` takes bytes."""
 
     def read(self) -> bytes:
         """Return new output. ``b""`` means the end, which also comes when the machine powers off."""
@@ -381,8 +377,8 @@ class Driver(Protocol):
         """Set the host's own IPv4 address between hosts, and the addresses of the region's other hosts.
 
         From then on the private network and the VLANs reach these hosts, also for machines that are on. If
-        `underlay` is empty, these networks end at this host. Of the host, packets from the networks `customers`
-        reach only its answer to a ping, on every interface. A repeated call with the same values changes nothing.
+        `underlay` is empty, these networks end at this host. Packets from the networks `customers` may only ping
+        the host. It drops all others, on every interface. A repeated call with the same values changes nothing.
         """
 
     def inventory(self) -> Inventory:
@@ -428,7 +424,7 @@ class Driver(Protocol):
         """
 
     def create_volume(self, volume: VolumeSpec) -> Progress:
-        """Make a volume, empty or as a copy of a volume that may be plugged in. `Refused` if that is missing."""
+        """Make a volume: empty, or a copy of a volume, plugged in or not. `Refused` if the original is missing."""
 
     def resize_volume(self, volume: str, size: int) -> Progress:
         """Resize a volume to `size` GB, plugged in or not.

@@ -1,4 +1,4 @@
-"""How a machine boots, and its packet filter: plain values of `compute.drivers.base`.
+"""The description of a machine's boot, and its packet filter: plain values of `compute.drivers.base`.
 
 The agent of a QEMU host uses this module too. The agent is one file, which contains this module and the package
 `compute.drivers.qemu.agent`.
@@ -52,7 +52,7 @@ class FirewallSpec:
 
 @dataclass(frozen=True, slots=True)
 class BootSpec:
-    """How a machine boots: disks and volumes by slot, kernel and addresses. `memory` in MB."""
+    """The description of a boot: disks and volumes by slot, kernel and addresses. `memory` in MB."""
 
     kernel: str
     root_device: str
@@ -75,8 +75,7 @@ class BootSpec:
     resolvers: tuple[str, ...] = ()
     """The addresses of the region's name servers."""
     network_out: int | None = None
-    """The maximum rate that the machine may send on all its interfaces together, in Mbit/s. None and 0: no
-    limit."""
+    """The maximum rate for sending on all interfaces together, in Mbit/s. None and 0: no limit."""
     rescue: bool = False
     """Boot the hypervisor's own rescue system, with the disks in `devices`, if any."""
     firewall: FirewallSpec | None = None

@@ -125,8 +125,7 @@ class QemuDriver:
         return int(self.agent.call("set_firewall", machine=machine, **as_text(machine, firewall)))
 
     def firewall(self, machine: str) -> FirewallSpec | None:
-        """The packet filter that the host stores for a machine. None if there is none, or an earlier release set
-        it."""
+        """The stored packet filter of a machine. None if there is none, or if an earlier release set it."""
         found = self.agent.call("firewall", machine=machine)
         return None if found is None or "ruleset" in found else firewall_spec(found)
 
@@ -370,8 +369,7 @@ def _found(said: dict[str, Any]) -> FoundMachine:
 
 
 def _part(progress: Progress, begin: int, end: int) -> Progress:
-    """The progress of a longer call, of which this is the part from `begin` to `end` per cent. `DONE` stays
-    `DONE`."""
+    """The progress of a call, of which this is the part from `begin` to `end` per cent. `DONE` stays `DONE`."""
     if progress.done:
         return DONE
     percent = begin + progress.percent * (end - begin) // 100

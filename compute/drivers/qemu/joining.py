@@ -1,5 +1,4 @@
-"""The setup of a host, by the ssh of the operator who adds it: the host gets the agent, a guest and the platform's
-key.
+"""The setup of a host by the operator's ssh: the host gets the agent, a guest and the platform's key.
 
 The operator is root on the host. Workers may later use only the verbs of `agent.serving`. They cannot install
 another agent, because that would allow them to run any program.
@@ -158,8 +157,7 @@ class Operator:
         return shlex.join(["/usr/bin/python3", "-I", f"{self.place.root}/{AGENT}", *arguments])
 
     def run(self, command: str, given: Any = b"", timeout: float = CHECK) -> bytes:
-        """Run a shell command on the host, and return its output. `given` is its standard input: bytes or a
-        file."""
+        """Run a shell command on the host, and return its output. `given` is its input: bytes or a file."""
         stdin: dict[str, Any] = {"input": given} if isinstance(given, bytes) else {"stdin": given}
         with TemporaryDirectory() as folder:
             ssh = ["ssh", "-T", "-p", str(self.place.port), "-l", self.place.user, *self.identity]

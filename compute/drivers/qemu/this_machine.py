@@ -33,8 +33,7 @@ PACKAGES = {
     "apt-get": "apt",
     "zstd": "zstd",
 }
-"""Programs, and the packages of Debian and Ubuntu that have them. Other systems have no packages of dpkg and
-apt."""
+"""Programs, and the packages of Debian and Ubuntu that have them. Only such systems have dpkg and apt."""
 INSTALL = (
     "Real machines need programs that are not here: {programs}. On Debian and Ubuntu: "
     "sudo apt-get install --no-install-recommends {packages}"

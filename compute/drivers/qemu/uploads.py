@@ -13,8 +13,7 @@ GONE = "The file of the upload is gone."
 
 
 def take_in(archive: Path, file: Path, size: int) -> Progress:
-    """Unpack a gzip file of a raw disk image to an archive of `size` MB. Raises `Refused` if the file is
-    missing."""
+    """Unpack a gzip file of a raw disk image to an archive of `size` MB. Raises `Refused` without the file."""
     folder, name = archive.parent / "tasks", f"upload.{archive.stem}"
     if archive.exists() and not tasks.is_running(folder, name):
         return DONE

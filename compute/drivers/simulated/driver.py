@@ -291,9 +291,9 @@ class SimulatedDriver:
     ) -> int:
         """Add a fault and return its id; see `Fault`.
 
-        `call` is a method's name, `machine` a name in which ``*`` stands for any text. A host that is down is
-        ``script("unreachable", host=..., count=None)``. ValueError for an unknown action or call, or a missing
-        amount.
+        `call` is a method's name, and `machine` a name in which ``*`` stands for any text. Use
+        ``script("unreachable", host=..., count=None)`` for a host that is down. Raises ValueError for an unknown
+        action or call, or a missing amount.
         """
         action = Action(action)
         if action in (Action.SLOW, Action.POWER_OFF) and amount is None:
@@ -308,12 +308,12 @@ class SimulatedDriver:
         return row.id
 
     def faults(self) -> list[Fault]:
-        """The scripted faults, spent ones included, with their hits."""
+        """The scripted faults with their hits, including faults that no longer act."""
         rows = self._session.execute("SELECT * FROM simulated.fault ORDER BY id")
         return [Fault(**{**row._asdict(), "action": Action(row.action)}) for row in rows]
 
     def calls(self, machine: str) -> dict[str, int]:
-        """How often each call was made for a machine while a `trace` was scripted."""
+        """The number of each call for a machine while a fault `trace` was scripted."""
         rows = self._session.execute("SELECT call, count FROM simulated.call WHERE machine = %s", (machine,))
         return {row.call: row.count for row in rows}
 
@@ -412,8 +412,7 @@ class SimulatedDriver:
         )
 
     def _call(self, query: str, params: tuple) -> Any:
-        """Run one call. Return the row of type `simulated.answer`, or raise the error, or crash, as the row
-        says."""
+        """Run one call. Return the row of type `simulated.answer`, or raise the row's error, or crash."""
         try:
             (answer,) = self._session.execute(query, params)
         except psycopg.Error as error:

@@ -11,7 +11,7 @@ from compute.drivers.base import Usage
 
 DAY = 86400.0
 WAVES = ((DAY, 0.55), (5.3 * 3600, 0.2), (1140.0, 0.15))
-"""The periods of the waves in seconds, and their heights as a part of the mean. The heights add up to less than
+"""The periods of the waves in seconds, and their heights as a part of the mean. All heights add up to less than
 1."""
 CORE = 0.18
 """The mean load of a core."""

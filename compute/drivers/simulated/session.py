@@ -108,7 +108,7 @@ class Session:
 
 
 def install(connection: psycopg.Connection) -> None:
-    """Create or replace the schema. If several processes start at once, one does it, and the others find it
+    """Create or replace the schema. Of processes that start at once, one does it, and the others find it
     current."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (INSTALL_LOCK,))

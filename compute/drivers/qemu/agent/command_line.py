@@ -33,8 +33,8 @@ DEFAULT_KERNEL = "default"
 RUN_LEVELS = {"default": "", "single": "single", "binbash": "init=/bin/bash"}
 
 ASSUMED = "no_timer_check"
-"""A kernel option that skips the test of the timer. The test counts ticks for a moment. It fails, and the boot with
-it, if an emulated processor got no time from its host in that moment."""
+"""A kernel option that skips the test of the timer. The test counts ticks for a moment. If an emulated processor
+gets no time from its host in that moment, the test and the boot fail."""
 SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 MB = 1_000_000
 LIMITS = "limits"
@@ -101,7 +101,7 @@ def kernel_for(kernel: str, boots_itself: bool = True) -> str | None:
 
 
 def boots_itself(file: Path) -> bool:
-    """Whether a disk has a boot sector."""
+    """Tell whether a disk has a boot sector."""
     with file.open("rb") as disk:
         disk.seek(510)
         return disk.read(2) == b"\x55\xaa"
@@ -118,8 +118,7 @@ def arguments(
 ) -> list[str]:
     """The command that runs the machine.
 
-    `kernel` is a directory with ``vmlinuz`` and ``initrd``. The `port` of 127.0.0.1 is forwarded to the guest's
-    ssh.
+    `kernel` is a directory with ``vmlinuz`` and ``initrd``. The `port` of 127.0.0.1 leads to the guest's ssh.
     """
     found = [settings.qemu, "-name", machine.name, "-uuid", str(uuid.uuid5(NAMES, machine.name))]
     found += ["-nodefaults", "-no-user-config", *confinement(settings), "-display", "none"]

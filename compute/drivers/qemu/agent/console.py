@@ -108,7 +108,7 @@ class Log:
     def more(self) -> bytes:
         with self._path.open("rb") as file:
             if os.fstat(file.fileno()).st_size < self.size:
-                self.size = 0  # it began anew
+                self.size = 0  # a new log was started
             file.seek(self.size)
             found = file.read()
             self.size += len(found)
@@ -139,8 +139,7 @@ def _connected(store: Store, machine: str) -> Iterator[socket.socket]:
 def _ready(reading: set[int], writing: set[int], seconds: float) -> tuple[set[int], set[int]]:
     """Wait until descriptors are ready, and return the readable or ended ones and the writable ones.
 
-    `select.select` takes no descriptor above 1023, but a process with thousands of connections has consoles as
-    well.
+    `select.select` takes no descriptor above 1023, but processes with thousands of connections have consoles too.
     """
     poll = select.poll()
     for descriptor in reading | writing:

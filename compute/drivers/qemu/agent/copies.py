@@ -1,4 +1,4 @@
-"""Copies of disks and volumes that a machine has in use, made by its QEMU. A copy has the state of when it ends.
+"""Copies of disks and volumes that a machine has in use, made by its QEMU. A copy is as the disk was at its end.
 
 QEMU copies with a mirror job, which is ended when the mirror is complete. Meanwhile the guest's writes go to both
 sides. Backup jobs of QEMU are not used, because they write the zeros of a sparse disk as blocks.
@@ -51,8 +51,7 @@ def copy(
 ) -> Progress | None:
     """Start or poll a copy like `copy_running`: the first call starts it, and later calls return its progress.
 
-    A call after the one that returned `DONE` starts a new copy. Return None if the machine does not have the disk
-    in use.
+    A call after the one that returned `DONE` starts a new copy. Return None if the machine does not use the disk.
     """
     with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):

@@ -132,8 +132,7 @@ def copy_file(task: Task, store: Store, machine: str | None, name: str, source: 
 def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
     """Copy a disk, in use or not, to `Store.outgoing`, as the content of an archive that `transfer` fetches.
 
-    The file system of the copy is shrunk, so that the archive fits onto smaller disks. `Refused` if the disk is
-    missing.
+    The copy's file system is shrunk, so that the archive fits onto smaller disks. `Refused` without the disk.
     """
     target = store.outgoing(archive)
     name = _save_task(archive)
@@ -262,7 +261,7 @@ def disk_size(store: Store, machine: str, disk: str) -> int | None:
 
 
 def existing(store: Store, machine: str, disk: str) -> Path:
-    """A complete disk's file. Raises `Failed` for a half-made one, `Refused` for none."""
+    """The file of a complete disk. Raises `Failed` if the disk is incomplete, and `Refused` if it is missing."""
     path = store.disk(machine, disk)
     if path.exists():
         return path

@@ -86,8 +86,7 @@ def has_filled(path: Path) -> bool:
 
 
 def new_identity(path: Path) -> None:
-    """Give a checked file system a new UUID. With the same UUID, a copy could be mounted in place of the
-    original."""
+    """Give a checked file system a new UUID. Otherwise a copy could be mounted in place of the original."""
     run("tune2fs", "-U", "random", str(path))
 
 

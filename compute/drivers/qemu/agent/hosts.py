@@ -158,8 +158,7 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
 
 
 def _until(command: Sequence[str], words: Sequence[bytes], deadline: float) -> bytes:
-    """Run a program until it prints one of `words`, ends, or reaches the deadline. Kill it, and return its
-    output."""
+    """Run a program until it prints one of `words`, ends, or reaches the deadline. Return its output."""
     said = b""
     with subprocess.Popen(  # noqa: S603 - without a shell
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

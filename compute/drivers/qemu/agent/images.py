@@ -24,8 +24,7 @@ MAX_UNPACKED_BYTES = 1 << 40
 
 
 def images(store: Store) -> list[dict[str, Any]]:
-    """The images for deployments: `id`, the name of the system `os`, and `size`, the minimum size of a disk in
-    MB."""
+    """The images for deployments: `id`, `os`, the name of the system, and `size`, the minimum MB of a disk."""
     folder = store.root / "images"
     if not folder.is_dir():
         return []

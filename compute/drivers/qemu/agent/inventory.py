@@ -25,8 +25,7 @@ FILE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\.(raw|part|coming)")
 
 
 def inventory(store: Store) -> dict[str, Any]:
-    """The machines, the complete volumes (None on a host without volumes), the leftovers and the set-aside
-    files."""
+    """The machines, complete volumes (None on a host without volumes), leftovers and set-aside files."""
     found = _folders(store.root / "machines")
     plugged = _volumes_in_use(store)
     return {

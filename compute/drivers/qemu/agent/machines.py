@@ -318,8 +318,7 @@ def _stop(directory: Path, host: Settings) -> Progress:
 
 
 def _ask(directory: Path, command: str) -> bool:
-    """Send QEMU a command, and tell whether it was taken. If QEMU is starting, ending or stuck, the next call sees
-    it."""
+    """Send QEMU a command, and tell whether QEMU took it. A starting, ending or stuck QEMU may not."""
     try:
         with QMP(directory / "qmp", timeout=2) as qemu:
             qemu.call(command)

@@ -26,8 +26,7 @@ from compute.drivers.qemu.agent.store import Store
 
 MADE = "networks.json"
 LOADED = "host-table.json"
-"""The file with the networks of customers, the callers in them, and the digest of the host's own table as
-loaded."""
+"""The file with the networks of customers, the callers in them, and the digest of the host's loaded table."""
 MAX_CALLERS = 16
 LOCK_FILE = "networks.lock"
 GATEWAY = "fe80::1"

@@ -132,8 +132,7 @@ def _rate(way: str, mbit: int) -> list[str]:
 
 
 def _limit(way: str, mbit: int) -> list[str]:
-    """The rate-limit rule. It comes before the counting rules, so that dropped packets are not counted as
-    transfer."""
+    """The rate-limit rule. It comes before the counting rules, so that dropped packets do not count as transfer."""
     return [f"limit name rate_{way} counter name over_{way} drop"] if mbit else []
 
 
@@ -208,7 +207,7 @@ def _parted(addresses: Sequence[str], private: str) -> tuple[list[str], list[str
 
 
 def is_private(address: str, private: str) -> bool:
-    """Whether an IPv4 address is in the region's private network."""
+    """Tell whether an IPv4 address is in the region's private network."""
     return ip_address(address) in ip_network(private)
 
 

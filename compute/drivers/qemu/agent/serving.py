@@ -214,8 +214,7 @@ def has_key(line: str, key: str) -> bool:
 
 
 def write_keys(keeps: Any, added: list[str]) -> None:
-    """Replace the ``authorized_keys`` of the current user, by rename, with the lines it `keeps` and those
-    `added`."""
+    """Replace the current user's ``authorized_keys``, by rename, with the lines it `keeps` and those `added`."""
     folder = Path.home() / ".ssh"
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / "authorized_keys"

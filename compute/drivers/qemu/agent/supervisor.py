@@ -32,7 +32,7 @@ LOG, EARLIER = "console.log", "console.earlier"
 SAID = "stderr"
 SAID_BYTES = 2000
 LOG_BYTES = 1 << 20
-"""The size in bytes at which a new console log is started. The previous log is kept, so logs need up to twice
+"""The size in bytes at which a new console log is started. The previous log is kept, so the maximum is twice
 this."""
 TICK = 5.0
 """Seconds between two checks of the logs' sizes."""

@@ -8,8 +8,8 @@ If the process died, the next call starts the work again. So the work first remo
 The next call raises a failure once and forgets it, and the call after that starts again. A refused task leaves no
 files. Other failures leave the log.
 
-The owner of the lock may delete the lock's file at the end. So whoever gets the lock checks that the file is the
-same.
+The owner of the lock may delete the lock's file at the end. So each new owner checks that it locked the present
+file.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ _BEGIN = (
 
 
 class Task:
-    """The task's side of its progress report, passed to the work."""
+    """The object by which the work of a task reports its progress."""
 
     def __init__(self, folder: Path):
         self._folder = folder

@@ -63,8 +63,7 @@ class Tree:
         return self._seen[name]
 
     def is_there(self, *names: str) -> bool:
-        """Tell whether one of the paths exists, with any type of file. Symbolic links in a path are not
-        followed."""
+        """Tell whether one of the paths exists, with any type of file. Symbolic links are not followed."""
         for name in names:
             with suppress(Refused):
                 if self.entry(name) is not None:
