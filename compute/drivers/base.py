@@ -377,8 +377,8 @@ class Driver(Protocol):
         """Set the host's own IPv4 address between hosts, and the addresses of the region's other hosts.
 
         From then on the private network and the VLANs reach these hosts, also for machines that are on. If
-        `underlay` is empty, these networks end at this host. Packets from the networks `customers` may only ping
-        the host. It drops all others, on every interface. A repeated call with the same values changes nothing.
+        `underlay` is empty, these networks end at this host. From the networks `customers`, only pings reach the
+        host itself, on every interface. A repeated call with the same values changes nothing.
         """
 
     def inventory(self) -> Inventory:
