@@ -360,8 +360,8 @@ class Driver(Protocol):
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
         """Filter a machine's traffic by `firewall`, whether the machine is on or off.
 
-        The packet filter survives moves of the machine and restarts of its host. Returns the version in force
-        afterwards, which is a newer one than the given if the host had that already; 0 if there is no such machine.
+        The packet filter survives moves of the machine and restarts of its host. If the host has a newer version,
+        that one stays. Returns the version in force afterwards; 0 if there is no such machine.
         """
 
     def power(self, machine: str) -> Power:
@@ -405,10 +405,9 @@ class Driver(Protocol):
     def receive(self, machine: str, source: "Driver") -> Progress:
         """Take over a machine that is off, with all its disks, from the host of `source`.
 
-        Done when only this host has the machine. If the whole machine is here already, the call is done at once,
-        and removes the remains of a move in the other direction from the other host. `source` may be this host
-        itself. `Refused` if neither host has the machine, if the machine is on, or if `source` is another kind of
-        driver.
+        Done when only this host has the machine. If the whole machine is here already, the call is done at once. It
+        also removes the remains of a move in the other direction from the other host. `source` may be this host.
+        `Refused` if neither host has the machine, if the machine is on, or if `source` is another kind of driver.
         """
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:

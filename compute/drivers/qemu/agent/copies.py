@@ -33,7 +33,7 @@ def copy_running(
 
     For tasks: between two polls, other calls can lock the machine. `report` is called with the copied bytes and the
     total bytes. If a caller was killed, the next one may use the same file or a new one. Raises `Failed` if the
-    machine is off, powers off before the end, or does not have the disk: then the disk's own file can be copied.
+    machine powers off before the end, or does not have the disk. Then the disk's own file can be copied.
     """
     poll = FIRST_POLL
     while True:

@@ -3,8 +3,8 @@
 If a file system were mounted, a symbolic link could lead the host out of the file. The host's kernel would also
 read data that a hostile guest wrote.
 
-Changes of a customer's disk are *revocable*: programs save the blocks that they overwrite in an undo file, and a
-mark beside the disk says that it is not settled. The next user of the disk (a retry, or the start of the machine)
+Changes of a customer's disk are *revocable*. Programs save the blocks that they overwrite in an undo file. A mark
+beside the disk says that the disk is not settled. The next user of the disk (a retry, or the start of the machine)
 settles the disk first, and undoes an incomplete change. If an undo file were applied later, after a guest wrote,
 the file system would be destroyed.
 """

@@ -121,8 +121,8 @@ def _rate(way: str, mbit: int) -> list[str]:
     """The limit object, which the rules of all interfaces share.
 
     Packets over the rate are dropped, not queued. A queue (tc's tbf on an ifb device) would be better for TCP. But
-    packets from an ifb skip the hook ``ingress``, so the counters and the rules against forged addresses would not
-    see them. docs/decisions/machine-limits.md has the measurements.
+    packets from an ifb skip the hook ``ingress``, with its counters and its rules against forged addresses. The
+    measurements are in docs/decisions/machine-limits.md.
     """
     if not mbit:
         return []
