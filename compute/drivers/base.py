@@ -1,20 +1,24 @@
 """The interface of the platform to a hypervisor.
 
-A driver is one host's: `Address` says how it is reached, and its calls are about the machines there. It knows
-machines and disks by *names* that the platform derives from its own ids before the first call
-(``skerry-<instance id>``, ``skerry-<instance id>-disk-<disk id>``), so that a call repeated after a crash means the
-same thing. *Archives* are contents of disks kept apart from any machine and host, for images and backups, under
-names made likewise (``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``): every host with the same
-driver has the same. *Volumes* are disks of no machine (``skerry-volume-<volume id>``), which every host of their
-region has; a machine that is on has the volumes it booted with and those plugged in since. A driver imports neither
-Django nor anything of ours: plain values in, plain values out.
+A driver serves one host: `Address` says how to reach the host, and the calls concern the machines there. A driver
+imports neither Django nor anything of ours: plain values in, plain values out.
 
-Every call is idempotent: where its result is there already, it changes nothing and reports success; deleting what
-was never made succeeds. A call that takes long only starts the work and returns `Progress`; the same call,
-repeated, reports how far the work has come. Calls for one machine may come from several processes at once and are
-served one after the other. No call blocks for longer than the driver timeout, and no call sleeps.
+The platform derives the *names* of machines and disks from its own ids before the first call:
+``skerry-<instance id>`` and ``skerry-<instance id>-disk-<disk id>``. So a call means the same thing when it is
+repeated after a crash.
 
-docs/drivers.md tells how to write a driver; tests/compute/drivers/test_contract.py holds every driver against this.
+*Archives* are contents of disks for images and backups, stored apart from machines and hosts
+(``skerry-image-<number>``, ``skerry-backup-<backup id>-<position>``). All hosts with the same driver have the same
+archives. *Volumes* are disks that belong to no machine (``skerry-volume-<volume id>``). All hosts of a region have
+the region's volumes. A machine that is on has the volumes it booted with and the volumes plugged in since.
+
+Every call is idempotent. If its result exists already, the call changes nothing and reports success. Deleting
+something that does not exist succeeds. A long call only starts the work and returns `Progress`. The same call,
+repeated, reports the progress. Several processes may make calls for one machine at the same time: the driver serves
+these calls one after the other. No call blocks for longer than the driver timeout, and no call sleeps.
+
+docs/driver-guide.md explains how to write a driver. tests/compute/drivers/test_contract.py tests every driver
+against this interface.
 """
 
 from collections.abc import Sequence
@@ -43,9 +47,9 @@ class NoConsole(Refused):
 class Unreachable(DriverError):
     """A host does not answer: no connection, or silence until the time limit. The call may succeed later.
 
-    `host` is the host's name, as in `Address.name`; None where the driver cannot tell which host it is. Staff
-    see the host as down from the first such error on until the watchdog's call is answered. An error that a host
-    itself returns is a plain `DriverError`.
+    `host` is the host's name, as in `Address.name`; None if the driver does not know which host it is. Staff
+    see the host as down from the first such error until the host answers a call of the watchdog. An error that a
+    host itself returns is a plain `DriverError`.
     """
 
     def __init__(self, message: str, host: str | None = None):
@@ -62,7 +66,7 @@ class Power(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a long call. `percent` 0..100; `wait` is the time until the next question, in seconds.
+    """The progress of a long call. `percent` is 0 to 100. `wait` is the time until the next poll, in seconds.
 
     Calls that copy data may report `rate`, in MB a second, and `remaining`, in seconds.
     """
@@ -85,38 +89,38 @@ class Address:
     """Where a host is and how to reach it."""
 
     name: str
-    """The platform's name of the host, which errors and faults tell it by."""
+    """The platform's name for the host, used in errors and faults."""
     driver: str = "simulated"
-    """Which driver speaks with it: a name of the setting DRIVERS."""
+    """The driver for the host: a name from the setting DRIVERS."""
     location: str = ""
-    """What that driver needs to reach the host and to find its place there, such as ``/var/lib/skerry`` on this
-    machine or ``ssh://root@hv1/var/lib/skerry`` on another."""
+    """The connection and the directory that the driver uses, such as ``/var/lib/skerry`` on this machine or
+    ``ssh://root@hv1/var/lib/skerry`` on another."""
     shared: str = ""
-    """The directory on the host that all hosts of the region share, which has the volumes. Empty: it has none."""
+    """The directory with the volumes, which all hosts of the region share. Empty: the host has no volumes."""
     host_key: str = ""
-    """The public key by which a host that is reached by ssh proves itself, such as ``ssh-ed25519 AAAA…``."""
+    """The public ssh host key, such as ``ssh-ed25519 AAAA…``, for a host that is reached by ssh."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the platform's settings tell every driver."""
+    """The platform's settings for all drivers."""
 
     timeout: float
-    """Seconds that a call may take, reconnecting included."""
+    """Seconds that a call may take, including reconnecting."""
     archives: str = ""
-    """The directory on the workers' side for archives, which all workers share."""
+    """The directory for archives on the workers' machines, which all workers share."""
     conninfo: str = ""
     """The database of the simulated hypervisor."""
     scale: float = 1.0
-    """Of the simulated durations; 0 is instant."""
+    """The factor for simulated durations; 0 is instant."""
     identity: str = ""
-    """The file of the platform's private key for hosts that are reached by ssh. Its directory is this user's alone,
-    and may keep connections."""
+    """The file with the platform's private key for hosts that are reached by ssh. Only the user who runs the
+    workers may read its directory, which also contains the sockets of shared connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineSpec:
-    """The lasting properties of a machine, which do not change when it boots another profile. Memory in MB."""
+    """The properties of a machine that stay the same when it boots another profile. Memory in MB."""
 
     name: str
     memory: int
@@ -128,10 +132,10 @@ class MachineSpec:
 class DiskSpec:
     """A disk to make. `size` in MB.
 
-    With `image`, an official image's id or the name of an archive, the disk is deployed from it; then root's
-    password, the keys, the `hostname` and a `script` for the first boot are put into it, those that are given.
-    Without them the disk stays as archived. With `copy_of`, a machine and one of its disks, the disk is a copy of
-    that one, byte for byte. A driver never keeps the secrets in readable form.
+    With `image`, an official image's id or the name of an archive, the disk is deployed from that image. Then the
+    driver writes the given fields into the system: the root password, the keys, the `hostname`, and the `script`
+    for the first boot. Without these fields the disk stays as archived. With `copy_of`, a machine and one of its
+    disks, the disk is a byte-for-byte copy. A driver never stores the secrets in readable form.
     """
 
     name: str
@@ -147,7 +151,7 @@ class DiskSpec:
 
 @dataclass(frozen=True, slots=True)
 class VolumeSpec:
-    """A volume to make, empty or as a copy of the volume `copy_of`, byte for byte. `size` in GB."""
+    """A volume to make: empty, or a byte-for-byte copy of the volume `copy_of`. `size` in GB."""
 
     name: str
     region: str
@@ -158,10 +162,10 @@ class VolumeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage counters of a machine: they only grow, but may begin again at 0 with a boot or a move.
+    """The usage counters of a machine. They only grow, but a boot or a move may reset them to 0.
 
-    `cpu` in seconds of one core; `io` and `swap` in blocks read and written, swap disks counting as `swap` alone;
-    the others in bytes on its public and private networks.
+    `cpu` is in seconds of one core. `io` and `swap` are blocks read and written: swap disks count as `swap` only,
+    and other disks as `io`. The other counters are bytes on the public and private networks.
     """
 
     machine: str
@@ -180,7 +184,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class HostImage:
-    """An official image that lies on a host. `size` is that of the smallest disk it fits on, in MB."""
+    """An official image on a host. `size` is the size of the smallest disk that the image fits on, in MB."""
 
     id: str
     label: str
@@ -189,29 +193,29 @@ class HostImage:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What a host can do, as found there. Memory and disk in MB, for machines; None where nothing limits them.
+    """The capacity of a host. `memory` and `disk` are in MB, for machines; None means no limit.
 
-    `vcpus` are virtual cores, of which a host has more than processors: few machines work all the time.
+    `vcpus` are virtual cores. A host has more of them than processors, because few machines are busy all the time.
     """
 
     memory: int | None = None
     vcpus: int | None = None
     disk: int | None = None
     images: tuple[HostImage, ...] | None = None
-    """The official images that it can deploy; None for any."""
+    """The official images that the host can deploy; None for any."""
     architectures: tuple[str, ...] | None = None
-    """Those of the kernels that its machines boot, as the catalogue has them (``x86_64``); None for any."""
+    """The architectures of kernels that the host boots, with the catalogue's names (``x86_64``); None for any."""
     volumes: bool = True
-    """Whether it has the region's volumes."""
+    """Whether the host has the region's volumes."""
     notes: tuple[str, ...] = ()
-    """What else staff should know, a sentence each: how guests are run, what is missing."""
+    """Other facts for staff, one sentence each: how guests run, what is missing."""
 
 
 class Ended(StrEnum):
-    """Why a machine that is off went off."""
+    """The reason why a machine went off."""
 
     ASKED = "asked"
-    """By `Driver.stop`."""
+    """The platform called `Driver.stop`."""
     GUEST = "guest"
     """The guest powered itself off."""
     KILLED = "killed"
@@ -226,223 +230,227 @@ class FoundMachine:
 
     name: str
     power: Power
-    """`ABSENT` where there is a place for it, with disks perhaps, and no definition."""
+    """`ABSENT` if the machine has a directory, perhaps with disks, but no definition."""
     disks: frozenset[str] = frozenset()
-    """Complete ones."""
+    """The complete disks."""
     plugged: frozenset[str] = frozenset()
-    """The volumes that it has; none while it is off."""
+    """The volumes that the machine has; none while it is off."""
     memory: int | None = None
     vcpus: int | None = None
-    """None for both where it is not defined, which may be on nevertheless."""
+    """Like `memory`, None if the machine is not defined. Such a machine may still be on."""
     ended: Ended | None = None
-    """None while it is on, and where it has never been on."""
+    """None while the machine is on, and if it was never on."""
     arriving: bool = False
-    """Whether it is a copy that a move from another host began: the machine is still there, whole."""
+    """Whether a move from another host began this copy. The other host still has the whole machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something half-made, or on its way to or from an archive, at which nobody works on the host."""
+    """An incomplete disk or volume, or content on its way to or from an archive, on which no process works."""
 
     name: str
-    """What `Driver.discard` knows it by. It begins with ``shared/`` where all hosts of the region have it in
-    reach."""
+    """The name for `Driver.discard`. It begins with ``shared/`` if all hosts of the region reach the leftover."""
     machine: str = ""
     disk: str = ""
-    """The machine and disk that it was to become, where that can be told."""
+    """The machine and disk that the leftover was meant for, if known."""
     age: float = 0.0
-    """Seconds since it was last written."""
+    """Seconds since the last write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """All there is on a host at one moment."""
+    """Everything on a host at one moment."""
 
     machines: tuple[FoundMachine, ...] = ()
     volumes: frozenset[str] | None = None
-    """The complete volumes that the host has in reach; None on a host without volumes."""
+    """The complete volumes that the host can reach; None on a host without volumes."""
     leftovers: tuple[Leftover, ...] = ()
     aside: frozenset[str] = frozenset()
-    """What `Driver.set_aside` and `set_volume_aside` put away, by the names that `discard` knows it by.
-    Those of volumes, which every host of the region has in reach, begin with ``shared/``."""
+    """The names, for `discard`, of everything that `Driver.set_aside` and `set_volume_aside` put away.
+    Names of volumes begin with ``shared/``: every host of the region can reach them."""
 
 
 class Console(Protocol):
-    """The text console of a machine, in both directions. What was printed before comes first."""
+    """The text console of a machine, in both directions. Earlier output comes first."""
 
     def fileno(self) -> int:
-        """A descriptor that can be read when `read` has something, or the end, and written when `write` takes
-        something."""
+        """A descriptor for polling: readable when `read` returns at once, writable when `write` takes bytes."""
 
     def read(self) -> bytes:
-        """What is printed, as it comes; ``b""`` at the end, which is also that of the machine's power."""
+        """Return new output. ``b""`` means the end, which also comes when the machine powers off."""
 
     def write(self, typed: bytes) -> int:
-        """Type something, and return how many bytes of it were taken: 0 while nobody takes any, which the
-        descriptor says by when it can be written. It never waits. After the end all count as taken."""
+        """Type bytes, without waiting, and return how many were taken.
+
+        If it returns 0, wait until the descriptor is writable. After the end, all bytes count as taken.
+        """
 
     def close(self) -> None:
-        """Leave the console: another one may come."""
+        """Leave the console, so that somebody else can use it."""
 
 
 class Driver(Protocol):
     """A host's hypervisor. Machine and disk names are as above; all errors are `DriverError`."""
 
     def prepare(self) -> Progress:
-        """Make the host ready for machines: install what runs there, and find out what the host can do.
+        """Make the host ready for machines: install the driver's software there, and check the host.
 
-        Done at once on a host that is ready. `Refused` where it never will be, as it is: the text says what is
-        missing and how to get it.
+        Done at once if the host is ready. `Refused` if the host lacks something: the text says what is missing and
+        how to get it.
         """
 
     def inspect(self) -> HostReport:
-        """What the host can do at this moment. `DriverError` before it is prepared."""
+        """Return the current capacity of the host. `DriverError` before the host is prepared."""
 
     def same_volumes(self, other: "Driver") -> bool:
-        """Whether this host and the `other` have the same volumes: what one writes there, the other reads."""
+        """Tell whether this host and the `other` share their volumes: each reads what the other writes."""
 
     def define(self, spec: MachineSpec) -> None:
-        """Make the machine known, powered off and without disks.
+        """Define the machine, powered off and without disks.
 
-        A known machine keeps its power and disks and takes the new memory, vcpus and mac for its next boot.
+        A machine that is defined already keeps its power and disks, and uses the new memory, vcpus and mac from its
+        next boot on.
         """
 
     def undefine(self, machine: str) -> None:
-        """Forget the machine, cutting its power first, and delete every disk it still has."""
+        """Cut the machine's power, then delete its definition and all its disks."""
 
     def create_disk(self, machine: str, disk: DiskSpec, source: "Driver | None" = None) -> Progress:
-        """Make a disk of this machine, deploying its image or copying another disk if its spec names one.
+        """Make a disk of this machine: empty, deployed from an image, or copied from another disk.
 
-        `source` is the driver of the host that has the machine to copy from, where that is another host.
-        `Refused` without the machine, the archive or the disk to copy, or where the content does not fit.
+        `source` is the driver of the host that has the disk to copy, if that is another host. `Refused` if the
+        machine, the archive or the disk to copy is missing, or the content does not fit.
         """
 
     def resize_disk(self, machine: str, disk: str, size: int) -> Progress:
         """Resize a disk with its filesystem to `size` MB.
 
-        `Refused` where the disk is missing, while a machine that is on has booted with it, and where its files need
-        more.
+        `Refused` if the disk is missing, if a machine that is on booted with it, or if its files need more space.
         """
 
     def set_password(self, machine: str, disk: str, password: str) -> None:
         """Set root's password in the system on a disk.
 
-        `Refused` where the disk is missing or holds no system, and while a machine that is on has booted with it.
+        `Refused` if the disk is missing or contains no system, or if a machine that is on booted with it.
         """
 
     def delete_disk(self, machine: str, disk: str) -> None:
-        """Delete a disk, made or half-made. `DriverError` while a machine that is on has booted with it."""
+        """Delete a disk, complete or not. `DriverError` if a machine that is on booted with it."""
 
     def disks(self, machine: str) -> frozenset[str]:
-        """The names of the disks that exist for this machine, half-made ones included."""
+        """The names of the machine's disks, including incomplete ones."""
 
     def start(self, machine: str, boot: BootSpec) -> Progress:
         """Power the machine on. Done when the guest has booted.
 
-        A machine that is on stays as it is; one that is shutting down boots after it has finished. `Refused`
-        without the machine, where a disk or volume of `boot` is missing, where `boot` has none and is no rescue,
-        and where another machine that is on has one of the volumes; `DriverError` while a disk or volume is
-        half-made.
+        A machine that is on stays as it is. A machine that is shutting down finishes, then boots. `Refused` in
+        these cases:
+
+        - The machine, or a disk or volume of `boot`, is missing.
+        - `boot` has no disk or volume, and is not a rescue.
+        - Another machine that is on has one of the volumes.
+
+        `DriverError` while a disk or volume is incomplete.
         """
 
     def stop(self, machine: str) -> Progress:
-        """Ask the guest to shut down, and cut the power if it does not. Done when the power is off, or when there
-        is no such machine."""
+        """Ask the guest to shut down, and cut the power if it does not. Done when the power is off, or if there is
+        no such machine."""
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
-        """Filter a machine's traffic by `firewall` from now on, on or off, across moves and restarts of its host.
+        """Filter a machine's traffic by `firewall`, whether the machine is on or off.
 
-        Returns the version in force afterwards: a newer one than the given stays in force; 0 where there is no such
-        machine.
+        The packet filter survives moves of the machine and restarts of its host. If the host has a newer version,
+        that one stays. Returns the version in force afterwards; 0 if there is no such machine.
         """
 
     def power(self, machine: str) -> Power:
-        """Whether the machine is on, off, or not there at all. On from the start of its boot to the end of its
-        shutdown."""
+        """Return the power state of the machine. It is on from the start of its boot to the end of its shutdown."""
 
     def powered_off(self) -> frozenset[str]:
-        """The names of the machines on this host that are defined and off: what the watchdog looks at."""
+        """The names of the machines on this host that are defined and off. The watchdog polls this."""
 
     def usage(self) -> list[Usage]:
         """The usage of each machine on this host that is on."""
 
     def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
-        """Tell the host its own IPv4 address between hosts, and those of the region's other hosts.
+        """Set the host's own IPv4 address between hosts, and the addresses of the region's other hosts.
 
-        Its private network and its VLANs reach these hosts from then on, for machines that are on too; with an
-        empty `underlay` they end at this host. Packets from the networks `customers` reach nothing on the host but
-        its answer to a ping, on whichever interface they arrive. Repeated with the same it changes nothing.
+        From then on the private network and the VLANs reach these hosts, also for machines that are on. If
+        `underlay` is empty, these networks end at this host. From the networks `customers`, only pings reach the
+        host itself, on every interface. A repeated call with the same values changes nothing.
         """
 
     def inventory(self) -> Inventory:
-        """All there is on this host: what the platform's rows are compared with."""
+        """Everything on this host, for the comparison with the platform's rows."""
 
     def set_aside(self, machine: str, disk: str | None = None) -> None:
-        """Put a machine that is off away with all its disks, or one of its disks: kept, and in nobody's use.
+        """Put away a machine that is off with all its disks, or one of its disks. It is kept, but no longer used.
 
-        Nothing to do where it is not there. `Refused` while the machine is on, or is on and has booted with the
-        disk.
+        Does nothing if the machine or disk is missing. `Refused` while the machine is on, or, for a disk, if the
+        machine is on and booted with the disk.
         """
 
     def set_volume_aside(self, volume: str) -> None:
-        """The same for a volume. `Refused` while a machine that is on has it."""
+        """Put away a volume, like `set_aside`. `Refused` while a machine that is on has the volume."""
 
     def discard(self, name: str) -> None:
-        """Delete a leftover, what was set aside, or the shell of a machine, by its name in the inventory.
+        """Delete a leftover, something that was set aside, or a shell of a machine, by its name in the inventory.
 
-        A shell is named as its machine: that is off and has no complete disk, or is `FoundMachine.arriving`.
-        Nothing to do where it is not there. `Refused` for anything else; `DriverError` while somebody works at it.
+        A shell has the name of its machine. It is a machine that is off and has no complete disk, or one that is
+        `FoundMachine.arriving`. Does nothing if there is nothing of this name. `Refused` for anything else.
+        `DriverError` while a process works on it.
         """
 
     def receive(self, machine: str, source: "Driver") -> Progress:
-        """Take over a machine that is off from the host of `source`, with all its disks.
+        """Take over a machine that is off, with all its disks, from the host of `source`.
 
-        Done when it is on this host alone. A machine that is wholly here already is done at once, and what is left
-        of a move in the other direction is removed there; `source` may be this host itself. `Refused` where the
-        machine is on neither host, or is on, and where `source` is no driver of this kind.
+        Done when only this host has the machine. If the whole machine is here already, the call is done at once. It
+        also removes the remains of a move in the other direction from the other host. `source` may be this host.
+        `Refused` if neither host has the machine, if the machine is on, or if `source` is another kind of driver.
         """
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
-        """Save the present content of a disk, in use or not, as an archive. `Refused` without the disk.
+        """Save the current content of a disk, in use or not, as an archive. `Refused` if the disk is missing.
 
         A complete archive of that name stays as it is.
         """
 
     def archive_upload(self, archive: str, path: str, size: int) -> Progress:
-        """Make an archive of the raw disk image in the gzip file at `path`. `Refused` where the file is gone.
+        """Make an archive from the raw disk image in the gzip file at `path`. `Refused` if the file is gone.
 
-        The image unpacks to `size` MB, as counted during the upload: a gzip file's own trailer does not tell.
+        The image unpacks to `size` MB, as counted during the upload. The trailer of a gzip file is not reliable.
         """
 
     def create_volume(self, volume: VolumeSpec) -> Progress:
-        """Make a volume, as a copy if `copy_of` is set, plugged in or not. `Refused` without the original."""
+        """Make a volume: empty, or a copy of a volume, plugged in or not. `Refused` if the original is missing."""
 
     def resize_volume(self, volume: str, size: int) -> Progress:
         """Resize a volume to `size` GB, plugged in or not.
 
-        `Refused` where the volume is missing, and where it is larger than `size`: a volume only grows.
+        `Refused` if the volume is missing or larger than `size`: a volume only grows.
         """
 
     def volume_size(self, volume: str) -> int | None:
-        """The size of a volume in GB, half-made or not; None where there is no such volume."""
+        """The size of a volume in GB, complete or not; None if there is no such volume."""
 
     def delete_volume(self, volume: str) -> None:
-        """Delete a volume, made or half-made. `DriverError` while a machine that is on has it."""
+        """Delete a volume, complete or not. `DriverError` while a machine that is on has the volume."""
 
     def plug(self, machine: str, volume: str, label: str) -> None:
-        """Plug a volume into a machine that is on, until it is off again. The guest finds the volume by its label.
+        """Plug a volume into a machine that is on, until its power is off. The guest finds the volume by its label.
 
-        A machine that is off stays as it is. `Refused` without the machine or the volume, and where another machine
-        that is on has the volume; `DriverError` while the volume is half-made.
+        A machine that is off stays as it is. `Refused` if the machine or the volume is missing, or if another
+        machine that is on has the volume. `DriverError` while the volume is incomplete.
         """
 
     def unplug(self, machine: str, volume: str) -> None:
-        """Unplug a volume from a machine, whether the machine booted with it or not."""
+        """Unplug a volume from a machine, whether or not the machine booted with it."""
 
     def archive_size(self, archive: str) -> int | None:
-        """The size of an archive in MB; None where there is no complete archive of that name.
+        """The size of an archive in MB; None if there is no complete archive of that name.
 
-        It is 0 for an upload that unpacks to nothing, and at least 1 for all others.
+        The size is 0 for an upload that unpacks to nothing, and at least 1 for all other archives.
         """
 
     def check_system(self, archive: str) -> None:
@@ -456,12 +464,14 @@ class Driver(Protocol):
         """Delete an archive, complete or not."""
 
     def console(self, machine: str) -> Console:
-        """The console of a machine that is on, which has room for one: it stays open for as long as they like.
+        """Open the console of a machine that is on. Only one person can use it at a time, without a time limit.
 
-        `Refused` without the machine and while it is off, `NoConsole` where no machine has one; `DriverError` while
-        somebody is at it.
+        `Refused` if the machine is missing or off. `NoConsole` if the hypervisor has no consoles. `DriverError`
+        while somebody else uses the console.
         """
 
     def ssh_port(self, machine: str) -> int | None:
-        """The port of 127.0.0.1, on the host, that leads to the ssh of a machine that is on. None where nothing
-        does: its own addresses lead there, or it is off."""
+        """The port of 127.0.0.1, on the host, that leads to the ssh server of a machine that is on.
+
+        None if the machine is off, or if its own addresses lead there.
+        """

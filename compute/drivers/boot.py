@@ -1,7 +1,7 @@
-"""How a machine boots, and its packet filter: plain values of `compute.drivers.base`.
+"""The description of a machine's boot, and its packet filter: plain values of `compute.drivers.base`.
 
-They are a module of their own because the agent of a QEMU host has them too. The agent is one file, which contains
-this module and the package `compute.drivers.qemu.agent`.
+The agent of a QEMU host uses this module too. The agent is one file, which contains this module and the package
+`compute.drivers.qemu.agent`.
 """
 
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ class FirewallRule:
     ports: tuple[tuple[int, int], ...] = ()
     """First and last port of each range, for TCP and UDP. Empty: all ports."""
     ipv4: tuple[str, ...] = ()
-    """Networks of the other side. A family without networks matches nothing."""
+    """Networks of the other side, here and in `ipv6`. An address family without networks matches nothing."""
     ipv6: tuple[str, ...] = ()
     label: str = ""
-    """A customer's text, for readers of the host's rules alone."""
+    """A customer's text. Only readers of the host's rules see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class FirewallSpec:
 
 @dataclass(frozen=True, slots=True)
 class BootSpec:
-    """How a machine boots: disks and volumes by slot, kernel and addresses. `memory` in MB."""
+    """The description of a boot: disks and volumes by slot, kernel and addresses. `memory` in MB."""
 
     kernel: str
     root_device: str
@@ -65,18 +65,18 @@ class BootSpec:
     """The names in `devices` that are volumes, each with the label by which the guest finds the volume."""
     ipv4: tuple[str, ...] = ()
     ipv6: str | None = None
-    """Without its prefix, as those in `ipv4`."""
+    """The IPv6 address. Like the addresses in `ipv4`, it has no prefix length."""
     helpers: dict[str, bool] = field(default_factory=dict)
     interfaces: tuple[dict[str, Any], ...] = ()
-    """In the guest's order, by the names of the API (``purpose``, ``label``, ``ipam_address``); one in a VLAN has
-    the VLAN's ``number`` besides, which is that of no other. Empty: the public interface alone."""
+    """The interfaces in the guest's order, with the fields of the API (``purpose``, ``label``, ``ipam_address``).
+    An interface in a VLAN also has the unique ``number`` of the VLAN. Empty: only the public interface."""
     ranges: tuple[str, ...] = ()
     """The IPv6 networks that are routed to `ipv6`."""
     resolvers: tuple[str, ...] = ()
     """The addresses of the region's name servers."""
     network_out: int | None = None
-    """The most that the machine may send, on all its interfaces together, in Mbit/s; None and 0 limit nothing."""
+    """The maximum rate for sending on all interfaces together, in Mbit/s. None and 0: no limit."""
     rescue: bool = False
-    """Boot a rescue system of the hypervisor's own, with the disks in `devices`; it needs none."""
+    """Boot the hypervisor's own rescue system, with the disks in `devices`, if any."""
     firewall: FirewallSpec | None = None
-    """Set as by `set_firewall`, before the guest has a network. None leaves the packet filter as it is."""
+    """The packet filter, set as by `set_firewall` before the guest has a network. None: unchanged."""

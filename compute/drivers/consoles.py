@@ -1,11 +1,11 @@
-"""Consoles as drivers hand them out: an end of a pair of sockets."""
+"""Consoles that drivers return: one end of a socket pair."""
 
 import socket
 from contextlib import suppress
 
 
 class SocketConsole:
-    """A `compute.drivers.base.Console` whose other end somebody else serves: a thread, or a process."""
+    """A `compute.drivers.base.Console` whose other end a thread or a process serves."""
 
     def __init__(self, end: socket.socket):
         self._end = end
@@ -24,14 +24,14 @@ class SocketConsole:
         except BlockingIOError:
             return 0
         except (BrokenPipeError, ConnectionResetError):
-            return len(typed)  # who serves it is gone: reading says so
+            return len(typed)  # the other end is gone, and `read` reports that
 
     def close(self) -> None:
         self._end.close()
 
 
 def showing(text: str) -> SocketConsole:
-    """A console that shows a text and ends."""
+    """Return a console that shows a text and ends."""
     end, other = socket.socketpair()
     with other:
         other.sendall(text.encode())

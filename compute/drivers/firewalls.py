@@ -1,4 +1,4 @@
-"""Packet filters read from JSON, as hosts keep them."""
+"""Packet filters read from JSON, the form in which hosts store them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from compute.drivers.base import FirewallRule, FirewallRules, FirewallSpec
 
 
 def firewall_spec(found: Mapping[str, Any]) -> FirewallSpec:
-    """The packet filter with these fields."""
+    """Return the packet filter with these fields."""
     rules = found["rules"]
     return FirewallSpec(found["version"], None if rules is None else _rules(rules), tuple(found["closed_ports"]))
 

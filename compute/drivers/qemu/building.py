@@ -1,7 +1,7 @@
-"""Building systems of Debian: from packages to the file of an official image, as root and without booting any.
+"""Building Debian systems: from packages to the file of an official image, as root and without a boot.
 
-What `mmdebstrap`, or `debootstrap`, makes is a system without a kernel, which is what hosts deploy: they bring the
-kernel. Here it becomes one that many machines are made of (docs/guests.md says what that takes).
+`mmdebstrap` or `debootstrap` makes a system without a kernel, because hosts boot their own kernel. This module
+makes the system suitable for many machines. docs/guests.md has the details.
 """
 
 import os
@@ -21,10 +21,10 @@ PACKAGES = (
     "ca-certificates", "curl", "dbus", "e2fsprogs", "iproute2", "iputils-ping", "less", "libpam-systemd", "netbase",
     "nftables", "openssh-server", "procps", "systemd-sysv", "udev", "vim-tiny",
 )  # fmt: skip
-"""Beside those that every system of Debian has."""
+"""The packages in addition to those of every Debian system."""
 MOST_SECONDS = 3600.0
 ROOM = 1.3
-"""Size of the file system for each byte of files; what is not needed is taken off when the image is imported."""
+"""The size of the file system as a factor of the files' size. The import of the image shrinks the file system."""
 
 KEYS_UNIT = """\
 [Unit]
@@ -38,17 +38,17 @@ ExecStart=/usr/bin/ssh-keygen -A
 """
 UNITS = "etc/systemd/system"
 FILES = {
-    # the same in all machines otherwise: whoever had one would know the keys of all
+    # otherwise all machines would have the same host keys, and each owner would know them
     f"{UNITS}/ssh-host-keys.service": KEYS_UNIT,
-    # who deploys a machine gets in as root, by the password or the keys that were given with it
+    # root logs in with the password or the keys of the deployment
     "etc/ssh/sshd_config.d/50-root.conf": "PermitRootLogin yes\n",
-    # empty: each machine gets a number of its own when it boots
+    # empty: each machine gets its own id at its first boot
     "etc/machine-id": "",
     "etc/hostname": "localhost\n",
     "etc/resolv.conf": "",
 }
 LINKS = {
-    # interfaces are called as the kernel does, eth0 the first, wherever QEMU puts them
+    # interfaces keep the kernel's names, with eth0 first, independent of their PCI slots
     "etc/systemd/network/99-default.link": "/dev/null",
     f"{UNITS}/ssh.service.requires/ssh-host-keys.service": f"/{UNITS}/ssh-host-keys.service",
     f"{UNITS}/multi-user.target.wants/systemd-networkd.service": "/lib/systemd/system/systemd-networkd.service",
@@ -58,12 +58,12 @@ OF_NO_USE = ("var/cache/apt/archives/*.deb", "var/lib/apt/lists/*_*", "var/log/*
 
 
 class NotBuilt(DriverError):
-    """The system could not be built; the text is the operator's."""
+    """The system could not be built. The text is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system that can be built: its release, and the official image that it becomes."""
+    """A system that can be built: its Debian release, and its official image."""
 
     release: str
     image: str
@@ -78,15 +78,15 @@ SYSTEMS = {
 
 
 def build(system: System, target: Path, mirror: str = "", packages: Sequence[str] = ()) -> None:
-    """Build a system into a new file, a raw disk of one ext4, with more `packages` beside `PACKAGES`.
+    """Build a system into a new file, a raw disk with one ext4 file system.
 
-    `mirror` is the address of Debian's packages; without one the program that takes them knows its own. Raises
-    `NotBuilt`.
+    `packages` are installed in addition to `PACKAGES`. `mirror` is the URL of Debian's packages; the default is
+    that of the building program. Raises `NotBuilt`.
     """
     if os.geteuid():
         raise NotBuilt("Files of other users are made here: build it as root, by sudo.")
     try:
-        # beside the file: what is below /tmp may be in memory, and without devices
+        # in the folder of the target: /tmp may be in memory, and may not allow device files
         with tempfile.TemporaryDirectory(dir=target.absolute().parent) as folder:
             root = Path(folder) / "root"
             run(*_bootstrap(system.release, root, mirror, (*PACKAGES, *packages)), timeout=MOST_SECONDS)
@@ -110,7 +110,10 @@ def _bootstrap(release: str, root: Path, mirror: str, packages: Sequence[str]) -
 
 
 def generalise(root: Path, file_system: str) -> None:
-    """Make a system in a directory one of which many machines are made, on a file system with this UUID."""
+    """Remove the traces of one machine from a system, so that many can be deployed from it, and configure it.
+
+    `file_system` is the UUID of the file system that the system will be on.
+    """
     for pattern in (*OF_ONE_MACHINE, *OF_NO_USE):
         for path in root.glob(pattern):
             path.unlink()

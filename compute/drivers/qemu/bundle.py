@@ -1,6 +1,6 @@
 """The agent of hosts as one file, which the Python of a host runs.
 
-It contains the package `agent`, the packages above it, empty, and the values that it shares with the platform.
+The file contains the package `agent`, its parent packages, which are empty, and modules shared with the platform.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ if __name__ == "__main__":
     sys.exit(serving.main(sys.argv[1:]))
 """
 THEN = (1980, 1, 1, 0, 0, 0)
-"""The time of every entry: the same sources are the same bytes."""
+"""The time of every entry, so that the same sources make the same file."""
 
 
 class Bundle(NamedTuple):
-    """The file, and the digest by which the agent in it names itself."""
+    """The file, and the digest that the agent in it reports."""
 
     content: bytes
     digest: str

@@ -1,8 +1,7 @@
-"""Carrying the contents of disks: between two hosts, and to and from the directory of archives.
+"""Transfers of disks' contents between two hosts, and to and from the directory of archives.
 
-Workers carry chunks, so that hosts need not reach each other. A call carries for a while and tells how far it is;
-where it ends is known to the side that is written to, so that the next call, of whichever worker, goes on from
-there.
+Workers copy the chunks, so that hosts need not reach each other. A call copies for some seconds and returns the
+progress. The target records how far it came, so that the next call, of any worker, continues from there.
 """
 
 import time
@@ -19,7 +18,7 @@ MB = 1 << 20
 
 
 class HostFile:
-    """A file of a host, by its place there."""
+    """A file on a host, by its place (see `agent.transfer`)."""
 
     def __init__(self, transport: Transport, place: Place):
         self.transport = transport
@@ -43,7 +42,7 @@ class HostFile:
 
 
 def make_archives(directory: Path) -> None:
-    """Make the directory of archives, and the one above it, which is the state folder, for their owner alone."""
+    """Make the directory of archives and its parent, the state folder. Only their owner can access them."""
     for each in (directory.parent, directory):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -74,12 +73,12 @@ def carry(
     seconds: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> Progress:
-    """Carry a file for about so many `seconds`, a chunk at least. Done when the target is complete."""
+    """Copy a file for about so many `seconds`, at least one chunk. Done when the target is complete."""
     if target.is_complete():
-        target.finish()  # whoever did may have been killed before the last of it
+        target.finish()  # an earlier call may have been killed before it finished the target
         return DONE
     began, first = clock(), None
-    # without data: the target says where it wants to go on
+    # a chunk without data: the target answers where to continue
     chunk = source.read(0, 0)
     while True:
         reached = target.write(chunk)

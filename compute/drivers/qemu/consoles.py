@@ -1,4 +1,4 @@
-"""Consoles of machines on this very machine: a thread for each carries what is typed and shown."""
+"""Consoles of machines on this machine. A thread for each console copies the data in both directions."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ from compute.drivers.qemu.agent.store import Store
 
 
 def open_console(store: Store, machine: str) -> SocketConsole:
-    """Attach to the console of a machine. Raises the agent's `Failed` where it is off, or somebody is at it."""
+    """Attach to the console of a machine. Raises the agent's `Failed` if it is off or somebody else is attached."""
     with ExitStack() as stack:
         attached = stack.enter_context(console.attached(store, machine))
         end, other = socket.socketpair()
@@ -21,6 +21,6 @@ def open_console(store: Store, machine: str) -> SocketConsole:
 
 
 def _carry(attached: console.Attached, other: socket.socket, stack: ExitStack) -> None:
-    # whoever looked may be gone
+    # the user of the console may be gone
     with stack, suppress(BrokenPipeError, ConnectionResetError):
         attached.carry(other.fileno(), other.fileno())

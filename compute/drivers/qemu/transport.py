@@ -1,4 +1,4 @@
-"""How the driver's calls reach a host's agent."""
+"""The transports of the driver's calls to a host's agent: in this process, or by ssh."""
 
 import logging
 from collections.abc import Iterator
@@ -23,20 +23,20 @@ logger = logging.getLogger(__name__)
 
 class Transport(Protocol):
     def call(self, verb: str, **values: Any) -> Any:
-        """What the agent's verb returns. Raises `DriverError`."""
+        """Call a verb of the agent, and return the result. Raises `DriverError`."""
 
     def console(self, machine: str) -> Console:
-        """The console of a machine that is on. Raises `DriverError`."""
+        """Open the console of a machine that is on. Raises `DriverError`."""
 
     def is_current(self) -> bool:
-        """Whether the host's agent is the one of this release. Raises `DriverError`."""
+        """Tell whether the host has the agent of this release. Raises `DriverError`."""
 
     def takes_data(self) -> bool:
-        """Whether the host's agent takes packet filters as data. Raises `DriverError`."""
+        """Tell whether the host's agent takes packet filters as data. Raises `DriverError`."""
 
 
 class Local:
-    """The agent in this very process, for the machine that the worker runs on."""
+    """The transport to the agent in this process, for the machine that the worker runs on."""
 
     def __init__(self, location: str, shared: str):
         self.store = Store(Path(location), Path(shared) if shared else None)
@@ -58,7 +58,7 @@ class Local:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Translate errors of the agent into errors of the driver interface."""
+    """Raise errors of the agent as errors of the driver interface."""
     try:
         yield
     except errors.Failed as error:
@@ -70,7 +70,7 @@ def _translated_errors() -> Iterator[None]:
 
 
 def transport(address: Address, options: Options) -> Transport:
-    """What reaches the host. Raises `Refused` for a location that is none."""
+    """Return the transport to a host. Raises `Refused` for an invalid location."""
     if address.location.startswith("ssh:"):
         return Ssh(address, options)
     if not address.location.startswith("/"):

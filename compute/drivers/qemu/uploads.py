@@ -42,7 +42,7 @@ def unpack(task: tasks.Task, store: Store, archive: str, file: str, size: int) -
 
 
 def delete(archive: Path) -> None:
-    """Delete an archive, complete or not. Raises `DriverError` where somebody still writes it."""
+    """Delete an archive, complete or not. Raises `DriverError` while another process writes it."""
     try:
         tasks.cancel(archive.parent / "tasks", f"upload.{archive.stem}")
         disks.delete_file(archive)

@@ -1,4 +1,4 @@
-"""The simulated hypervisor: believable, shared by all workers of all hosts, and breakable on demand."""
+"""The simulated hypervisor: realistic, shared by all workers and all simulated hosts, with faults on demand."""
 
 import json
 import os
@@ -53,22 +53,22 @@ COPY_MB_A_SECOND = 200.0
 RESIZE_MB_A_SECOND = 800.0
 VOLUME_SECONDS = 2.0
 VOLUME_GROWTH_SECONDS = 3.0
-# How many MB of files a new disk holds: one without an image, and the range of those with one.
+# MB of files on a new disk: without an image, and the range for disks with an image.
 EMPTY_FILES = 8
 LEAST_FILES, MOST_FILES = 700, 1200
-# The longest `Progress.wait` of a call, so that events show progress.
+# The maximum `Progress.wait` of a call in seconds, so that events show progress.
 POLL_SECONDS = 1.0
 
 
 class SimulatedDriver:
     """A `compute.drivers.base.Driver` whose machines are rows in the schema ``simulated``.
 
-    `conninfo` names the PostgreSQL database, which has the machines of all simulated hosts; the schema is made on
-    first use. `scale` multiplies how long work takes (0: done at once); `timeout` bounds each call, in seconds.
-    Time is the database's clock, so that all processes see the same. Safe to share between threads and across a
-    fork.
+    `conninfo` names the PostgreSQL database with the machines of all simulated hosts. The schema is made on first
+    use. `scale` multiplies the duration of work (0: done at once). `timeout` limits each call, in seconds. Times
+    are from the database's clock, so that they are the same for all processes. Threads, and processes after a fork,
+    can share a driver.
 
-    `at` gives the driver of one host; calls that name no host may be made to any.
+    `at` returns the driver of one host. Calls that concern no host can be made to any driver.
     """
 
     def __init__(self, conninfo: str, scale: float = 1.0, timeout: float = 20.0):
@@ -78,11 +78,11 @@ class SimulatedDriver:
 
     @classmethod
     def connect(cls, address: Address, options: Options) -> "SimulatedDriver":
-        """The driver of a host, as the platform's settings have it. All share one connection."""
+        """Return the driver of a host for the platform's settings. All drivers share one connection."""
         return _configured(options).at(address)
 
     def at(self, address: Address) -> Self:
-        """The driver of this host, on the same connection."""
+        """Return the driver of this host, on the same connection."""
         there = copy(self)
         there.host = address.name
         return there
@@ -177,7 +177,7 @@ class SimulatedDriver:
         return [load.used(*machine) for machine in json.loads(machines or "[]")]
 
     def set_peers(self, underlay: str, peers: Sequence[str], customers: Sequence[str] = ()) -> None:
-        """Nothing to do: what is simulated sends no packets."""
+        """Do nothing: simulated machines send no packets."""
 
     def inventory(self) -> Inventory:
         found = json.loads(self._call("SELECT * FROM simulated.inventory(%s)", (self.host,)).detail)
@@ -273,7 +273,7 @@ class SimulatedDriver:
         return self.scale / rate
 
     def close(self) -> None:
-        """Give the database connection back; the next call opens another."""
+        """Close the database connection. The next call opens another."""
         self._session.close()
 
     # --- What only a simulation has: faults, and a look inside ----------------------------------------------
@@ -291,9 +291,9 @@ class SimulatedDriver:
     ) -> int:
         """Add a fault and return its id; see `Fault`.
 
-        `call` is a method's name, `machine` a name in which ``*`` stands for any text. A host that is down is
-        ``script("unreachable", host=..., count=None)``. ValueError for an unknown action or call, or a missing
-        amount.
+        `call` is a method's name, and `machine` a name in which ``*`` stands for any text. Use
+        ``script("unreachable", host=..., count=None)`` for a host that is down. Raises ValueError for an unknown
+        action or call, or a missing amount.
         """
         action = Action(action)
         if action in (Action.SLOW, Action.POWER_OFF) and amount is None:
@@ -308,12 +308,12 @@ class SimulatedDriver:
         return row.id
 
     def faults(self) -> list[Fault]:
-        """The scripted faults, spent ones included, with their hits."""
+        """The scripted faults with their hits, including faults that no longer act."""
         rows = self._session.execute("SELECT * FROM simulated.fault ORDER BY id")
         return [Fault(**{**row._asdict(), "action": Action(row.action)}) for row in rows]
 
     def calls(self, machine: str) -> dict[str, int]:
-        """How often each call was made for a machine while a `trace` was scripted."""
+        """The number of each call for a machine while a fault `trace` was scripted."""
         rows = self._session.execute("SELECT call, count FROM simulated.call WHERE machine = %s", (machine,))
         return {row.call: row.count for row in rows}
 
@@ -322,14 +322,14 @@ class SimulatedDriver:
         self._session.execute("WITH gone AS (DELETE FROM simulated.fault) DELETE FROM simulated.call")
 
     def power_off(self, machine: str) -> None:
-        """Let the guest of a machine power itself off now, as `poweroff` typed inside it."""
+        """Simulate that the guest powers itself off now, like the command `poweroff`."""
         self._session.execute(
             "UPDATE simulated.machine SET halts_at = clock_timestamp() WHERE name = %s AND power = 'on'",
             (machine,),
         )
 
     def lose_power(self, machine: str, why: Ended = Ended.HOST) -> None:
-        """Let a machine go off at once, as with its host's power, or where its process is killed."""
+        """Power a machine off at once, as if its host lost power or its process was killed."""
         self._session.execute(
             "UPDATE simulated.machine SET power = 'off', settles_at = clock_timestamp(), halts_at = NULL, fell = %s"
             " WHERE name = %s AND power = 'on'",
@@ -337,7 +337,7 @@ class SimulatedDriver:
         )
 
     def all_machines(self) -> dict[str, frozenset[str]]:
-        """Every machine with its disks, of all hosts: what must be empty when nothing has leaked."""
+        """All machines of all hosts with their disks. Tests check that this is empty when nothing has leaked."""
         rows = self._session.execute(
             "SELECT m.name, array_remove(array_agg(d.name), NULL) AS disks"
             " FROM simulated.machine m LEFT JOIN simulated.disk d ON d.machine = m.name GROUP BY m.name"
@@ -345,15 +345,15 @@ class SimulatedDriver:
         return {row.name: frozenset(row.disks) for row in rows}
 
     def archives(self) -> frozenset[str]:
-        """The names of all archives, half-made ones included."""
+        """The names of all archives, including incomplete ones."""
         return frozenset(row.name for row in self._session.execute("SELECT name FROM simulated.archive"))
 
     def volumes(self) -> dict[str, int]:
-        """The names of all volumes, half-made ones included, with their sizes in GB."""
+        """The names of all volumes, including incomplete ones, with their sizes in GB."""
         return {row.name: row.size for row in self._session.execute("SELECT name, size FROM simulated.volume")}
 
     def plugged(self, machine: str) -> dict[str, str]:
-        """The volumes that a machine which is on has, with the labels its guest finds them by."""
+        """The volumes of a machine that is on, each with the label by which the guest finds the volume."""
         rows = self._session.execute(
             "SELECT plugged FROM simulated.machine m"
             " WHERE name = %s AND NOT simulated.is_off(m, clock_timestamp())",
@@ -362,17 +362,17 @@ class SimulatedDriver:
         return rows[0].plugged if rows else {}
 
     def fill_volume(self, volume: str, used: int) -> None:
-        """Let the files on a volume need this many MB, as a guest that writes does."""
+        """Set the MB of files on a volume, as if a guest wrote them."""
         self._session.execute("UPDATE simulated.volume SET used = %s WHERE name = %s", (used, volume))
 
     def fill(self, machine: str, disk: str, used: int) -> None:
-        """Let the files on a disk need this many MB, as a guest that writes does."""
+        """Set the MB of files on a disk, as if a guest wrote them."""
         self._session.execute(
             "UPDATE simulated.disk SET used = %s WHERE machine = %s AND name = %s", (used, machine, disk)
         )
 
     def ran_script(self, machine: str, disk: str, script: str) -> bool:
-        """Whether the system on a disk was told to run this script at its first boot."""
+        """Tell whether this script was installed on a disk for the first boot."""
         rows = self._session.execute(
             "SELECT script_digest FROM simulated.disk WHERE machine = %s AND name = %s", (machine, disk)
         )
@@ -391,7 +391,7 @@ class SimulatedDriver:
         return firewall_spec(json.loads(rows[0].firewall)) if rows else None
 
     def lets_in(self, machine: str, disk: str, *, password: str | None = None, key: str | None = None) -> bool:
-        """Whether root of the system deployed on a disk can log in with this password, or this public key."""
+        """Tell whether root can log in to the system on a disk with this password, or this public key."""
         rows = self._session.execute(
             "SELECT root_hash, fingerprints FROM simulated.disk WHERE machine = %s AND name = %s",
             (machine, disk),
@@ -403,7 +403,7 @@ class SimulatedDriver:
         return bool(password and rows[0].root_hash and password_matches(password, rows[0].root_hash))
 
     def forget_all(self) -> None:
-        """An empty hypervisor: no machines, no disks, no archives, no volumes, no faults."""
+        """Delete all machines, disks, archives, volumes, set-aside entries and faults."""
         self.clear_faults()
         self._session.execute(
             "WITH gone AS (DELETE FROM simulated.archive), drained AS (DELETE FROM simulated.volume),"
@@ -412,7 +412,7 @@ class SimulatedDriver:
         )
 
     def _call(self, query: str, params: tuple) -> Any:
-        """One call: the `simulated.answer` row, or the error or the crash that it stands for."""
+        """Run one call. Return the row of type `simulated.answer`, or raise the row's error, or crash."""
         try:
             (answer,) = self._session.execute(query, params)
         except psycopg.Error as error:
@@ -443,7 +443,7 @@ CALLS = frozenset({
 
 
 def die() -> NoReturn:
-    """End this process as the kernel's out-of-memory killer would: no handlers, no cleaning up."""
+    """End this process like the kernel's out-of-memory killer: without handlers and without cleanup."""
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("SIGKILL did not kill")
 
@@ -456,31 +456,31 @@ def _found(
 
 
 def is_archive(image: str | None) -> bool:
-    """Whether a disk's image is an archive; the ids of official images have a slash."""
+    """Tell whether a disk's image is an archive. Ids of official images contain a slash."""
     return image is not None and "/" not in image
 
 
 def disk_seconds(disk: DiskSpec) -> float:
-    """The seconds that making a disk takes before any copying: one, or for an official image more, by its size."""
+    """The seconds for making a disk, without copying. They depend on the size if it has an official image."""
     if disk.image is None or is_archive(disk.image):
         return EMPTY_DISK_SECONDS
     return min(IMAGE_SECONDS + disk.size / 1024 * IMAGE_SECONDS_PER_GB, IMAGE_SECONDS_AT_MOST)
 
 
 def first_files(disk: DiskSpec) -> int:
-    """The MB of files on a new disk: the content of an official image, nearly nothing without one."""
+    """The MB of files on a new disk, which are few without an official image."""
     if disk.image is None or is_archive(disk.image):
         return 0 if disk.filesystem in ("swap", "raw") else min(disk.size, EMPTY_FILES)
     return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))
 
 
 def _kept(firewall: FirewallSpec) -> tuple[int, str]:
-    """A packet filter as the schema keeps it: its version, and a text, which is JSON."""
+    """A packet filter in the form of the schema: its version, and a text, which is JSON."""
     return firewall.version, json.dumps(asdict(firewall))
 
 
 def _boot(boot: BootSpec) -> dict[str, Any]:
-    """A boot as the schema takes it. Workers of the release before use the same functions of SQL."""
+    """A boot in the form of the schema. Workers of the previous release use the same SQL functions."""
     kept = None if boot.firewall is None else dict(zip(("version", "ruleset"), _kept(boot.firewall), strict=True))
     return {**asdict(boot), "firewall": kept}
 

@@ -1,11 +1,11 @@
-"""Faults that can be scripted into the simulated hypervisor."""
+"""Faults that can be added to the simulated hypervisor."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What happens to a call that a fault strikes."""
+    """The effect of a fault on a call."""
 
     FAIL = "fail"
     """Nothing is done; `DriverError`."""
@@ -27,8 +27,11 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A scripted fault: strikes the `nth` call that matches `call`, `machine` and `host` (None matches any), and
-    the following ones, `count` in all or (None) for ever. `hits` is how many matched so far."""
+    """A scripted fault, which affects calls that match `call`, `machine` and `host` (None matches all).
+
+    It affects the `nth` matching call and the following ones, `count` in total (None: no limit). `hits` is the
+    number of matching calls so far.
+    """
 
     id: int
     action: Action

@@ -1,4 +1,4 @@
-"""Digests of the secrets that a deployed guest was given, as its /etc/shadow would keep them."""
+"""Digests of the secrets of a deployed guest. A real guest would have such digests in /etc/shadow."""
 
 import base64
 import binascii
@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 
-# About what the default of sha512-crypt costs (some milliseconds): a simulation must not set the pace of jobs.
+# About the cost of sha512-crypt's default (some milliseconds): the simulation must not slow jobs down.
 COST = {"n": 2**10, "r": 8, "p": 1}
 
 
@@ -17,7 +17,7 @@ def password_hash(password: str) -> str:
 
 
 def password_matches(password: str, stored: str) -> bool:
-    """Whether `stored`, made by `password_hash`, is the digest of `password`."""
+    """Tell whether `stored`, a result of `password_hash`, is the digest of `password`."""
     _, salt, digest = stored.split("$")
     return hmac.compare_digest(_digest(password, bytes.fromhex(salt)), digest)
 
@@ -25,7 +25,7 @@ def password_matches(password: str, stored: str) -> bool:
 def fingerprint(public_key: str) -> str:
     """The fingerprint of an OpenSSH public key line, as ``ssh-keygen -l`` prints it (``SHA256:…``).
 
-    A line without a key, which a guest would skip, is not ours to judge: the whole line is digested.
+    A guest would skip a line without a key. For such a line, this is the digest of the whole line.
     """
     fields = public_key.split()
     try:

@@ -1,8 +1,7 @@
-"""The load of simulated machines: it rises and falls over the day, and is the same for every caller.
+"""The load of simulated machines, which rises and falls over the day, and is the same for every caller.
 
-A counter is the integral of a rate over the time for which its machine has been on, and the rate a mean with waves
-around it, whose heights and phases come from the machine's name. A counter therefore only grows, and needs no
-state.
+A counter is the integral of a rate over the time that its machine has been on. The rate is a mean with waves around
+it. The phases of the waves depend on the machine's name. So a counter only grows, and needs no state.
 """
 
 import math
@@ -12,7 +11,8 @@ from compute.drivers.base import Usage
 
 DAY = 86400.0
 WAVES = ((DAY, 0.55), (5.3 * 3600, 0.2), (1140.0, 0.15))
-"""Periods in seconds and heights, as a share of the mean. The heights add up to less than 1."""
+"""The periods of the waves in seconds, and their heights as a part of the mean. All heights add up to less than
+1."""
 CORE = 0.18
 """The mean load of a core."""
 BLOCKS, SWAPPED = 60.0, 1.5
@@ -37,7 +37,7 @@ def used(machine: str, vcpus: int, seconds: float) -> Usage:
 
 
 def _integral(machine: str, counter: str, seconds: float) -> float:
-    """The integral, from 0 to `seconds`, of a rate around 1, a little higher for some machines than for others."""
+    """The integral, from 0 to `seconds`, of a rate around 1. The mean rate depends on the machine: 0.4 to 1.6."""
     total = seconds
     for period, height in WAVES:
         phase = _share(f"{machine} {counter} {period}") * math.tau
@@ -47,5 +47,5 @@ def _integral(machine: str, counter: str, seconds: float) -> float:
 
 
 def _share(text: str) -> float:
-    """A number from 0 up to 1, always the same for one text."""
+    """A number from 0 up to 1, which is always the same for the same text."""
     return zlib.crc32(text.encode()) / 2**32

@@ -1,4 +1,4 @@
-"""The simulated hypervisor's own connection to PostgreSQL, and the making of its schema."""
+"""The simulated hypervisor's own connection to PostgreSQL, and the creation of its schema."""
 
 import hashlib
 import logging
@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 class Session:
     """One lazily opened autocommit connection per process.
 
-    It survives a fork (the child opens its own) and one loss of the connection: the query is then sent once more,
-    which is harmless because every call of a driver is idempotent. `timeout`, in seconds, bounds all of that:
-    at worst a query, a connect and the query again. Raises `psycopg.Error`.
+    After a fork, the child opens its own connection. If the connection is lost, the query is sent once more. This
+    is harmless, because every call of a driver is idempotent. `timeout`, in seconds, limits a query, a connect and
+    the second query together. Raises `psycopg.Error`.
     """
 
     def __init__(self, conninfo: str, timeout: float):
@@ -47,14 +47,14 @@ class Session:
             try:
                 return self._rows(connection, query, params)
             except psycopg.OperationalError:
-                # a timeout or a deadlock leaves the connection usable, and is the caller's to see
+                # after a timeout or a deadlock the connection is usable, and the caller gets the error
                 if not connection.closed:
                     raise
                 log.info("The connection to the simulated hypervisor was lost; connecting again.")
                 return self._rows(self._open(), query, params)
 
     def close(self) -> None:
-        """End the connection; the next query opens another."""
+        """Close the connection. The next query opens another."""
         self._notice_fork()
         with self._lock:
             if self._connection is not None:
@@ -64,15 +64,15 @@ class Session:
     def _notice_fork(self) -> None:
         if self._pid == os.getpid():
             return
-        # The parent's connection is kept but never touched: closing it here would end the parent's session. The
-        # lock is new because another thread of the parent may have held the old one.
+        # The parent's connection is kept but never used: closing it here would end the parent's session. The lock
+        # is new, because another thread of the parent may have locked the old one.
         self._inherited, self._connection = self._connection, None
         self._lock = threading.Lock()
         self._pid = os.getpid()
 
     def _open(self) -> psycopg.Connection:
         if self._connection is not None and self._connection.info.transaction_status != TransactionStatus.IDLE:
-            # the time limit of a task cut the last query short: on this connection no other can be sent
+            # the time limit of a task interrupted the last query, and this connection cannot send another one
             self._connection.close()
         if self._connection is None or self._connection.closed:
             connection = psycopg.connect(
@@ -91,7 +91,7 @@ class Session:
         return self._connection
 
     def _prepare(self, connection: psycopg.Connection) -> None:
-        # Durable against a kill of any process of ours; a crash of the database server may lose half a second.
+        # Killing our processes loses nothing. A crash of the database server may lose the last half second.
         row = connection.execute(
             "SELECT obj_description(to_regnamespace('simulated'), 'pg_namespace'),"
             " set_config('synchronous_commit', 'off', false) AS commit,"
@@ -108,7 +108,8 @@ class Session:
 
 
 def install(connection: psycopg.Connection) -> None:
-    """Make or renew the schema; of processes that start at once, one does so and the others find it up to date."""
+    """Create or replace the schema. Of processes that start at once, one does it, and the others find it
+    current."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (INSTALL_LOCK,))
         # Read from the table: `to_regnamespace` may still answer from a cache that is older than the lock.

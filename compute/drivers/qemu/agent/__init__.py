@@ -1,2 +1,4 @@
-"""What runs on a host: machines, their disks, the region's volumes. Standard library only: it is copied to hosts as
-one file."""
+"""The agent, which runs on a host: machines, their disks, and the region's volumes.
+
+The agent uses only the standard library, because it is copied to hosts as one file.
+"""

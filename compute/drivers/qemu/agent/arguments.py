@@ -1,6 +1,6 @@
-"""Checks of the arguments of every verb: all values of callers pass here first.
+"""Checks of the arguments of every verb.
 
-No value of a caller reaches a program, a file that a program parses, or a path, before its check. `calls.VERBS` has
+A caller's value is checked before it reaches a program, a file that a program parses, or a path. `calls.VERBS` has
 the verbs and the names of their arguments. An argument with a default there may be missing. If a verb takes a
 dataclass, the arguments are its fields.
 """

@@ -1,7 +1,7 @@
-"""Machines on their way from one host to another.
+"""Moves of machines between hosts.
 
-The host that a machine goes to keeps its description aside until all of its disks have come in: one rename makes it
-a machine of that host. Until then it is one of the host that it comes from.
+The target host stores the machine's description in a separate file until all disks have arrived. Then one rename
+makes the machine belong to the target host. Until then it belongs to the source host.
 """
 
 import shutil
@@ -17,8 +17,11 @@ EXPECTED = "expected.json"
 
 
 def leaving(store: Store, machine: str) -> dict[str, Any]:
-    """What another host has to know of a machine that it is to take over: its description, the packet filter, and
-    its disks, each with what tells its present content from earlier ones. Raises `Refused` while it is on."""
+    """Return the data that another host needs to take over a machine. Raises `Refused` while the machine is on.
+
+    The data are the description, the packet filter, and the disks. Each disk has a version, which changes with the
+    disk's content.
+    """
     with locked_machine(store, machine) as (directory, _):
         if is_on(directory):
             raise Refused("The machine is on.")
@@ -30,12 +33,12 @@ def leaving(store: Store, machine: str) -> dict[str, Any]:
 
 
 def is_whole(store: Store, machine: str) -> bool:
-    """Whether the machine is one of this host: not where it is only expected."""
+    """Tell whether the machine is defined on this host, not only expected."""
     return exists(store, machine)
 
 
 def expect(store: Store, machine: str, left: dict[str, Any]) -> None:
-    """Make a place for a machine that is to come. What came in of an earlier state of it is removed."""
+    """Make a directory for a machine that will arrive, and delete disks that arrived of an earlier state of it."""
     if machine in all_machines(store):
         return
     with locked_machine(store, machine, defined=False, make=True) as (directory, _):
@@ -48,10 +51,10 @@ def expect(store: Store, machine: str, left: dict[str, Any]) -> None:
 
 
 def arrive(store: Store, machine: str) -> None:
-    """Make a machine that came in whole one of this host. Raises `Refused` where none is expected."""
+    """Define a machine whose disks have all arrived. Raises `Refused` if the machine is not expected."""
     with locked_machine(store, machine, defined=False) as (directory, _):
         if exists(store, machine):
-            # whoever made it one may have been killed before this
+            # an earlier call may have been killed before this line
             records.remove(directory / EXPECTED)
             return
         left = records.read(directory / EXPECTED)

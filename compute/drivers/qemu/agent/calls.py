@@ -1,4 +1,4 @@
-"""The verbs of a host, by name: all that may be asked of its agent, in this process or from afar."""
+"""The verbs of a host's agent by name, for calls in this process or by ssh."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
@@ -79,7 +79,7 @@ PROTOCOL = 2
 
 
 def call(store: Store, verb: str, values: Mapping[str, Any]) -> Any:
-    """Call a verb with plain values, and return what it says as plain values. Raises `Failed`."""
+    """Call a verb with plain values, and return its result as plain values. Raises `Failed`."""
     function = VERBS.get(verb)
     if function is None:
         raise Refused(f"There is no verb {verb!r:.40}.")

@@ -1,7 +1,8 @@
-"""From what a machine is, and how it boots, to the arguments of QEMU.
+"""The arguments of QEMU for a machine and its boot.
 
-Sockets and the machine's own files have relative names, since QEMU is started in the machine's directory: the names
-of sockets are limited to 107 bytes. Whatever has names from outside is JSON, where no comma means anything.
+QEMU is started in the machine's directory. Sockets and the machine's own files have relative names, because the
+kernel limits names of sockets to 107 bytes. Arguments with names from outside are JSON, where a comma in a name
+separates nothing.
 """
 
 import json
@@ -21,11 +22,10 @@ from compute.drivers.qemu.agent.nics import nics
 from compute.drivers.qemu.agent.settings import Settings
 
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
-"""In the order in which a guest finds them, which is that of their numbers on the SCSI bus."""
+"""The slots in the order in which a guest finds them: by their numbers on the SCSI bus."""
 MOST_DRIVES = 64
-"""The most disks and volumes of a running machine: those in the slots, and volumes that were plugged in since the
-boot. All are units of one virtio-scsi controller. The controller supports 16,384 units, and a unit needs no PCI
-slot."""
+"""The maximum number of disks and volumes of a running machine, including volumes plugged in since the boot. All
+are units of one virtio-scsi controller. The controller supports 16,384 units, and a unit needs no PCI slot."""
 
 DISK_KERNELS = {"compute/grub2", "compute/grub-legacy", "compute/direct-disk"}
 HOST_KERNEL = re.compile(r"compute/(latest-64bit|\d+\.\d+\.\d+-x86_64-compute\d+)")
@@ -33,18 +33,18 @@ DEFAULT_KERNEL = "default"
 RUN_LEVELS = {"default": "", "single": "single", "binbash": "init=/bin/bash"}
 
 ASSUMED = "no_timer_check"
-"""Has the kernel take the timer for one that works. It looks by counting ticks for a moment, and gives up where an
-emulated processor had none of its host's time just then."""
+"""A kernel option that skips the test of the timer. The test counts ticks for a moment. If an emulated processor
+gets no time from its host in that moment, the test and the boot fail."""
 SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 MB = 1_000_000
 LIMITS = "limits"
-"""The group of QEMU's throttles that all disks and volumes of a machine are in: they are limited together."""
+"""The throttle group of QEMU for all disks and volumes of a machine, which share one limit."""
 NAMES = uuid.UUID("5a0c9f5e-37d7-4b0c-9a43-6f3c8e1f3b52")
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a machine is. `memory` in MB."""
+    """The definition of a machine. `memory` in MB."""
 
     name: str
     memory: int
@@ -54,7 +54,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """A disk or a volume as the guest sees it. `label` is that of a volume."""
+    """A disk or a volume as the guest sees it. Only a volume has a `label`."""
 
     name: str
     file: str
@@ -63,7 +63,7 @@ class Drive:
 
     @property
     def node(self) -> str:
-        """The name of its block node, which QEMU limits to 31 bytes: it is that of the place."""
+        """The name of the block node, from the number of the unit: QEMU limits such names to 31 bytes."""
         return f"lun{self.lun}"
 
     def block_device(self) -> dict[str, Any]:
@@ -75,8 +75,11 @@ class Drive:
         }
 
     def device(self) -> dict[str, Any]:
-        """The device, under the drive's own name. A volume is what udev links as
-        ``/dev/disk/by-id/scsi-0Skerry_Volume_<label>``: vendor, product and the identifier of page 0x83."""
+        """The device, with the drive's own name as its id.
+
+        udev links a volume as ``/dev/disk/by-id/scsi-0Skerry_Volume_<label>``, from the vendor, the product and the
+        identifier of page 0x83.
+        """
         shown = {"driver": "scsi-hd", "bus": "scsi.0", "lun": self.lun, "id": self.name, "drive": self.node}
         if self.label is not None:
             return {**shown, "vendor": "Skerry", "product": "Volume", "device_id": self.label}
@@ -84,11 +87,11 @@ class Drive:
 
 
 def kernel_for(kernel: str, boots_itself: bool = True) -> str | None:
-    """The directory below ``kernels`` of what is booted for a kernel of the catalogue; None boots the first disk.
+    """The directory below ``kernels`` for a kernel of the catalogue; None boots the first disk.
 
-    GRUB is that of the disk, where the disk `boots_itself`: it has a boot sector. Disks of the platform's images
-    are one file system without any; for them it is the host's kernel. Raises `Refused` for what no machine can
-    boot.
+    If the disk `boots_itself`, which means that it has a boot sector, its own GRUB is used. Disks of the platform's
+    images have no boot sector: the host's kernel is used for them. Raises `Refused` for a kernel that machines
+    cannot boot.
     """
     if kernel in DISK_KERNELS:
         return None if boots_itself or kernel == "compute/direct-disk" else DEFAULT_KERNEL
@@ -98,7 +101,7 @@ def kernel_for(kernel: str, boots_itself: bool = True) -> str | None:
 
 
 def boots_itself(file: Path) -> bool:
-    """Whether a disk has a boot sector."""
+    """Tell whether a disk has a boot sector."""
     with file.open("rb") as disk:
         disk.seek(510)
         return disk.read(2) == b"\x55\xaa"
@@ -113,8 +116,10 @@ def arguments(
     kernel: Path | None,
     port: int | None,
 ) -> list[str]:
-    """The command that runs the machine. `kernel` is a directory with ``vmlinuz`` and ``initrd``; `port` of
-    127.0.0.1 leads to the guest's ssh."""
+    """The command that runs the machine.
+
+    `kernel` is a directory with ``vmlinuz`` and ``initrd``. The `port` of 127.0.0.1 leads to the guest's ssh.
+    """
     found = [settings.qemu, "-name", machine.name, "-uuid", str(uuid.uuid5(NAMES, machine.name))]
     found += ["-nodefaults", "-no-user-config", *confinement(settings), "-display", "none"]
     found += ["-machine", settings.platform, *accelerator(accel)]
@@ -137,11 +142,11 @@ def arguments(
 
 
 def limits(settings: Settings) -> dict[str, Any] | None:
-    """What QEMU is to be told by ``block_set_io_throttle`` for each disk and volume of a machine, which share it;
-    None where nothing is limited.
+    """The arguments of ``block_set_io_throttle`` for each disk and volume of a machine; None if there is no limit.
 
-    It limits devices. A throttle in the block nodes could stand in the command line, but takes what a guest trims
-    for bytes that are written: making a file system of a terabyte would last half an hour.
+    All disks and volumes of the machine share the limit, which applies to devices. A throttle in the block nodes
+    could be part of the command line, but it counts trimmed bytes as written bytes. With such a throttle, making a
+    file system of 1 TB would take half an hour.
     """
     if not settings.disk_iops and not settings.disk_rate:
         return None
@@ -150,8 +155,11 @@ def limits(settings: Settings) -> dict[str, Any] | None:
 
 
 def confinement(settings: Settings) -> list[str]:
-    """The arguments by which QEMU gives up what it could do. To become another user it needs the calls for that,
-    which are of no use to it afterwards: it may start no program."""
+    """The arguments by which QEMU drops privileges.
+
+    To run as another user, QEMU needs the system calls that change the user. They are harmless afterwards, because
+    QEMU may not start programs.
+    """
     if settings.user and os.geteuid() == 0:
         return ["-sandbox", SANDBOX.replace("elevateprivileges=deny,", ""), "-runas", settings.user]
     return ["-sandbox", SANDBOX]
@@ -161,14 +169,14 @@ def accelerator(accel: str) -> list[str]:
     """The arguments for ``kvm``, or for ``tcg``, which emulates."""
     if accel == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
-    # the translations of a small guest's code need not the gigabyte that they have by default
+    # a small guest does not need the default of 1 GB for translated code
     return ["-accel", "tcg,thread=multi,tb-size=64", "-cpu", "max,la57=off"]
 
 
 def _network(machine: Machine, boot: BootSpec, settings: Settings, port: int | None) -> list[str]:
     if settings.networking:
         return _taps(machine, boot)
-    # without romfile: the boot ROM is another package's, and nothing boots from the network
+    # without romfile: the boot ROM is in another package, and no machine boots from the network
     device = {"driver": "virtio-net-pci", "netdev": "public", "id": "public-nic", "mac": machine.mac, "romfile": ""}
     return ["-netdev", _public(boot, port), "-device", json.dumps(device)]
 
@@ -208,22 +216,24 @@ def option(kind: str, **values: Any) -> str:
 
 
 def addresses(address: str) -> tuple[IPv4Interface, IPv4Interface]:
-    """A machine's own address and its gateway: the first of the network, or the second where that is the
-    machine."""
+    """A machine's own address and its gateway.
+
+    The gateway is the first address of the network, or the second if the first is the machine's own.
+    """
     own = IPv4Interface(f"{address}/24")
     first = own.network[1]
     return own, IPv4Interface(f"{first if first != own.ip else own.network[2]}/24")
 
 
 def resolver(address: str) -> IPv4Address:
-    """The name server of QEMU's user-mode network, which asks those of the host: it has an address of its own."""
+    """The address of the name server in QEMU's user-mode network, which forwards to the host's name servers."""
     own, gateway = addresses(address)
     last = (own.network[-2], own.network[-3], own.network[-4])
     return next(each for each in last if each not in (own.ip, gateway.ip))
 
 
 def networks(machine: Machine, boot: BootSpec) -> list[dict[str, Any]] | None:
-    """The network of a guest, as `systems.Network` writes it onto its disk; None where its owner does that."""
+    """The network of a guest, as `systems.Network` reads it; None if the owner configures the network."""
     if not boot.ipv4 or not boot.helpers.get("network", True):
         return None
     own, gateway = addresses(boot.ipv4[0])
@@ -233,8 +243,10 @@ def networks(machine: Machine, boot: BootSpec) -> list[dict[str, Any]] | None:
 
 
 def root_disk(boot: BootSpec, drives: Sequence[Drive]) -> Drive | None:
-    """The disk that has the system: that of the root device's slot, or the first one. None for a volume, which is
-    the guest's alone."""
+    """The disk with the system: the disk in the root device's slot, or the first disk.
+
+    None if it is a volume: the platform does not write to volumes.
+    """
     slot = boot.root_device.removeprefix("/dev/")
     name = boot.devices.get(slot, drives[0].name if drives else None)
     return next((each for each in drives if each.name == name and each.label is None), None)
@@ -250,7 +262,7 @@ def _kernel_line(boot: BootSpec) -> str:
 
 
 def _word(root_device: str) -> str:
-    """A customer's word on the kernel's command line, one and no more."""
+    """Check that a customer's root device is a single word of the kernel's command line."""
     if not re.fullmatch(r"[A-Za-z0-9/=_.:-]{1,100}", root_device):
         raise Refused(f"{root_device!r:.100} is no device to boot from.")
     return root_device

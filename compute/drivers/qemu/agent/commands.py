@@ -11,12 +11,12 @@ from compute.drivers.qemu.agent.errors import Failed
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MAX_DETAILS = 2000
 """The number of characters of a failed program's output that are logged."""
-# debugfs asks for a pager, and programs translate what they say
+# debugfs starts a pager, and programs translate their output
 ENVIRONMENT = {"LC_ALL": "C", "PAGER": "cat", "DEBUGFS_PAGER": "__none__"}
 
 
 class CommandFailed(Failed):
-    """A program ended with a status that is none of the expected ones."""
+    """A program ended with an unexpected status."""
 
     def __init__(self, program: str, status: int, said: str):
         super().__init__(f"{Path(program).name} failed on this host.")
@@ -24,7 +24,7 @@ class CommandFailed(Failed):
 
 
 class TimedOut(Failed):
-    """A program took longer than it was given, and was killed."""
+    """A program exceeded its time limit, and was killed."""
 
     def __init__(self, program: str, timeout: float | None):
         super().__init__(f"{program} took longer than {timeout:.0f} s.")
@@ -38,11 +38,11 @@ def run(
     files: Sequence[int] = (),
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program without a shell and return what it said. Raises `CommandFailed`.
+    """Run a program without a shell, and return its output. Raises `CommandFailed`.
 
-    `given` is its standard input, `files` are open files that it finds in /proc/self/fd, `folder` is where it
-    works. `timeout` in seconds; beyond it the program is killed and `TimedOut` raised. A program outlives a
-    caller that is killed: so it holds the caller's locks as well, and nobody else begins before it has ended.
+    `given` is the standard input, `files` are open files that the program finds in /proc/self/fd, and `folder` is
+    its working directory. After `timeout` seconds the program is killed, and `TimedOut` raised. If the caller is
+    killed, the program continues. So it inherits the caller's locks, and nobody else starts before it has ended.
     """
     path = os.pathsep.join(filter(None, (os.environ.get("PATH"), PATH)))
     try:

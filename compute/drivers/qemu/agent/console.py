@@ -1,8 +1,7 @@
-"""The text console of a machine: what it printed, and then both directions.
+"""The text console of a machine: earlier output, and then both directions.
 
-All that a guest prints goes to the machine's log, and to whoever is connected. What is shown is read from the log
-alone, so nothing is missing and nothing comes twice; the connection says when there is more, and takes what is
-typed.
+QEMU writes the guest's output to the machine's log and to the connected client. This module shows only the log, so
+that no output is lost or shown twice. The connection signals new output, and takes typed keys.
 """
 
 import fcntl
@@ -23,50 +22,54 @@ TICK = 0.05
 CONNECT_SECONDS = 5.0
 HISTORY_BYTES = 64 << 10
 KEYS_BYTES = 64 << 10
-"""What is typed and waits for a guest that does not take it."""
+"""The maximum number of typed bytes that wait for a guest that does not read them."""
 
 
 def paths(store: Store, machine: str) -> tuple[Path, Path]:
-    """The console's socket, which has one client at a time, and the log of what was printed on it."""
+    """The console's socket, which has one client at a time, and the log of its output."""
     if not exists(store, machine):
         raise NoMachine
     return store.machine(machine) / "console", store.machine(machine) / LOG
 
 
 def history(store: Store, machine: str, most: int = HISTORY_BYTES) -> bytes:
-    """The last of what was printed, of earlier boots too."""
+    """The last `most` bytes of output, including earlier boots."""
     _, log = paths(store, machine)
     return Log(log).before(most)
 
 
 def attach(store: Store, machine: str, reader: int, writer: int) -> None:
-    """Show a console on the descriptor `writer`, what was printed before first, and type there what comes from
-    `reader`: until that ends, or the machine is off. Raises as `attached`."""
+    """Copy a console's output to the descriptor `writer`, earlier output first, and type what `reader` delivers.
+
+    Return when `reader` ends or the machine is off. Raises like `attached`.
+    """
     with attached(store, machine) as found:
         found.carry(reader, writer)
 
 
 @contextmanager
 def attached(store: Store, machine: str) -> Iterator["Attached"]:
-    """Be at a machine's console, alone. Raises `Refused` where the machine is off, `Failed` where somebody else is
-    at it."""
+    """Connect to a machine's console exclusively.
+
+    Raises `Refused` if the machine is off, and `Failed` if somebody else uses the console.
+    """
     with _connected(store, machine) as connection:
         yield Attached(connection, Log(store.machine(machine) / LOG))
 
 
 class Attached:
-    """The connection to a console, and the log of what is printed there."""
+    """The connection to a console, and the log of its output."""
 
     def __init__(self, connection: socket.socket, log: "Log"):
         self._connection = connection
         self._log = log
 
     def carry(self, reader: int, writer: int) -> None:
-        """Carry both directions, as `attach`."""
+        """Copy both directions, as `attach` does."""
         show, keys = self._log.before(HISTORY_BYTES), b""
         while True:
-            # What is to be shown waits for whoever looks. The connection never does: QEMU holds a guest up, after
-            # some hundred letters, while nobody takes what it prints
+            # Output waits for a slow reader, but the connection is always read: if nobody takes the guest's output,
+            # QEMU stops the guest's printing after some hundred bytes
             machine = self._connection.fileno()
             takes = {descriptor for descriptor, waits in ((writer, show), (machine, keys)) if waits}
             ready, writable = _ready({machine, reader}, takes, TICK)
@@ -81,14 +84,15 @@ class Attached:
                 typed = os.read(reader, 4096)
                 if not typed:
                     return
-                # as on a line to a machine that hangs, the rest is lost: who typed it is heard when they leave
+                # if the guest hangs, further keys are lost, as on a serial line: `reader` must be read, so that its
+                # end is noticed
                 keys = (keys + typed)[:KEYS_BYTES]
         while show := show or self._log.more():
             show = show[os.write(writer, show) :]
 
 
 class Log:
-    """The log of a console, in two parts: what was there at first, and what comes then."""
+    """The log of a console in two parts: the output before this object was made, and new output."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -104,7 +108,7 @@ class Log:
     def more(self) -> bytes:
         with self._path.open("rb") as file:
             if os.fstat(file.fileno()).st_size < self.size:
-                self.size = 0  # it began anew
+                self.size = 0  # a new log was started
             file.seek(self.size)
             found = file.read()
             self.size += len(found)
@@ -133,8 +137,10 @@ def _connected(store: Store, machine: str) -> Iterator[socket.socket]:
 
 
 def _ready(reading: set[int], writing: set[int], seconds: float) -> tuple[set[int], set[int]]:
-    """Those that can be read, or have ended, and those that can be written. Not by `select.select`, which takes no
-    descriptor beyond 1023: a process with thousands of connections has consoles as well."""
+    """Wait until descriptors are ready, and return the readable or ended ones and the writable ones.
+
+    `select.select` takes no descriptor above 1023, but processes with thousands of connections have consoles too.
+    """
     poll = select.poll()
     for descriptor in reading | writing:
         wanted = select.POLLIN * (descriptor in reading) | select.POLLOUT * (descriptor in writing)
@@ -148,7 +154,7 @@ def _ready(reading: set[int], writing: set[int], seconds: float) -> tuple[set[in
 
 
 def _drained(connection: socket.socket) -> bool:
-    """Throw away what the connection brought; False where it ended."""
+    """Discard received bytes. Return False if the connection ended."""
     try:
         return bool(connection.recv(65536))
     except OSError:
@@ -156,7 +162,7 @@ def _drained(connection: socket.socket) -> bool:
 
 
 def _taken(connection: socket.socket, keys: bytes) -> int:
-    """How many of the keys the connection took. All, where it ended: reading says so."""
+    """Send keys, and return how many bytes the connection took: all if it ended, since reading reports that."""
     try:
         return connection.send(keys, socket.MSG_DONTWAIT)
     except BlockingIOError:

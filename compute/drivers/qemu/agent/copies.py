@@ -1,11 +1,10 @@
-"""Copies of disks and volumes that a machine has in use, made by its QEMU: all of it as it is when the copy ends.
+"""Copies of disks and volumes that a machine has in use, made by its QEMU. A copy is as the disk was at its end.
 
-It is QEMU's mirroring that copies, ended when the mirror shows all, since its backups write the zeros of a sparse
-disk as blocks; what the guest writes meanwhile goes to both.
+QEMU copies with a mirror job, which is ended when the mirror is complete. Meanwhile the guest's writes go to both
+sides. Backup jobs of QEMU are not used, because they write the zeros of a sparse disk as blocks.
 
-The target is the caller's, who lets it appear under its name when it is complete; a file made anew under the same
-name is another target. Which copies there are is asked from QEMU, and kept nowhere else: the job of each is named
-after its target.
+The caller renames the target when the copy is complete. A new file under the same name is another target. QEMU
+alone knows which copies are running: each job is named after its target.
 """
 
 import hashlib
@@ -30,11 +29,11 @@ CANCEL_SECONDS = 5.0
 def copy_running(
     store: Store, machine: str, disk: str, target: Path, report: Callable[[int, int], None] | None = None
 ) -> None:
-    """Copy a disk, or a volume, that a machine has in use to the raw file `target`, and return when it is complete.
+    """Copy a disk or volume that a machine has in use to the raw file `target`, and return when it is complete.
 
-    For tasks: other calls have the machine meanwhile. `report` is told how many bytes of how many are copied. A
-    caller that was killed calls again, with the same file or a new one. Raises `Failed` where the machine is off,
-    or ends before the copy, or does not have the disk: then its own file can be copied.
+    For tasks: between two polls, other calls can lock the machine. `report` is called with the copied bytes and the
+    total bytes. If a caller was killed, the next one may use the same file or a new one. Raises `Failed` if the
+    machine powers off before the end, or does not have the disk. Then the disk's own file can be copied.
     """
     poll = FIRST_POLL
     while True:
@@ -50,8 +49,10 @@ def copy_running(
 def copy(
     store: Store, machine: str, disk: str, target: Path, report: Callable[[int, int], None] | None = None
 ) -> Progress | None:
-    """The same in the manner of a verb: the first call starts, those that follow tell how far it is, the last one
-    that it is done. A call after that would begin anew. None where the machine does not have the disk in use."""
+    """Start or poll a copy like `copy_running`: the first call starts it, and later calls return its progress.
+
+    A call after the one that returned `DONE` starts a new copy. Return None if the machine does not use the disk.
+    """
     with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):
             return None
@@ -69,7 +70,7 @@ def copy(
 
 
 def stop_copying(store: Store, machine: str, target: Path) -> None:
-    """End the copies to this target that are under way, of which the file may be gone."""
+    """Cancel the running copies to this target, whose file may be deleted already."""
     try:
         with locked_machine(store, machine) as (directory, _):
             if is_on(directory):
@@ -84,8 +85,10 @@ def _path_name(target: Path) -> str:
 
 
 def _named(target: Path) -> str:
-    """The name of the job and of its block node, at most 31 bytes: of a path, and of the file that is there now. No
-    other file has the number of one that QEMU has open."""
+    """The name of the job and of its block node, at most 31 bytes, from the path and the inode of the file.
+
+    While QEMU has a file open, no other file has the same inode number.
+    """
     if not target.exists():
         target.touch(mode=0o600)
     return f"{_path_name(target)}-{target.stat().st_ino:x}"
@@ -93,7 +96,7 @@ def _named(target: Path) -> str:
 
 def _begin(qemu: QMP, name: str, source: str, target: Path) -> None:
     sizes = {each["node-name"]: each["image"]["virtual-size"] for each in _nodes(qemu)}
-    # whatever an earlier copy left is gone: only what is not zero is written
+    # delete the content of an earlier copy, because zeros are not written
     os.truncate(target, 0)
     os.truncate(target, sizes[source])
     with qemu.opened(target) as opened:
@@ -113,11 +116,11 @@ def _looked_at(
     if report is not None:
         report(done, total)
     if job["status"] == "ready":
-        qemu.call("block-job-cancel", device=name)  # which is how a mirror ends well, both sides being the same
+        qemu.call("block-job-cancel", device=name)  # this ends a ready mirror successfully: both sides are equal
         return Progress(99, FIRST_POLL)
     if job["status"] != "concluded":
         return Progress(min(99, int(done / max(1, total) * 100)), POLL)
-    # in this order: while the job is known its node is open, so that its file is no other's
+    # in this order: while the job exists its node is open, so that no other file gets the inode number
     qemu.call("job-dismiss", id=name)
     _forget_node(qemu, name)
     if error := job.get("error"):
@@ -128,7 +131,7 @@ def _looked_at(
 
 
 def _cancel_all(qemu: QMP, target: Path) -> None:
-    """End what earlier callers began with this target, and let go of their files."""
+    """Cancel the jobs that earlier callers started with this target, and close their files."""
     prefix = f"{_path_name(target)}-"
     for name in [each["id"] for each in qemu.call("query-jobs") if each["id"].startswith(prefix)]:
         _cancel(qemu, name)

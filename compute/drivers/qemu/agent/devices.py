@@ -1,4 +1,4 @@
-"""Disks and volumes of machines that are on. What a machine has is asked from its QEMU, and kept nowhere else."""
+"""Disks and volumes of machines that are on. Only QEMU knows which ones a machine has, so each call asks QEMU."""
 
 import time
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ PERIPHERAL = "/machine/peripheral/"
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """The block nodes of a running machine: which device has which, and which are of no device."""
+    """The block nodes of a running machine."""
 
     nodes: dict[str, str]
-    """Device to node."""
+    """The node of each device."""
     idle: frozenset[str]
-    """Nodes of drives whose device is gone, or never came."""
+    """Nodes of drives without a device: it was unplugged, or never added."""
 
     def free_place(self) -> int:
         taken = {*self.nodes.values(), *self.idle}
@@ -36,11 +36,11 @@ class Attached:
 
 
 def attached(qemu: QMP) -> Attached:
-    """What a machine has, once devices that are on their way out are gone."""
+    """Return the block nodes of a machine, after waiting for devices that are being removed."""
     while True:
         devices = [each["qdev"] for each in qemu.call("query-block") if each.get("inserted")]
         try:
-            # not by the node that QEMU tells: while a disk is copied that is another one, before it
+            # not the node that QEMU reports: while a disk is copied, that is a filter node in front of the disk's
             nodes = {each: f"lun{qemu.call('qom-get', path=PERIPHERAL + each, property='lun')}" for each in devices}
         except QMPError as error:
             if error.kind != "DeviceNotFound":
@@ -52,7 +52,7 @@ def attached(qemu: QMP) -> Attached:
 
 
 def plug(store: Store, machine: str, volume: str, label: str) -> None:
-    """Plug a volume into a machine that is on, where it has it not yet."""
+    """Plug a volume into a machine that is on, unless the machine has the volume already."""
     with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):
             free_volume(store, volume)
@@ -60,7 +60,7 @@ def plug(store: Store, machine: str, volume: str, label: str) -> None:
         with QMP(directory / "qmp") as qemu:
             found = attached(qemu)
             if volume in found.nodes:
-                _limit(qemu, directory, volume)  # whoever plugged it in may have died before this
+                _limit(qemu, directory, volume)  # an earlier call may have died between plugging in and limiting
                 return
             _drop(qemu, found.idle)
             path = free_volume(store, volume)
@@ -77,14 +77,14 @@ def plug(store: Store, machine: str, volume: str, label: str) -> None:
 
 
 def _limit(qemu: QMP, directory: Path, device: str) -> None:
-    """Put a device under the limits that its machine booted with, if it did."""
+    """Apply the limits that the machine booted with, if any, to a device."""
     limits = (records.read(directory / BOOT) or {}).get("limits")
     if limits:
         qemu.call("block_set_io_throttle", id=device, **limits)
 
 
 def unplug(store: Store, machine: str, volume: str) -> None:
-    """Unplug a volume from a machine where it has it."""
+    """Unplug a volume from a machine, if the machine has it."""
     try:
         with locked_machine(store, machine) as (directory, _):
             if not is_on(directory):
@@ -105,7 +105,7 @@ def _drop(qemu: QMP, nodes: frozenset[str]) -> None:
 
 
 def volumes_of(store: Store, machine: str) -> list[str]:
-    """The volumes that a machine which is on has. Empty for one that is off or not there."""
+    """The volumes of a machine that is on. Empty if the machine is off or missing."""
     try:
         with locked_machine(store, machine) as (directory, _):
             if not is_on(directory):
@@ -121,7 +121,7 @@ def _is_volume(store: Store, name: str) -> bool:
 
 
 def machine_with(store: Store, volume: str) -> str | None:
-    """The machine of this host that has the volume now. None where it is in use on another host or nowhere."""
+    """The machine of this host that has the volume plugged in. None if another host or no host uses the volume."""
     path = store.volume(volume)
     if not path.exists() or not locks.is_in_use(path):
         return None
@@ -129,9 +129,9 @@ def machine_with(store: Store, volume: str) -> str | None:
 
 
 def resize_running(store: Store, machine: str, disk: str, size: int) -> bool:
-    """Grow a disk or a volume that a machine has in use to `size` bytes; its guest sees it at once.
+    """Grow a disk or a volume of a running machine to `size` bytes. The guest sees the new size at once.
 
-    False where the machine is off, or has it not.
+    Return False if the machine is off, or does not have the disk or volume.
     """
     with locked_machine(store, machine) as (directory, _):
         if not is_on(directory):

@@ -1,4 +1,4 @@
-"""The disks of machines: raw files, unpartitioned where the platform made them."""
+"""The disks of machines: raw files. Disks that the platform makes have no partitions."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from compute.drivers.qemu.agent.trees import Tree
 FILESYSTEMS = ("raw", "swap", "ext3", "ext4", "initrd")
 SWAP_AT, SWAP = 4086, b"SWAPSPACE2"
 EDIT_SECONDS = 15.0
-"""For each program at work on the disk of a machine that waits to boot, or of a call that is to answer."""
+"""Seconds for each program that works on a disk while the machine's boot, or a call, waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,7 @@ SYSTEM = ("hostname", "root_hash", "authorized_keys", "script")
 
 
 def create_disk(store: Store, new: NewDisk) -> Progress:
-    """Make a disk. Raises `Refused` without the machine or the source of the content, and if the content does not
-    fit."""
+    """Make a disk. Raises `Refused` if the machine or the source is missing, or if the content does not fit."""
     if new.filesystem not in FILESYSTEMS:
         raise Refused(f"{new.filesystem!r:.20} is no file system.")
     if not store.machine(new.machine).is_dir():
@@ -104,7 +103,7 @@ def make_empty(path: Path, size: int, filesystem: str) -> None:
 
 
 def copy(task: Task, store: Store, machine: str, disk: str, target: Path) -> None:
-    """Copy a disk, in use or not, to a file that is not there yet. One in use is as a power cut would leave it."""
+    """Copy a disk to a new file. The copy of a disk in use is as a power cut would leave it."""
     source = store.disk(machine, disk)
     if not source.exists():
         raise (
@@ -116,7 +115,7 @@ def copy(task: Task, store: Store, machine: str, disk: str, target: Path) -> Non
 
 
 def copy_file(task: Task, store: Store, machine: str | None, name: str, source: Path, target: Path) -> None:
-    """The same for a disk or a volume at `source`, which `machine` may have in use."""
+    """Copy a disk or a volume at `source`, which `machine` may have in use, to a new file."""
     if not locks.is_in_use(source):
         with locks.lock_disk(source):
             ext.put_back(source)
@@ -131,9 +130,9 @@ def copy_file(task: Task, store: Store, machine: str | None, name: str, source: 
 
 
 def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
-    """Make the content of an archive from a disk, in use or not, for `transfer` to fetch: `Store.outgoing`.
+    """Copy a disk, in use or not, to `Store.outgoing`, as the content of an archive that `transfer` fetches.
 
-    It is as small as its file system can be made, so that it fits onto smaller disks. `Refused` without the disk.
+    The copy's file system is shrunk, so that the archive fits onto smaller disks. `Refused` without the disk.
     """
     target = store.outgoing(archive)
     name = _save_task(archive)
@@ -146,7 +145,7 @@ def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
 
 
 def end_save(store: Store, archive: str) -> None:
-    """End what `save_disk` began, if it goes on."""
+    """End the task of `save_disk`, if it still runs."""
     tasks.cancel(store.tasks(), _save_task(archive))
 
 
@@ -167,8 +166,8 @@ def save(task: Task, store: Store, machine: str, disk: str, archive: str) -> Non
 def resize_disk(store: Store, machine: str, disk: str, size: int) -> Progress:
     """Resize a disk with its file system to `size` MB.
 
-    Raises `Refused` where it is missing, in use, or cannot be cut: of a swap disk nothing is lost, of one without a
-    known file system only what was never written.
+    Raises `Refused` if the disk is missing, in use, or contains too much data for the new size. A swap disk can
+    always be made smaller. On a disk without a known file system, only a part that was never written is cut.
     """
     path = existing(store, machine, disk)
     name = _task(machine, disk)
@@ -194,7 +193,10 @@ def resize(task: Task, store: Store, machine: str, disk: str, size: int) -> None
 
 
 def set_password(store: Store, machine: str, disk: str, root_hash: str) -> None:
-    """Set the hash of root's password in the system on a disk. `Refused` where it is missing, in use, has none."""
+    """Set the hash of root's password in the system on a disk.
+
+    `Refused` if the disk is missing, in use, or without a system.
+    """
     with edited(existing(store, machine, disk)) as tree:
         systems.set_root_hash(tree, root_hash)
 
@@ -206,10 +208,11 @@ def prepare(
     networks: Sequence[dict[str, Any]] | None = None,
     hostname: str | None = None,
 ) -> str | None:
-    """Make a disk ready for its machine's boot from it: settled, and its network written if `networks` is given.
+    """Make a disk ready for a boot: settle it, and write its network and its host name, if given.
 
-    `networks` are those of `systems.Network`. Returns why the network could not be written, for the machine's log:
-    what an owner did to the system is no reason not to boot it. Raises `Failed` where the disk cannot be settled.
+    Each of the `networks` has the fields of `systems.Network`. If the system cannot be changed, return the reason
+    for the machine's notes: the owner may have changed the system, and the machine boots nevertheless. Raises
+    `Failed` if the disk cannot be settled.
     """
     path = existing(store, machine, disk)
     ext.settle(path)
@@ -227,14 +230,14 @@ def prepare(
 
 
 def delete_disk(store: Store, machine: str, disk: str) -> None:
-    """Delete a disk, made or half-made, and end what is being done with it. `Failed` while it is in use."""
+    """Delete a disk, complete or not, and cancel its task. `Failed` while the disk is in use."""
     path = store.disk(machine, disk)
     tasks.cancel(store.tasks(), _task(machine, disk))
     delete_file(path)
 
 
 def disks(store: Store, machine: str) -> list[str]:
-    """The names of a machine's disks, half-made ones included."""
+    """The names of a machine's disks, including incomplete ones."""
     folder = store.machine(machine) / "disks"
     if not folder.is_dir():
         return []
@@ -242,14 +245,14 @@ def disks(store: Store, machine: str) -> list[str]:
 
 
 def end_tasks(store: Store, machine: str) -> None:
-    """End what is being done with a machine's disks, before its directory goes."""
+    """Cancel the tasks of a machine's disks, before the machine's directory is deleted."""
     if store.tasks().is_dir():
         for each in store.tasks().glob(f"disk.{checked(machine)}.*"):
             tasks.cancel(store.tasks(), each.name)
 
 
 def disk_size(store: Store, machine: str, disk: str) -> int | None:
-    """A disk's size in MB; None where there is no complete one."""
+    """A disk's size in MB; None if there is no complete disk."""
     path = store.disk(machine, disk)
     return path.stat().st_size // MB if path.exists() else None
 
@@ -258,7 +261,7 @@ def disk_size(store: Store, machine: str, disk: str) -> int | None:
 
 
 def existing(store: Store, machine: str, disk: str) -> Path:
-    """A complete disk's file. Raises `Failed` for a half-made one, `Refused` for none."""
+    """The file of a complete disk. Raises `Failed` if the disk is incomplete, and `Refused` if it is missing."""
     path = store.disk(machine, disk)
     if path.exists():
         return path
@@ -269,7 +272,10 @@ def existing(store: Store, machine: str, disk: str) -> Path:
 
 @contextmanager
 def edited(path: Path) -> Iterator[Tree]:
-    """Change the system on a disk that is off, and write what was changed. `Refused` where there is none."""
+    """Yield the tree of a disk that is not in use, and write its changes after the block.
+
+    `Refused` if there is no known file system on the disk.
+    """
     with locks.lock_disk(path):
         ext.put_back(path)
         if not ext.is_ext(path):
@@ -283,7 +289,7 @@ def edited(path: Path) -> Iterator[Tree]:
 
 
 def begun(target: Path) -> Path:
-    """The name under which a file is made; what an earlier try left there is gone."""
+    """Return the temporary name for making a file, and delete what an earlier try left."""
     part = _part(target)
     for each in (part, ext.undo_file(target)):
         each.unlink(missing_ok=True)
@@ -292,7 +298,7 @@ def begun(target: Path) -> Path:
 
 
 def complete(part: Path, target: Path) -> None:
-    """Let a file appear under its name, for good."""
+    """Rename a finished file to its final name, and sync both the file and the rename."""
     with part.open("rb") as file:
         os.fsync(file.fileno())
     part.rename(target)
@@ -300,7 +306,7 @@ def complete(part: Path, target: Path) -> None:
 
 
 def delete_file(path: Path) -> None:
-    """Delete a disk's or volume's file with what is beside it. `Failed` while it is in use."""
+    """Delete the file of a disk or volume with its helper files. `Failed` while the file is in use."""
     try:
         with locks.lock_disk(path):
             _unlink(path)
@@ -318,7 +324,7 @@ def _unlink(path: Path) -> None:
 
 
 def coming(path: Path) -> Path:
-    """What tells how much of a file has come in from elsewhere."""
+    """The record of how much of a file has arrived from elsewhere."""
     return path.with_suffix(".coming")
 
 
@@ -333,7 +339,7 @@ def is_swap(path: Path) -> bool:
 
 
 def _identity(path: Path) -> tuple[str, ...]:
-    """The options of mkswap that keep UUID and label, by which a system may know its swap."""
+    """The options of mkswap that keep the UUID and the label, by which a system may find its swap."""
     with path.open("rb") as file:
         file.seek(1036)
         uuid, label = file.read(16).hex(), file.read(16).rstrip(b"\0").decode("ascii", "replace")
@@ -384,7 +390,7 @@ def _deploy(task: Task, store: Store, part: Path, new: NewDisk, image: str) -> N
 
 
 def _write_system(part: Path, old: str, new: NewDisk) -> None:
-    """Write the fields of `SYSTEM` into the system on a new disk, whose file system had the UUID `old`."""
+    """Write the fields of `SYSTEM` into the system on a new disk. The UUID of its file system was `old`."""
     tree = Tree(part)
     if new.root_hash is not None:
         systems.set_root_hash(tree, new.root_hash)

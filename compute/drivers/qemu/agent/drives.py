@@ -1,4 +1,4 @@
-"""The disks and volumes that a machine boots with, or gets."""
+"""The disks and volumes for a boot, and volumes to plug in."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from compute.drivers.qemu.agent.store import Store
 
 
 def to_boot(store: Store, machine: str, boot: BootSpec) -> list[Drive]:
-    """The drives of a boot by slot, each one there and nobody else's."""
+    """The drives of a boot by slot. Raises `Refused` or `Failed` if one is missing, incomplete or in use."""
     drives = []
     for slot, name in sorted(boot.devices.items()):
         if slot not in SLOTS:
@@ -27,8 +27,10 @@ def to_boot(store: Store, machine: str, boot: BootSpec) -> list[Drive]:
 
 
 def free_volume(store: Store, volume: str) -> Path:
-    """The file of a volume that no machine has. Raises `Refused` where it is missing or in use, `Failed` where it
-    is half-made."""
+    """The file of a volume that no machine has.
+
+    Raises `Refused` if the volume is missing or in use, and `Failed` if it is incomplete.
+    """
     path = store.volume(volume)
     _complete(path, "There is no such volume.")
     if locks.is_in_use(path):

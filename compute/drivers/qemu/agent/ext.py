@@ -1,12 +1,12 @@
 """ext2, ext3 and ext4 in raw files, without mounting them.
 
-A mounted file system could lead the host out of the file by a symbolic link, and would have the host's kernel read
-what a hostile guest wrote.
+If a file system were mounted, a symbolic link could lead the host out of the file. The host's kernel would also
+read data that a hostile guest wrote.
 
-What is changed on a disk that somebody needs is *revocable*: the programs keep the blocks that they overwrite in an
-undo file, and a mark beside the disk says that it is not settled. Whoever takes up the disk next (another try, the
-start of its machine) settles it first: puts it back where the change was not complete. An undo file that is applied
-later, after a guest wrote, would destroy the file system.
+Changes of a customer's disk are *revocable*. Programs save the blocks that they overwrite in an undo file. A mark
+beside the disk says that the disk is not settled. The next user of the disk (a retry, or the start of the machine)
+settles the disk first, and undoes an incomplete change. If an undo file were applied later, after a guest wrote,
+the file system would be destroyed.
 """
 
 import contextlib
@@ -24,9 +24,10 @@ NOT_EXT = "The {what} is no ext file system: disks here have no partitions."
 MAGIC_AT, MAGIC = 1080, b"\x53\xef"
 BLOCK = 4096
 GROWTH = 1 << 28
-"""Blocks up to which new file systems can grow: 1 TB. resize2fs destroys some that have to grow beyond theirs."""
+"""The number of blocks up to which new file systems can grow: 1 TB. resize2fs destroys some file systems that grow
+beyond their limit."""
 LEAST_FOR_GROWTH = 64 * MB
-"""Bytes below which a file system has no room for that."""
+"""The minimum size, in bytes, of a file system with room for the tables that this growth needs."""
 REPAIRED = (0, 1)
 
 
@@ -37,7 +38,7 @@ def is_ext(path: Path) -> bool:
 
 
 def make(path: Path, kind: str) -> None:
-    """Make an empty file system, of the kind ext3 or ext4, in the whole file."""
+    """Make an empty file system, ext3 or ext4, in the whole file."""
     size = path.stat().st_size
     extended = ["lazy_journal_init=1"]  # a new file has no old journal in its place
     if LEAST_FOR_GROWTH <= size < GROWTH * BLOCK:
@@ -47,10 +48,10 @@ def make(path: Path, kind: str) -> None:
 
 
 def check(path: Path, whole: bool = True, timeout: float | None = None) -> None:
-    """Replay the journal and repair what needs no question; `whole` looks at all even if it seems clean.
+    """Replay the journal, and repair the file system automatically. With `whole`, check it even if it seems clean.
 
-    Everything begins with this: what is changed before the journal of a crashed guest is replayed, the replay may
-    undo. Raises `Refused` where a person has to repair it.
+    Call this before every change: the replay of a crashed guest's journal may undo an earlier change. Raises
+    `Refused` if a person has to repair the file system.
     """
     try:
         run("e2fsck", "-fp" if whole else "-p", str(path), expected=REPAIRED, timeout=timeout)
@@ -59,7 +60,7 @@ def check(path: Path, whole: bool = True, timeout: float | None = None) -> None:
 
 
 def minimum(path: Path) -> int:
-    """The bytes that a checked file system needs for its files, after resize2fs's careful estimation."""
+    """The bytes that a checked file system needs for its files, by the conservative estimate of resize2fs."""
     said = run("resize2fs", "-P", str(path)).stdout
     found = re.search(r"filesystem: (\d+)", said)
     if found is None:
@@ -68,7 +69,7 @@ def minimum(path: Path) -> int:
 
 
 def geometry(path: Path) -> tuple[int, int]:
-    """The number of blocks, and the bytes of one, as the superblock says."""
+    """The number of blocks and the block size in bytes, from the superblock."""
     with path.open("rb") as file:
         file.seek(1024)
         block = file.read(1024)
@@ -79,18 +80,18 @@ def geometry(path: Path) -> tuple[int, int]:
 
 
 def has_filled(path: Path) -> bool:
-    """Whether the file system is as large as its file, but for the rest of a block."""
+    """Tell whether the file system fills its file, except for an incomplete last block."""
     blocks, size = geometry(path)
     return blocks == path.stat().st_size // size
 
 
 def new_identity(path: Path) -> None:
-    """Give a checked file system a UUID of its own: a copy would be mounted in the place of the original."""
+    """Give a checked file system a new UUID. Otherwise a copy could be mounted in place of the original."""
     run("tune2fs", "-U", "random", str(path))
 
 
 def uuid(path: Path) -> str:
-    """The UUID of a file system, as it is written in /etc/fstab."""
+    """The UUID of a file system, as written in /etc/fstab."""
     with path.open("rb") as file:
         file.seek(1024 + 104)
         digits = file.read(16).hex()
@@ -98,7 +99,7 @@ def uuid(path: Path) -> str:
 
 
 def grow_new(path: Path, size: int) -> None:
-    """Grow the checked file system of a file that nobody needs yet, with the file."""
+    """Grow a new file with its checked file system. The change is not revocable: nobody uses the file yet."""
     os.truncate(path, size)
     try:
         run("resize2fs", str(path))
@@ -108,18 +109,18 @@ def grow_new(path: Path, size: int) -> None:
 
 
 def shrink(path: Path) -> None:
-    """Shrink a file with its file system to as few MB as it can, or leave it as it is. The caller holds it."""
+    """Shrink a file with its file system as far as possible, in whole MB. The caller has locked the file."""
     check(path)
     size = -(-minimum(path) // MB) * MB
     if size < path.stat().st_size:
-        with contextlib.suppress(Refused):  # the estimate was too low: it is as it was
+        with contextlib.suppress(Refused):  # the estimate was too low, and the file is unchanged
             resize(path, size)
 
 
 def resize(path: Path, size: int) -> None:
-    """Resize a disk with its file system, which fills it then. The caller holds the disk, and has settled it.
+    """Resize a disk with its file system, which then fills the disk. The caller has locked and settled the disk.
 
-    Raises `Refused` where the files need more, or resize2fs fails: then the disk is as it was.
+    Raises `Refused` if the files need more space or resize2fs fails. The disk is unchanged then.
     """
     check(path)
     present = path.stat().st_size
@@ -135,7 +136,7 @@ def resize(path: Path, size: int) -> None:
         raise Refused("The file system could not be resized, and is as it was.") from error
 
 
-# --- what can be taken back ---------------------------------------------------------------------------------------
+# --- revocable changes --------------------------------------------------------------------------------------------
 
 
 def undo_file(path: Path) -> Path:
@@ -148,10 +149,10 @@ def mark(path: Path) -> Path:
 
 @contextlib.contextmanager
 def revocable(path: Path, size: int | None = None) -> Iterator[Path]:
-    """Change a disk such that it is put back if the block fails, or never ends. The undo file for the programs.
+    """Change a disk such that the change is undone if the block fails or is killed. Yields the undo file's path.
 
-    The caller holds the disk, and has settled it. With `size` the file has so many bytes in the end: it is cut
-    when the file system in it is smaller for certain.
+    The caller has locked and settled the disk. With `size`, the file has so many bytes after the block: it is cut
+    only after the smaller file system is complete.
     """
     present = path.stat().st_size
     _mark(path, back=True, size=present)
@@ -165,9 +166,9 @@ def revocable(path: Path, size: int | None = None) -> Iterator[Path]:
 
 
 def settle(path: Path) -> None:
-    """Finish or put back what a crash left half-changed on a disk, before anything else is done with it.
+    """Finish or undo a change that a crash interrupted, before any other use of the disk.
 
-    Raises `Failed` where it is being changed right now, or cannot be put back.
+    Raises `Failed` if the disk is being changed right now, or the change cannot be undone.
     """
     if mark(path).exists():
         try:
@@ -180,7 +181,7 @@ def settle(path: Path) -> None:
 
 
 def put_back(path: Path) -> None:
-    """The same, for who holds the disk already."""
+    """Settle a disk that the caller has locked."""
     undo = undo_file(path)
     found = records.read(mark(path))
     if found is None:
@@ -196,10 +197,10 @@ def put_back(path: Path) -> None:
 
 
 def _undo(path: Path, size: int) -> None:
-    """Put the blocks of an undo file back, complete or not.
+    """Write the blocks of an undo file, complete or not, back to the disk.
 
-    Nobody wrote since: the mark kept them from it. So e2undo is told to take what there is (-f), and may do so
-    twice. Of a file that it does not know yet as an undo file nothing was overwritten.
+    Because of the mark nobody has written to the disk since. So e2undo may apply an incomplete undo file (-f), even
+    twice. If the file is not a valid undo file yet, no block was overwritten.
     """
     failed = None
     if undo_file(path).exists():

@@ -1,4 +1,4 @@
-"""Packet filters of machines. The host keeps the newest one as data, renders it and loads it."""
+"""Packet filters of machines. The host stores the newest one as data, renders it as a ruleset, and loads it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ def set_firewall(store: Store, machine: str, firewall: Mapping[str, Any]) -> int
     """Filter a machine's packets by `firewall`, unless it has a newer one.
 
     Return the version in force; 0 if there is no such machine. `firewall` has the fields of the interface's
-    `FirewallSpec`. A host without `networking` only keeps it, for a move to another host: packets of QEMU's
+    `FirewallSpec`. A host without `networking` only stores it, for a move to another host: packets of QEMU's
     user-mode network pass no packet filter of the host.
     """
     try:
@@ -42,9 +42,9 @@ def firewall(store: Store, machine: str) -> dict[str, object] | None:
 
 
 def keep(directory: Path, firewall: Mapping[str, Any]) -> None:
-    """Keep a packet filter unless there is a newer one.
+    """Store a packet filter, unless a newer one is stored.
 
-    If the known one is in the form of an earlier release, the same version replaces it too.
+    A stored one in the form of an earlier release is also replaced by the same version.
     """
     known = records.read(directory / FIREWALL)
     if known is None or known["version"] < firewall["version"] + _is_text(known):
@@ -53,14 +53,14 @@ def keep(directory: Path, firewall: Mapping[str, Any]) -> None:
 
 
 def check_kept(store: Store, directory: Path) -> None:
-    """Raise `Failed` if an earlier release kept the packet filter as text: a caller's text is never loaded."""
+    """Raise `Failed` if an earlier release stored the packet filter as text: a caller's text is never loaded."""
     known = records.read(directory / FIREWALL)
     if known is not None and _is_text(known) and settings.load(store).networking:
         raise Failed(EARLIER_FORM)
 
 
 def apply(store: Store, directory: Path) -> None:
-    """Load the packet filter that is kept, in place of the previous one. It is lost when the host restarts."""
+    """Load the stored packet filter in place of the loaded one. A restart of the host unloads it."""
     known = records.read(directory / FIREWALL)
     if known is not None and settings.load(store).networking:
         check_kept(store, directory)
@@ -68,13 +68,13 @@ def apply(store: Store, directory: Path) -> None:
 
 
 def remove(store: Store, machine: str) -> None:
-    """Filter nothing of a machine from now on."""
+    """Delete the packet filter of a machine from the kernel."""
     if settings.load(store).networking and (store.machine(machine) / FIREWALL).exists():
         _load("".join(f"{line}\n" for line in packet_filters.removal(machine)))
 
 
 def _is_text(known: Mapping[str, Any]) -> bool:
-    """Whether an agent of an earlier release kept this, as a caller's text without data."""
+    """Tell whether an agent of an earlier release stored this packet filter, as a caller's text without data."""
     return "rules" not in known
 
 

@@ -1,4 +1,4 @@
-"""What a host can do: whether machines boot on it, by what, and how much of everything there is."""
+"""The check of a host: whether machines boot there, with KVM or emulated, and the host's capacity."""
 
 import os
 import re
@@ -18,32 +18,38 @@ from compute.drivers.qemu.agent.store import Store
 
 KVM = Path("/dev/kvm")
 KVM_SECONDS = 30.0
-"""A kernel boots in a second or two with KVM that works. One that is emulated inside another machine may open and
-answer, and never get a kernel to its end."""
+"""With working KVM, a kernel boots in one or two seconds. Emulated KVM inside another machine may open and answer,
+and never finish the boot of a kernel."""
 EMULATED_SECONDS = 240.0
-# The kernel's last words before it is the guest's turn, and what QEMU says where KVM gave up
+# The kernel's last message before it starts init, and QEMU's message if KVM fails
 USERLAND, GAVE_UP = b"Run /init as init process", b"KVM internal error"
 MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The boot of a kernel with nothing else."""
+    """The result of a trial boot, with a kernel and no disks."""
 
     boots: bool
     seconds: float
     why: str = ""
-    """Where it does not boot: what QEMU or the guest said last."""
+    """The last words of QEMU or the guest, if the kernel does not boot."""
 
 
 def check(store: Store, accel: str = "auto", again: bool = False) -> dict[str, Any]:
-    """What this host has and can do. The host's kernel is booted for it, which takes seconds, and up to half a
-    minute where KVM is there and useless; what came out is remembered for this QEMU and this kernel of the host's,
-    unless it is to be found out `again`.
+    """Check this host: boot a kernel with QEMU, and measure the capacity.
 
-    Returns ``qemu`` (its version, or None), ``accel`` (what machines boot with, or None where they do not),
-    ``why`` (in words), ``memory`` and ``disk`` in MB, ``cores``, ``images`` as `images.images` has them,
-    ``kernels``, ``volumes`` (whether it has the shared directory) and ``problems``, sentences for who adds it.
+    The boot takes seconds, or half a minute if KVM is present but does not work. Its result is stored, and reused
+    until QEMU or the running kernel of the host changes. With `again` the boot is repeated.
+
+    The result has these keys:
+
+    - ``qemu``: the version of QEMU, or None.
+    - ``accel``: ``kvm`` or ``tcg``, or None if machines do not boot; ``why``: the reason as text.
+    - ``memory`` and ``disk`` in MB, and ``cores``.
+    - ``images``: see `images.images`; ``kernels``: the names of the kernels.
+    - ``volumes``: whether the host has the shared directory.
+    - ``problems``: sentences for the operator who adds the host.
     """
     host = settings.load(store)
     problems = []
@@ -76,7 +82,7 @@ def check(store: Store, accel: str = "auto", again: bool = False) -> dict[str, A
 
 
 def qemu_version(host: Settings) -> str | None:
-    """None where there is no QEMU."""
+    """The version of QEMU on this host; None if there is no QEMU."""
     try:
         said = commands.run(host.qemu, "-version", timeout=10).stdout
     except Failed:
@@ -97,7 +103,7 @@ def _decided(store: Store, host: Settings, accel: str, version: str, again: bool
 
 
 def _find(store: Store, host: Settings, accel: str) -> tuple[str | None, str]:
-    """What machines boot with, and why. `accel` is it, or ``auto`` for KVM where it works."""
+    """Find the accelerator that machines boot with, and the reason. With ``auto``, KVM is used if it works."""
     why = ""
     if accel != "tcg":
         trial = try_kvm(store, host)
@@ -113,7 +119,7 @@ def _find(store: Store, host: Settings, accel: str) -> tuple[str | None, str]:
 
 
 def try_kvm(store: Store, host: Settings) -> Trial:
-    """Whether a kernel boots with KVM. That ``/dev/kvm`` is there, and may be opened, says nothing yet."""
+    """Try to boot a kernel with KVM. It may fail even if ``/dev/kvm`` exists and can be opened."""
     try:
         os.close(os.open(KVM, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
@@ -122,7 +128,7 @@ def try_kvm(store: Store, host: Settings) -> Trial:
 
 
 def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Trial:
-    """Boot the host's kernel without disks, until it would start what is in its initrd."""
+    """Boot the kernel of the host's guests without disks, until it starts init."""
     kernel = store.kernels() / command_line.DEFAULT_KERNEL
     command = [
         host.qemu,
@@ -152,7 +158,7 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
 
 
 def _until(command: Sequence[str], words: Sequence[bytes], deadline: float) -> bytes:
-    """What a program says until it says one of `words`, ends, or the time is over. It is gone afterwards."""
+    """Run a program until it prints one of `words`, ends, or reaches the deadline. Return its output."""
     said = b""
     with subprocess.Popen(  # noqa: S603 - without a shell
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -1,4 +1,4 @@
-"""The official images of a host: systems, each in a raw file of the least size, with a note on it."""
+"""The official images of a host: each is a system in a raw file of minimum size, with a JSON file of notes."""
 
 import gzip
 import json
@@ -20,11 +20,11 @@ from compute.drivers.qemu.agent.trees import Tree
 
 GZIP, XZ, QCOW2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"QFI\xfb"
 MAX_UNPACKED_BYTES = 1 << 40
-"""Bytes that a file may unpack to."""
+"""The maximum number of bytes that a file may unpack to."""
 
 
 def images(store: Store) -> list[dict[str, Any]]:
-    """The images that disks can be deployed from: `id`, `size` in MB that a disk needs at least, and `os`."""
+    """The images for deployments: `id`, `os`, the name of the system, and `size`, the minimum MB of a disk."""
     folder = store.root / "images"
     if not folder.is_dir():
         return []
@@ -37,9 +37,9 @@ def images(store: Store) -> list[dict[str, Any]]:
 
 
 def import_image(store: Store, image: str, file: str, os_name: str | None = None) -> Progress:
-    """Make an official image of a file on the host: a raw disk, as it is or by gzip or xz, or qcow2.
+    """Make an official image from a file on the host: a raw disk, which may be packed with gzip or xz, or a qcow2.
 
-    Disks are not partitioned here: `Refused` where the file holds anything but one ext file system with a system.
+    `Refused` unless the file contains exactly one ext file system with a system, without partitions.
     """
     if store.image(image).exists() and not tasks.is_running(store.tasks(), _task(image)):
         return DONE
@@ -69,7 +69,7 @@ def make_image(task: Task, store: Store, image: str, file: str, os_name: str | N
 
 
 def delete_image(store: Store, image: str) -> None:
-    """Delete an image. Disks that were deployed from it are their own."""
+    """Delete an image. Disks that were deployed from it do not need it."""
     path = store.image(image)
     tasks.cancel(store.tasks(), _task(image))
     for each in (path, path.with_suffix(".part"), path.with_suffix(".json")):
@@ -77,7 +77,7 @@ def delete_image(store: Store, image: str) -> None:
 
 
 def unpack(source: Path, target: Path, report: Callable[[int, int], None] | None = None) -> None:
-    """Make a sparse raw file, which is not there yet, of a disk image. `Refused` for a broken one, and for none."""
+    """Unpack a disk image into a new, sparse raw file. `Refused` if the image is missing or broken."""
     try:
         with source.open("rb") as file:
             kind = file.read(6)
@@ -115,7 +115,7 @@ def _unpacked(reader: gzip.GzipFile | lzma.LZMAFile) -> bytes:
 
 
 def _convert(source: Path, target: Path) -> None:
-    """Without the files that a qcow2 may name: they would be read from the host."""
+    """Convert a qcow2. `Refused` if it names other files, which would be read from the host."""
     try:
         told = json.loads(run("qemu-img", "info", "-f", "qcow2", "--output=json", str(source)).stdout)
         data = told.get("format-specific", {}).get("data", {})
@@ -134,7 +134,7 @@ def _whole_sectors(path: Path) -> None:
 
 
 def _name_of(tree: Tree) -> str | None:
-    """The name that a system gives itself."""
+    """The name of a system, from its os-release file."""
     for place in ("/etc/os-release", "/usr/lib/os-release"):
         try:
             text = tree.read(place)

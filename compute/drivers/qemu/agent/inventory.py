@@ -1,7 +1,7 @@
-"""All there is on a host, read from its files; and putting away what is not to be there.
+"""The inventory of a host, read from its files, and setting aside what does not belong there.
 
-Nothing that could have a customer's content is deleted here: it is renamed into the folder ``aside``, on the same
-file system, and stays there until `discard` is asked for it by its name.
+Files that may contain a customer's data are not deleted here. They are renamed into the folder ``aside`` on the
+same file system, until `discard` deletes them by name.
 """
 
 import os
@@ -25,7 +25,7 @@ FILE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\.(raw|part|coming)")
 
 
 def inventory(store: Store) -> dict[str, Any]:
-    """The machines, the complete volumes (None on a host without), the leftovers, and what was set aside."""
+    """The machines, complete volumes (None on a host without volumes), leftovers and set-aside files."""
     found = _folders(store.root / "machines")
     plugged = _volumes_in_use(store)
     return {
@@ -54,8 +54,11 @@ def _machine(directory: Path, plugged: list[str]) -> dict[str, Any]:
 
 
 def why_off(directory: Path) -> str | None:
-    """Why a machine that is off went off: ``asked``, ``guest``, ``killed``, or ``host`` where the host has
-    restarted since the machine booted. None where it has never been on, or its last boot never began."""
+    """Return why a machine went off: ``asked``, ``guest``, ``killed``, or ``host``.
+
+    ``host`` means that the host restarted after the machine booted. None if the machine was never on, or if QEMU
+    did not start at the last boot.
+    """
     boot = records.read(directory / BOOT)
     if boot is None:
         return None
@@ -66,7 +69,7 @@ def why_off(directory: Path) -> str | None:
         return None
     if (directory / STOP).exists():
         return "asked"
-    # a machine that ended with its host may have been told to by the host's own shutdown, or been killed
+    # a machine that ended with its host was shut down by the host, or killed
     return "killed" if boot.get("host", "") in ("", boot_id()) else "host"
 
 
@@ -87,7 +90,7 @@ def _complete(folder: Path) -> list[str]:
 def _half_made_disks(store: Store, machines: list[Path]) -> Iterator[dict[str, Any]]:
     for directory in machines:
         if (directory / EXPECTED).exists():
-            continue  # it goes with the whole copy
+            continue  # deleted together with the whole copy
         for part in _entries(directory / "disks"):
             if not _is_part(part) or tasks.is_running(store.tasks(), _disk_task(directory.name, part.stem)):
                 continue
@@ -121,7 +124,7 @@ def _leftover(name: str, path: Path, machine: str = "", disk: str = "") -> dict[
     try:
         age = max(0.0, time.time() - path.stat().st_mtime)
     except FileNotFoundError:
-        age = 0.0  # it was completed in this moment
+        age = 0.0  # renamed just now, because it is complete
     return {"name": name, "machine": machine, "disk": disk, "age": age}
 
 
@@ -140,19 +143,21 @@ def _volumes_in_use(store: Store) -> dict[str, list[str]]:
                 continue
             opened = [Path(os.readlink(each)) for each in (process / "fd").iterdir()]
         except OSError:
-            continue  # it has ended, or is somebody else's
+            continue  # the process has ended, or belongs to another user
         found.setdefault(where.name, set()).update(
             each.stem for each in opened if each.parent == volumes and each.suffix == ".raw"
         )
     return {name: sorted(each) for name, each in found.items()}
 
 
-# --- putting away -------------------------------------------------------------------------------------------------
+# --- setting aside ------------------------------------------------------------------------------------------------
 
 
 def set_aside(store: Store, machine: str, disk: str | None = None) -> None:
-    """Rename a machine that is off, or one of its disks, into the folder ``aside``. `Refused` while the machine is
-    on, or the disk in use."""
+    """Rename a machine that is off, or one of its disks, into the folder ``aside``.
+
+    `Refused` while the machine is on, or the disk in use.
+    """
     try:
         with locked_machine(store, machine, defined=False) as (directory, _):
             if disk is None:
@@ -168,13 +173,13 @@ def set_aside(store: Store, machine: str, disk: str | None = None) -> None:
 
 
 def set_volume_aside(store: Store, volume: str) -> None:
-    """The same for a volume, within the directory that the hosts share. `Refused` while a machine has it."""
+    """Set a volume aside in the directory that the hosts share. `Refused` while a machine has the volume."""
     path = store.volume(volume)
     _put_away(path, path.parent.parent / ASIDE)  # beside the folder of the volumes
 
 
 def _put_away(path: Path, folder: Path) -> None:
-    """Rename a disk's file, as it was before any change that was not settled."""
+    """Settle a disk's file, and rename it into the folder."""
     if not path.exists():
         return
     with locks.lock_disk(path):
@@ -187,7 +192,7 @@ def _shared_aside(store: Store) -> Path | None:
 
 
 def _free(folder: Path, name: str, suffix: str = "") -> Path:
-    """A name in the folder that nothing has yet: another of the same name may have been set aside before."""
+    """An unused path in the folder. A number is added if another file of this name was set aside before."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target, number = folder / f"{name}{suffix}", 1
     while target.exists():
@@ -197,7 +202,7 @@ def _free(folder: Path, name: str, suffix: str = "") -> Path:
 
 
 def discard(store: Store, name: str) -> None:
-    """Delete what the inventory calls by this name: a leftover, what was set aside, or the shell of a machine."""
+    """Delete a leftover, a set-aside file or machine, or a shell of a machine, by its name in the inventory."""
     parts = name.split("/")
     match parts:
         case [machine] if NAME.fullmatch(machine):

@@ -1,4 +1,4 @@
-"""Interfaces, routes and switches of the host's kernel, by ``ip`` and /proc/sys."""
+"""Interfaces, routes and network settings of the host's kernel, by ``ip`` and /proc/sys."""
 
 import json
 import socket
@@ -15,12 +15,12 @@ NET = Path("/proc/sys/net")
 
 
 def ip(*words: str) -> None:
-    """Run ``ip`` with these words."""
+    """Run ``ip`` with these arguments."""
     commands.run("ip", *words, timeout=SECONDS)
 
 
 def asked(*words: str) -> list[dict[str, Any]]:
-    """What ``ip`` lists."""
+    """Run ``ip`` with JSON output, and return the listed objects."""
     said = commands.run("ip", "-j", *words, timeout=SECONDS).stdout
     found: list[dict[str, Any]] = json.loads(said or "[]")
     return found
@@ -42,7 +42,7 @@ def ports(bridge: str) -> set[str]:
 
 
 def switch(path: str, value: int) -> None:
-    """Set a switch below /proc/sys/net. Those of IPv6 are left out where the host has no IPv6."""
+    """Set a value below /proc/sys/net. Values for IPv6 are skipped if the host has no IPv6."""
     if path.startswith("ipv6/") and not (NET / "ipv6").exists():
         return
     try:
@@ -56,20 +56,22 @@ def value(path: str) -> int:
 
 
 def silence(name: str) -> None:
-    """Give an interface no address of its own in IPv4 or IPv6, and no answer to who asks for one of the host's."""
+    """Disable IPv6, answers to ARP requests, and IPv4 forwarding on an interface.
+
+    The interface then has no IPv6 address of its own, and does not answer for addresses of the host.
+    """
     switch(f"ipv6/conf/{name}/disable_ipv6", 1)
     switch(f"ipv4/conf/{name}/arp_ignore", 8)
     switch(f"ipv4/conf/{name}/forwarding", 0)
 
 
 def uplink() -> str | None:
-    """The interface of the host's default route; None where it has none."""
+    """The interface of the host's default route; None if there is no default route."""
     return next((each["dev"] for each in asked("-4", "route", "show", "default") if "dev" in each), None)
 
 
 def announce(interface: str, addresses: Sequence[str]) -> None:
-    """Tell who is on an interface that these IPv4 addresses are here now, wherever they were before (gratuitous
-    ARP)."""
+    """Announce on an interface that these IPv4 addresses are now here (gratuitous ARP)."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
         raw.bind((interface, 0))
         own = raw.getsockname()[4]

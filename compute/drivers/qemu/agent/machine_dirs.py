@@ -20,7 +20,7 @@ LOCK_SECONDS = 20.0
 
 
 def boot_id() -> str:
-    """This host since its last boot."""
+    """The id of the host's current boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -38,7 +38,7 @@ def locked_machine(
     """Lock a machine for a verb. Yields its directory and the descriptor of the lock.
 
     A process that inherits the descriptor has the lock too. The lock is like `locks.lock_file`, but the directory
-    is made only with `make`. Raises `NoMachine` if there is no directory, or, with `defined`, no description in it.
+    is made only with `make`. Raises `NoMachine` if the directory is missing, or, with `defined`, the description.
     Raises `Failed` if another verb keeps the lock for `timeout` seconds.
     """
     directory = store.machine(machine)
@@ -50,7 +50,7 @@ def locked_machine(
             descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError as error:
             if make:
-                continue  # it was deleted in this moment
+                continue  # the directory was deleted in this moment
             raise NoMachine from error
         try:
             if not _locked(descriptor):
@@ -84,7 +84,7 @@ def _is(descriptor: int, path: Path) -> bool:
 
 
 def exists(store: Store, machine: str) -> bool:
-    """Whether the machine is defined on this host."""
+    """Tell whether the machine is defined on this host."""
     return (store.machine(machine) / DESCRIPTION).exists()
 
 
@@ -101,12 +101,12 @@ def described(directory: Path) -> Machine:
 
 
 def is_on(directory: Path) -> bool:
-    """Whether a machine's QEMU or its supervisor lives: either holds the power file. No process id is trusted."""
+    """Tell whether a machine's QEMU or supervisor lives: both lock the power file. Process ids are not trusted."""
     return locks.is_locked(directory / POWER)
 
 
 def cut(directory: Path, timeout: float = 10.0) -> None:
-    """Kill whatever holds the machine's power, and wait for it to be gone. Raises `Failed` where it does not go."""
+    """Kill the machine's processes, and wait for their end. Raises `Failed` if they do not end in time."""
     deadline = time.monotonic() + timeout
     while is_on(directory):
         for pid in holders(directory):
@@ -124,8 +124,10 @@ def kill(pid: int) -> None:
 
 
 def holders(directory: Path) -> list[int]:
-    """The processes of a machine: those that work in its directory and have its power file open, who may also be a
-    caller that just looks, elsewhere."""
+    """The process ids of a machine: processes that run in its directory and have its power file open.
+
+    Without the first condition, a call that only tests the lock would be included.
+    """
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdecimal() and _holds(process, directory):
@@ -140,7 +142,7 @@ def _holds(process: Path, directory: Path) -> bool:
         power = (directory / POWER).stat()
         return any(_same(each, power) for each in (process / "fd").iterdir())
     except (FileNotFoundError, PermissionError, ProcessLookupError):
-        return False  # it has ended, or is somebody else's
+        return False  # the process has ended, or belongs to another user
 
 
 def _same(descriptor: Path, power: os.stat_result) -> bool:

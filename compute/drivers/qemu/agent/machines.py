@@ -1,4 +1,4 @@
-"""Machines: known, on, off, gone. Each verb may be repeated at any time, and then says how far things are."""
+"""Verbs for machines: define, start, stop, undefine. Each verb may be repeated, and then returns its progress."""
 
 import os
 import re
@@ -47,11 +47,11 @@ from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, LOG, STOP
 
 POLL = 1.0
 PRESS_AGAIN = 4.0
-"""Seconds after which the power button is pressed again: a guest that is booting does not hear the first time."""
+"""Seconds after which the power button is pressed again, because a booting guest may ignore the first time."""
 QUIT_SECONDS = 5.0
-"""Seconds that QEMU has to end by itself when the guest did not, before it is killed."""
+"""Seconds that QEMU has to quit if the guest did not shut down. Then QEMU is killed."""
 PORTS_TRIED = 5
-# A login, or the shell of a rescue, on the console
+# The prompt of a login, or of a rescue's shell, on the console
 BOOTED = re.compile(rb"login: |RESCUE SHELL|(?m:^[^\n\[]{0,40}# )")
 
 
@@ -64,7 +64,7 @@ class NotStarted(Failed):
 
 
 def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> None:
-    """Make a machine known, or change it for its next boot. `memory` in MB."""
+    """Define a machine, or change it for its next boot. `memory` in MB."""
     if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", mac):
         raise Refused(f"{mac!r:.40} is no hardware address.")
     with locked_machine(store, machine, defined=False, make=True) as (directory, _):
@@ -74,7 +74,10 @@ def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> Non
 
 
 def undefine(store: Store, machine: str) -> None:
-    """Cut the power of a machine and delete all it has. Interrupted, it is still there, to be undefined again."""
+    """Cut the power of a machine, and delete its directory.
+
+    If this is interrupted, the machine is still defined, and can be undefined again.
+    """
     try:
         with locked_machine(store, machine, defined=False) as (directory, _):
             cut(directory)
@@ -92,7 +95,7 @@ def undefine(store: Store, machine: str) -> None:
 
 
 def _remove_if_empty(directory: Path) -> None:
-    """Somebody who waited for the lock may have put a new one there already, and define the machine anew."""
+    """Remove the directory, unless a call that waited for the lock has made a new lock to define the machine."""
     try:
         directory.rmdir()
     except OSError:
@@ -101,7 +104,7 @@ def _remove_if_empty(directory: Path) -> None:
 
 
 def power(store: Store, machine: str) -> str:
-    """``on``, ``off`` or ``absent``."""
+    """The power state of a machine: ``on``, ``off`` or ``absent``."""
     if not exists(store, machine):
         return "absent"
     return "on" if is_on(store.machine(machine)) else "off"
@@ -113,9 +116,11 @@ def powered_off(store: Store) -> list[str]:
 
 
 def ended(store: Store, machine: str) -> dict[str, Any] | None:
-    """Why and when a machine that is off ended: ``why`` is ``guest-shutdown``, ``host-request``, ``killed``,
-    ``failed-to-start`` or, where its supervisor did not outlive it, ``unknown``. None where it has never been
-    on."""
+    """Return why and when a machine ended; None if the machine is on or was never on.
+
+    ``why`` is ``guest-shutdown``, ``host-request``, ``killed``, ``failed-to-start``, or ``unknown`` if the
+    supervisor ended before QEMU did.
+    """
     directory = store.machine(machine)
     if is_on(directory) or not (directory / BOOT).exists():
         return None
@@ -123,13 +128,15 @@ def ended(store: Store, machine: str) -> dict[str, Any] | None:
 
 
 def booted(store: Store, machine: str) -> dict[str, Any] | None:
-    """How a machine booted last: ``port`` of 127.0.0.1 leads to its ssh, ``began`` is when. None before the
-    first."""
+    """The record of a machine's last boot; None before the first boot.
+
+    Among others, ``began`` is the time of the boot, and ``port`` of 127.0.0.1 is forwarded to the machine's ssh.
+    """
     return records.read(store.machine(machine) / BOOT)
 
 
 def ssh_port(store: Store, machine: str) -> int | None:
-    """The port of 127.0.0.1 that leads to the ssh of a machine that is on; None where there is none."""
+    """The port of 127.0.0.1 that is forwarded to the ssh of a machine that is on; None if there is none."""
     found = booted(store, machine) if is_on(store.machine(machine)) else None
     return None if found is None else found["port"]
 
@@ -138,8 +145,10 @@ def ssh_port(store: Store, machine: str) -> int | None:
 
 
 def start(store: Store, machine: str, boot: Mapping[str, Any]) -> Progress:
-    """Power a machine on by `boot`, the fields of a `BootSpec`. Done when its guest asks for a login on the
-    console, or has had the time for it."""
+    """Power a machine on. `boot` has the fields of a `BootSpec`.
+
+    Done when the guest shows a login prompt on its console, or after the host's `patience`.
+    """
     with locked_machine(store, machine) as (directory, lock):
         host = settings.load(store)
         if is_on(directory):
@@ -153,11 +162,11 @@ def start(store: Store, machine: str, boot: Mapping[str, Any]) -> Progress:
 
 
 TUPLES = ("ipv4", "interfaces", "ranges", "resolvers")
-"""The fields of a boot that JSON has as lists."""
+"""The fields of a boot that are lists in JSON."""
 
 
 def _boot_of(given: Mapping[str, Any]) -> BootSpec:
-    """Return a boot from its fields as JSON has them, without the packet filter: `firewalls` keeps that as data."""
+    """Return a boot from its fields in JSON, without the packet filter, which `firewalls` stores as data."""
     known = {each.name: given[each.name] for each in fields(BootSpec) if each.name in given}
     return BootSpec(**{**known, **{name: tuple(known.get(name, ())) for name in TUPLES}, "firewall": None})
 
@@ -201,12 +210,12 @@ def _power_on(
             return
         if "host forwarding" not in answer["said"]:
             break
-        port = None  # somebody took it in this moment
+        port = None  # another process took the port in this moment
     raise Failed("The machine could not be started.") from NotStarted(answer["said"])
 
 
 def _prepared(store: Store, machine: Machine, boot: BootSpec, drives: list[Drive]) -> list[str]:
-    """Settle the disks of a boot, and write the network onto that of the system; why that could not be, if so."""
+    """Settle the disks of a boot, and write the network onto the system's disk. Return the reasons of failures."""
     root = None if boot.rescue else command_line.root_disk(boot, drives)
     notes = []
     for drive in [each for each in drives if each.label is None]:
@@ -231,7 +240,7 @@ def _size(path: Path) -> int:
 
 
 def _free_port(wanted: int | None) -> int:
-    """The port of the boot before, so that one's ssh finds the machine where it was, or any other that is free."""
+    """Return the port of the previous boot, so that ssh commands still work, or else any free port."""
     for port in (wanted or 0, 0):
         with socket.socket() as probe:
             try:
@@ -256,16 +265,16 @@ def _boot_progress(directory: Path, host: Settings) -> Progress:
 
 
 def _printed(directory: Path, offset: int) -> bytes:
-    """What a machine has printed on its console since the log had this size."""
+    """Return the console output of a machine since the log had the size `offset`."""
     try:
         log = (directory / LOG).open("rb")
     except FileNotFoundError:
-        return b""  # QEMU has only just begun
+        return b""  # QEMU has not made the log yet
     with log:
         if log.seek(0, os.SEEK_END) >= offset:
             log.seek(offset)
         else:
-            log.seek(0)  # the log began anew
+            log.seek(0)  # a new log was started
         return log.read()
 
 
@@ -273,7 +282,7 @@ def _printed(directory: Path, offset: int) -> bytes:
 
 
 def stop(store: Store, machine: str) -> Progress:
-    """Ask a guest to shut down, and again; where it does not within the host's grace, cut the power."""
+    """Ask a guest to shut down, repeatedly, and cut the power after the host's grace period."""
     try:
         with locked_machine(store, machine) as (directory, _):
             waits = _stop(directory, settings.load(store))
@@ -285,8 +294,7 @@ def stop(store: Store, machine: str) -> Progress:
 
 
 def _stop(directory: Path, host: Settings) -> Progress:
-    """One look at a shutdown. What was done, and when, is in the machine's directory: any caller goes on with
-    it."""
+    """Take the next step of a shutdown. The steps and their times are recorded, so that any caller can continue."""
     if not is_on(directory):
         return DONE
     now = time.monotonic()
@@ -295,7 +303,7 @@ def _stop(directory: Path, host: Settings) -> Progress:
     if known is None:
         records.write(
             directory / STOP, record
-        )  # before the button, so that nobody takes it for the guest's own will
+        )  # before the button is pressed, so that the shutdown does not count as the guest's own
     took = now - record["since"]
     if took >= host.grace + QUIT_SECONDS:
         for pid in holders(directory):
@@ -310,7 +318,7 @@ def _stop(directory: Path, host: Settings) -> Progress:
 
 
 def _ask(directory: Path, command: str) -> bool:
-    """Whether QEMU took the command: it may be starting, ending, or stuck, which the next call will see."""
+    """Send QEMU a command, and tell whether QEMU took it. A starting, ending or stuck QEMU may not."""
     try:
         with QMP(directory / "qmp", timeout=2) as qemu:
             qemu.call(command)

@@ -1,7 +1,7 @@
 """The networks of machines on a host that routes: interfaces, routes, what a guest may send, and counters.
 
-Each start of a machine makes all of it anew, so that a host that was restarted needs nothing else; it is gone
-when the machine is off. Without ``networking`` nothing here does anything. docs/host-networks.md has the whole.
+Each start of a machine makes them, so nothing else is needed after a restart of the host. They are deleted when the
+machine is off. Without ``networking`` this module does nothing. docs/host-networks.md has the full description.
 """
 
 import hashlib
@@ -26,11 +26,11 @@ from compute.drivers.qemu.agent.store import Store
 
 MADE = "networks.json"
 LOADED = "host-table.json"
-"""The networks of customers and the callers among them, and the digest of the host's own table as loaded last."""
+"""The file with the networks of customers, the callers in them, and the digest of the host's loaded table."""
 MAX_CALLERS = 16
 LOCK_FILE = "networks.lock"
 GATEWAY = "fe80::1"
-"""The host, as guests know it in IPv6. In IPv4 it answers for the address of the gateway."""
+"""The host's address for guests in IPv6. In IPv4 the host answers for the address of the gateway."""
 
 
 def make(store: Store, machine: Machine, boot: BootSpec) -> None:
@@ -48,11 +48,11 @@ def make(store: Store, machine: Machine, boot: BootSpec) -> None:
             "vlans": [each.vlan for each in found if each.vlan is not None],
             "proxies": _proxies(boot, host, uplink) if any(each.vlan is None for each in found) else [],
         }
-        # before the first of it is made: whoever removes it after a crash knows all there may be
+        # before anything is made, so that after a crash everything can be removed
         records.write(store.machine(machine.name) / MADE, record)
         for nic in found:
             _tap(nic)
-        # while they are down, so that nothing passes before its rules
+        # while the interfaces are down, so that no packet passes before the rules are loaded
         load(_rules(machine.name, found, boot, host))
         for nic in found:
             if nic.vlan is None:
@@ -61,27 +61,27 @@ def make(store: Store, machine: Machine, boot: BootSpec) -> None:
                 _vlan(nic, nic.vlan, host)
         for interface, address in record["proxies"]:
             if interface == overlay.PRIVATE and not host.underlay:
-                continue  # until the host has an address between hosts
+                continue  # the host has no address between hosts yet
             ip("neigh", "replace", "proxy", address, "dev", interface)
             if ":" not in address:
                 links.announce(interface, [address])
 
 
 def remove(store: Store, machine: str) -> None:
-    """Remove the interfaces of a machine that is off, and all that goes with them."""
+    """Remove the interfaces of a machine that is off, with their routes, rules and VLANs."""
     if settings.load(store).networking:
         with locks.lock_file(store.root / LOCK_FILE):
             _unmake(store, machine)
 
 
 def remove_here(directory: Path) -> None:
-    """The same, for the machine whose directory this is: for its supervisor, when its QEMU has ended."""
+    """Remove the interfaces of the machine in this directory, for its supervisor when QEMU has ended."""
     whole = directory.absolute()
     remove(Store(whole.parents[1]), whole.name)
 
 
 def begin(store: Store, private_network: str) -> None:
-    """Have the host route to its machines from their next boots on. Raises `Refused` or `Failed`."""
+    """Turn on `networking`: the host routes to machines from their next boots on. Raises `Refused` or `Failed`."""
     if os.geteuid() != 0:
         raise Refused("Interfaces for machines need root on their host.")
     try:
@@ -95,11 +95,10 @@ def begin(store: Store, private_network: str) -> None:
 
 
 def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequence[str] | None = None) -> None:
-    """Tell the host its own IPv4 address between hosts, those of the region's other hosts, and the networks of the
-    region's customers.
+    """Set the host's own address between hosts, the addresses of the other hosts, and the networks of customers.
 
-    Without an `underlay` its private network and its VLANs end at this host. Workers of an earlier release do not
-    send `customers`: the networks that are known stay. The address of the ssh client that calls is never dropped.
+    If `underlay` is empty, the private network and the VLANs end at this host. Workers of an earlier release do not
+    send `customers`: the known networks stay. Packets from the calling ssh client are never dropped.
     """
     try:
         known = [str(ipaddress.IPv4Address(each)) for each in peers if each != underlay]
@@ -118,19 +117,18 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequ
     sources = sources.with_caller(os.environ.get("SSH_CONNECTION", "").partition(" ")[0])
     if is_same and _is_loaded(store, found, sources):
         return
-    # a machine that starts at this moment is made before this, and joins, or after it, by the new settings
+    # A machine that starts now is either made before this and joins below, or made after it with the new settings
     with locks.lock_file(store.root / LOCK_FILE):
         host = replace(settings.load(store), underlay=own, peers=tuple(sorted(known)))
         _ready(store, host, sources)
         overlay.set_peers(host.peers)
         if own != found.underlay:
             _join(store, host)
-        settings.save(store, host)  # last: whoever was interrupted is told again
+        settings.save(store, host)  # last, so that an interrupted call is repeated
 
 
 def _join(store: Store, host: Settings) -> None:
-    """Bring the machines that are on into networks between hosts, with an address that the host did not have when
-    they started, or had another of."""
+    """Connect running machines to the networks between hosts, after the host's address there was set or changed."""
     for machine in all_machines(store):
         record = records.read(store.machine(machine) / MADE) or {"proxies": [], "vlans": []}
         for number in record["vlans"]:
@@ -141,7 +139,7 @@ def _join(store: Store, host: Settings) -> None:
 
 
 def in_guest(machine: Machine, boot: BootSpec, host: Settings) -> list[dict[str, Any]] | None:
-    """The networks of a guest, as `systems.Network` writes them onto its disk; None where its owner does that."""
+    """The networks of a guest, as `systems.Network` reads them; None if the owner configures the network."""
     if not host.networking:
         return command_line.networks(machine, boot)
     if not boot.ipv4 or not boot.helpers.get("network", True):
@@ -159,11 +157,11 @@ def in_guest(machine: Machine, boot: BootSpec, host: Settings) -> list[dict[str,
 
 
 def counted(machine: str) -> dict[str, int]:
-    """The bytes of a machine's public interface since it booted."""
+    """The bytes in each counter of a machine's public interface since its boot."""
     try:
         return packet_tables.counted(machine)
     except CommandFailed:
-        return {}  # it is ending
+        return {}  # the machine is powering off
 
 
 def _addresses(boot: BootSpec, host: Settings) -> tuple[list[str], list[str]]:
@@ -182,7 +180,7 @@ def _addresses(boot: BootSpec, host: Settings) -> tuple[list[str], list[str]]:
 class Sources:
     """The networks of customers, and the addresses in them from which the platform called this host by ssh.
 
-    Packets from a caller are not dropped: they would lock the platform out of its own host.
+    Packets from a caller are not dropped. Otherwise the platform could not reach its own host.
     """
 
     customers: list[str] = field(default_factory=list)
@@ -197,7 +195,7 @@ class Sources:
 
 
 def _plain(address: str) -> list[str]:
-    """An address that is one, without a scope; nothing otherwise."""
+    """Return a list with the address, or an empty list if it is not valid or has a scope."""
     try:
         return [checks.address(address)]
     except ValueError:
@@ -210,7 +208,7 @@ def _sources(store: Store) -> Sources:
 
 
 def _trusted(host: Settings) -> list[str]:
-    """The networks that the host's administrator trusts. Raises `Failed` for what is no network."""
+    """The networks that the host's administrator trusts. Raises `Failed` for an invalid network."""
     try:
         return [checks.network(each) for each in host.trusted]
     except ValueError as error:
@@ -218,20 +216,20 @@ def _trusted(host: Settings) -> list[str]:
 
 
 def _host_table(host: Settings, sources: Sources) -> tuple[str, str]:
-    """The host's own table, and its digest."""
+    """Render the host's own table, and return it with its digest."""
     allowed = [*_trusted(host), *sources.callers]
     ruleset = packet_tables.of_host(host.private_network, tuple(host.peers), sources.customers, allowed)
     return ruleset, hashlib.sha256(ruleset.encode()).hexdigest()
 
 
 def _is_loaded(store: Store, host: Settings, sources: Sources) -> bool:
-    """Whether the host's own table is in the kernel as this agent renders it: not after a restart of the host."""
+    """Tell whether the host's own table, as this agent renders it, is loaded. After a reboot it is not."""
     loaded = (records.read(store.root / LOADED) or {}).get("digest")
     return loaded == _host_table(host, sources)[1] and packet_tables.has_host_table()
 
 
 def _ready(store: Store, host: Settings, sources: Sources | None = None) -> None:
-    """What the host needs before its first machine: its own packet filter, forwarding, the private network."""
+    """Set up the host for its first machine: its own packet filter, forwarding, and the private network."""
     sources = sources or _sources(store)
     ruleset, digest = _host_table(host, sources)
     load(ruleset)
@@ -240,7 +238,7 @@ def _ready(store: Store, host: Settings, sources: Sources | None = None) -> None
     uplink = host.uplink or links.uplink()
     if uplink is not None:
         links.switch(f"ipv4/conf/{uplink}/forwarding", 1)
-        # a host that forwards would no longer listen to the router that gave it its own default route
+        # with forwarding, the host would ignore the router advertisements that gave it its default route
         if (links.NET / "ipv6").exists() and links.value(f"ipv6/conf/{uplink}/accept_ra") == 1:
             links.switch(f"ipv6/conf/{uplink}/accept_ra", 2)
         links.switch(f"ipv6/conf/{uplink}/proxy_ndp", 1)
@@ -261,7 +259,7 @@ def _rules(machine: str, found: Sequence[Nic], boot: BootSpec, host: Settings) -
 
 
 def _public(nic: Nic, boot: BootSpec) -> None:
-    # the host answers for the gateway, and for whatever else it has a route to
+    # the host answers ARP requests for the gateway, and for all other addresses that it has a route to
     for name, wanted in (
         ("forwarding", 1), ("proxy_arp", 1), ("rp_filter", 0), ("send_redirects", 0), ("accept_redirects", 0),
     ):  # fmt: skip
@@ -280,7 +278,7 @@ def _public(nic: Nic, boot: BootSpec) -> None:
 
 def _route(nic: Nic, address: str, length: str) -> None:
     ip("route", "replace", f"{address}/{length}", "dev", nic.tap)
-    # nobody is asked who has it, so that nobody can give a wrong answer
+    # permanent neighbour: no guest is asked for the address, so none can give a wrong answer
     ip("neigh", "replace", address, "lladdr", nic.mac, "dev", nic.tap, "nud", "permanent")
 
 
@@ -292,7 +290,7 @@ def _vlan(nic: Nic, number: int, host: Settings) -> None:
 
 
 def _proxies(boot: BootSpec, host: Settings, uplink: str | None) -> list[tuple[str, str]]:
-    """The interfaces of the host on which it answers for an address of the machine, each with the address."""
+    """Pairs of an interface of the host and an address of the machine that the host answers for there."""
     found = []
     for address in boot.ipv4:
         if is_private(address, host.private_network):
@@ -315,7 +313,7 @@ def _unmake(store: Store, machine: str) -> None:
             ip("neigh", "del", "proxy", address, "dev", interface)
     for name in record["taps"]:
         links.delete(name)
-        load(packet_tables.anew("netdev", name))  # which interfaces in VLANs had in the release before
+        load(packet_tables.anew("netdev", name))  # tables of interfaces in VLANs, from the previous release
     load(packet_tables.anew("netdev", machine))
     for number in record["vlans"]:
         overlay.leave(number)

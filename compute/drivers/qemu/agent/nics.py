@@ -1,4 +1,4 @@
-"""The network interfaces of a machine: what the guest has, and the host's ends of them."""
+"""The network interfaces of a machine: the guest's interfaces, and the host's ends of them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ class Nic:
     mac: str
     vlan: int | None = None
     address: str = ""
-    """The address in its VLAN that the owner wants it to have, with a prefix length; empty: none."""
+    """The address in the VLAN that the owner chose, with a prefix length. Empty: no address."""
 
 
 def nics(machine: str, mac: str, interfaces: Sequence[Mapping[str, Any]]) -> list[Nic]:
-    """The interfaces of a machine in the guest's order. `mac` is that of the public one, which it has by default.
+    """The interfaces of a machine in the guest's order. By default, this is only the public one, with this `mac`.
 
     Raises `Refused` for a VLAN without a number.
     """
@@ -34,7 +34,7 @@ def nics(machine: str, mac: str, interfaces: Sequence[Mapping[str, Any]]) -> lis
 
 
 def tap(machine: str) -> str:
-    """The host's end of a machine's public interface, which rules of packet filters know by this name."""
+    """The name of the host's end of a machine's public interface, as used in rules of packet filters."""
     return f"sk-{machine.rpartition('-')[2]}"
 
 

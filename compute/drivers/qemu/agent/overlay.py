@@ -1,8 +1,8 @@
 """Networks between the hosts of a region: VXLAN, flooded to a list of hosts, without multicast.
 
 The private network is one interface, ``sk-private``, on which each host answers for the private addresses of its
-own machines. A VLAN is a bridge ``sk-v<number>`` with the machines' interfaces and ``sk-x<number>``, which leads to
-the same VLAN on the other hosts; it is there while a machine of this host is on it.
+own machines. A VLAN is a bridge ``sk-v<number>``. Its ports are the machines' interfaces and ``sk-x<number>``, the
+tunnel to the same VLAN on the other hosts. The bridge exists while a machine of this host is in the VLAN.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ PRIVATE = "sk-private"
 PRIVATE_NUMBER = 1
 FIRST_VLAN = 4096
 OVERHEAD = 50
-"""Bytes of each packet that VXLAN takes."""
+"""The bytes that VXLAN adds to each packet."""
 FLOOD = "00:00:00:00:00:00"
 
 
 def private(underlay: str, peers: Sequence[str], network: str) -> None:
-    """Make the private network between hosts, or without an `underlay` none: then it ends at this host."""
-    # what no machine has is nowhere, and does not leave by the host's default route
+    """Make the private network between hosts. Without an `underlay`, the private network ends at this host."""
+    # packets to unused private addresses must not leave by the host's default route
     ip("route", "replace", "unreachable", network, "metric", "4294967295")
     if not underlay:
         links.delete(PRIVATE)
@@ -36,7 +36,7 @@ def private(underlay: str, peers: Sequence[str], network: str) -> None:
 
 
 def vlan(number: int, underlay: str, peers: Sequence[str]) -> str:
-    """Make a VLAN on this host; the name of its bridge."""
+    """Make a VLAN on this host, and return the name of its bridge."""
     bridge, tunnel = _bridge(number), f"sk-x{number}"
     if not links.exists(bridge):
         ip("link", "add", bridge, "type", "bridge", "stp_state", "0", "mcast_snooping", "0")
@@ -52,7 +52,7 @@ def vlan(number: int, underlay: str, peers: Sequence[str]) -> str:
 
 
 def leave(number: int) -> None:
-    """Take a VLAN off this host where no machine is on it any more."""
+    """Delete a VLAN from this host if no machine of the host is in it."""
     bridge, tunnel = _bridge(number), f"sk-x{number}"
     if not links.exists(bridge) or not links.ports(bridge) - {tunnel}:
         links.delete(tunnel)
@@ -60,7 +60,7 @@ def leave(number: int) -> None:
 
 
 def set_peers(peers: Sequence[str]) -> None:
-    """Have every network between hosts lead to these hosts and no others."""
+    """Set the other hosts of all networks between hosts."""
     for each in links.asked("link", "show", "type", "vxlan"):
         if each["ifname"] == PRIVATE or each["ifname"].startswith("sk-x"):
             _flood(each["ifname"], peers)
@@ -84,7 +84,7 @@ def _is_of(name: str, underlay: str) -> bool:
 
 
 def _flood(tunnel: str, peers: Sequence[str]) -> None:
-    """Set the list of hosts. A host that left it is told nothing any more; what was learnt of it is forgotten."""
+    """Set the list of hosts for flooding. Entries of other hosts are deleted, including learnt ones."""
     said = commands.run("bridge", "fdb", "show", "dev", tunnel, timeout=SECONDS).stdout
     entries = [line.split() for line in said.splitlines() if " dst " in line]
     known = {words[words.index("dst") + 1] for words in entries if words[0] == FLOOD}
@@ -92,6 +92,6 @@ def _flood(tunnel: str, peers: Sequence[str]) -> None:
         host = words[words.index("dst") + 1]
         if host not in peers:
             gone = ("bridge", "fdb", "del", words[0], "dev", tunnel, "dst", host)
-            commands.run(*gone, expected=(0, 2, 255), timeout=SECONDS)  # what was learnt may have aged meanwhile
+            commands.run(*gone, expected=(0, 2, 255), timeout=SECONDS)  # a learnt entry may have expired meanwhile
     for peer in set(peers) - known:
         commands.run("bridge", "fdb", "append", FLOOD, "dev", tunnel, "dst", peer, timeout=SECONDS)

@@ -7,8 +7,8 @@ rest of the world. Forwarded traffic passes `forward`; traffic between host and 
 The ruleset first deletes the previous table, and is loaded as one transaction. So no packet passes unfiltered, and
 loading it twice changes nothing.
 
-Callers give data, never text of nftables. A ruleset contains the machine's checked name, words of this module,
-numbers, and networks that were parsed. Labels are comments, without all but harmless characters.
+Callers pass data, never text of nftables. A ruleset contains the machine's checked name, words of this module,
+numbers, and networks that were parsed. Labels become comments, in which harmful characters are replaced.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""The rulesets of nftables that a host has of its own: one for itself, and one for each machine.
+"""The platform's own rulesets of nftables on a host: one for the host, and one for each machine.
 
-They stand beside the packet filters of customers (tables ``inet skerry-<id>``), which may let in and out what they
-like of what passes here.
+The packet filters of customers are separate tables (``inet skerry-<id>``). A packet has to pass both.
 """
 
 import json
@@ -14,17 +13,18 @@ from compute.drivers.qemu.agent.nics import Nic
 
 SECONDS = 10.0
 VXLAN_PORT = 4789
-PROBE = "0.0.0.0"  # noqa: S104 - whom a guest asks as before it takes an address
+PROBE = "0.0.0.0"  # noqa: S104 - the source of a guest's ARP probe, before it uses an address
 COUNTERS = ("v4_in", "v4_out", "v4_private_in", "v4_private_out", "v6_in", "v6_out")
 MBIT = 125_000
-"""Bytes."""
+"""Bytes of one megabit."""
 BURST_PART = 10
-"""Of the bytes of a second, what may pass at once: TCP over up to 100 ms of round trip keeps its pace by it."""
+"""The divisor of the rate for the burst, so that 1/10 of a second's bytes may pass at once. TCP needs this to keep
+its rate at round-trip times of up to 100 ms."""
 MOST_MBIT = 100_000
-"""What is more than that is no limit: Linux refuses bursts of more than 2^31 bytes."""
+"""The maximum rate, in Mbit/s. A higher rate means no limit, because Linux refuses bursts over 2^31 bytes."""
 SMALLEST_BURST = 1 << 18
-"""Bytes. A packet larger than the burst would never pass, and what a guest hands over for its interface to cut into
-packets is 64 KB at once."""
+"""The minimum burst, in bytes. A packet larger than the burst would never pass. A guest sends up to 64 KB at once,
+for its interface to split into packets."""
 
 
 def load(ruleset: str) -> None:
@@ -33,7 +33,7 @@ def load(ruleset: str) -> None:
 
 
 def anew(family: str, name: str, body: Iterable[str] = ()) -> str:
-    """The ruleset that replaces a table, whether it is there or not; without a `body` it deletes it."""
+    """The ruleset that replaces a table, if it exists, by one with this `body`. Without a `body`, it deletes it."""
     head = f"table {family} {name}\ndelete table {family} {name}\n"
     lines = "".join(f"\t{line}\n" for line in body)
     return f"{head}table {family} {name} {{\n{lines}}}\n" if lines else head
@@ -45,9 +45,8 @@ def of_host(private: str, peers: Sequence[str], customers: Sequence[str] = (), t
     Guests of this host may ping it, and answer connections that the host itself opened. All their other packets are
     dropped, except neighbour discovery. The same rules apply to guests of other hosts: to packets from the networks
     `customers`, without `trusted` ones and `peers`, on any interface. Only interfaces of the platform carry packets
-    of private addresses. Packets of the network between hosts come from hosts: their
-    source is one that no guest can forge. Its rule on new connections has the host follow connections before any
-    customer's packet filter needs that.
+    of private addresses. VXLAN packets are accepted only from `peers`, whose addresses guests cannot forge. The
+    rule on new connections makes the host track connections before a customer's packet filter needs it.
     """
     known = f"ip saddr != {{ {', '.join(peers)} }} " if peers else ""
     return anew(
@@ -99,11 +98,10 @@ def of_machine(
     sends: int | None = None,
     receives: int | None = None,
 ) -> str:
-    """The table ``netdev <machine>``: what a guest may send on each of its interfaces, which are there already, how
-    much of it both ways, and counters.
+    """The table ``netdev <machine>``: rules on what a guest may send, rate limits in both directions, and counters.
 
-    `own4` and `own6` are its addresses and networks, `private` is the private network of the region. `sends` and
-    `receives`, in Mbit/s, are for all interfaces together; without them there is no limit.
+    The interfaces must exist already. `own4` and `own6` are the machine's addresses and networks, and `private` is
+    the region's private network. `sends` and `receives` limit all interfaces together, in Mbit/s; None is no limit.
     """
     lines = [f"counter {name} {{ }}" for name in (*COUNTERS, "spoofed", "over_out", "over_in")]
     sends, receives = _bounded(sends), _bounded(receives)
@@ -115,17 +113,16 @@ def of_machine(
 
 
 def _bounded(mbit: int | None) -> int:
-    """A rate that Linux can keep; 0 for none, and for what is too much to be one."""
+    """A rate that Linux can limit; 0 means no limit, also for rates that are too high."""
     return mbit if mbit and mbit <= MOST_MBIT else 0
 
 
 def _rate(way: str, mbit: int) -> list[str]:
-    """The object that knows how much has passed, which the rules of all interfaces share.
+    """The limit object, which the rules of all interfaces share.
 
-    It drops what is beyond the rate, and queues nothing. A queue (tc's tbf on an ifb, which an interface's packets
-    are handed to) would be gentler on TCP, but what comes out of an ifb passes the hook ``ingress`` no more:
-    neither counters nor the rules against forged addresses would see it. docs/decisions/machine-limits.md has the
-    measurements.
+    Packets over the rate are dropped, not queued. A queue (tc's tbf on an ifb device) would be better for TCP. But
+    packets from an ifb skip the hook ``ingress``, with its counters and its rules against forged addresses. The
+    measurements are in docs/decisions/machine-limits.md.
     """
     if not mbit:
         return []
@@ -135,21 +132,24 @@ def _rate(way: str, mbit: int) -> list[str]:
 
 
 def _limit(way: str, mbit: int) -> list[str]:
-    """The rule that drops what is beyond the rate: before those that count, so that nobody pays for it."""
+    """The rate-limit rule. It comes before the counting rules, so that dropped packets do not count as transfer."""
     return [f"limit name rate_{way} counter name over_{way} drop"] if mbit else []
 
 
 def _public(
     nic: Nic, own4: Sequence[str], own6: Sequence[str], private: str, out: list[str], in_: list[str]
 ) -> list[str]:
-    """The chains of the public interface. A guest sends from its own hardware address and its own addresses alone,
-    and is no server of addresses and no router."""
+    """The chains of the public interface.
+
+    A guest sends only from its own hardware address and its own IP addresses. It may not act as a DHCP server or a
+    router.
+    """
     public4, private4 = _parted(own4, private)
     lines = ["chain sent {", f'type filter hook ingress device "{nic.tap}" priority filter; policy drop;']
     lines += [f"ether saddr != {nic.mac} counter name spoofed drop", *out]
     arp = f"arp htype 1 arp ptype ip arp hlen 6 arp plen 4 arp saddr ether {nic.mac}"
     lines.append(f"{arp} arp saddr ip {_set([PROBE, *own4])} accept")
-    # no machine hands out addresses, or says that it is the way to the world
+    # no machine may be a DHCP server, or announce itself as a router
     lines += ["udp sport { 67, 547 } counter name spoofed drop"]
     lines += ["icmpv6 type { nd-router-advert, nd-redirect } counter name spoofed drop"]
     if private4:
@@ -168,8 +168,11 @@ def _public(
 
 
 def _vlan(nic: Nic, out: list[str], in_: list[str]) -> list[str]:
-    """The chains of an interface in a VLAN: any address of its owner's choice, but its own hardware address alone,
-    so that nobody takes what is sent to another."""
+    """The chains of an interface in a VLAN.
+
+    The owner may use any IP address there, but only the interface's own hardware address. So no machine can take
+    over packets for another one.
+    """
     return [
         f"chain sent_{nic.name} {{",
         f'type filter hook ingress device "{nic.tap}" priority filter; policy accept;',
@@ -185,14 +188,14 @@ def _vlan(nic: Nic, out: list[str], in_: list[str]) -> list[str]:
 
 
 def has_host_table() -> bool:
-    """Whether the kernel has the host's own table."""
+    """Tell whether the host's own table is loaded in the kernel."""
     said = commands.run("nft", "-j", "list", "tables", timeout=SECONDS).stdout
     tables = [each["table"] for each in json.loads(said)["nftables"] if "table" in each]
     return any((each["family"], each["name"]) == ("inet", "skerry") for each in tables)
 
 
 def counted(machine: str) -> dict[str, int]:
-    """The bytes that each counter of a machine's traffic has, by the names of the interface's `Usage`."""
+    """The bytes in each traffic counter of a machine, with the field names of the interface's `Usage`."""
     said = commands.run("nft", "-j", "list", "counters", "table", "netdev", machine, timeout=SECONDS).stdout
     found = [each["counter"] for each in json.loads(said)["nftables"] if "counter" in each]
     return {each["name"]: int(each["bytes"]) for each in found if each["name"] in COUNTERS}
@@ -204,7 +207,7 @@ def _parted(addresses: Sequence[str], private: str) -> tuple[list[str], list[str
 
 
 def is_private(address: str, private: str) -> bool:
-    """Whether an IPv4 address is in the region's private network."""
+    """Tell whether an IPv4 address is in the region's private network."""
     return ip_address(address) in ip_network(private)
 
 

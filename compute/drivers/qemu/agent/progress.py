@@ -1,11 +1,11 @@
-"""How far a long verb has come."""
+"""The progress of a long verb."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`percent` 0..100, 100 only when it is over; `wait` seconds until the next question."""
+    """The progress of a long verb. `percent` is 100 only at the end. `wait` is in seconds, until the next poll."""
 
     percent: int = 100
     wait: float = 1.0

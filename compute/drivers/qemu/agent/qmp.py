@@ -1,4 +1,4 @@
-"""QEMU's machine protocol: JSON, a line each, on a Unix socket."""
+"""QEMU's machine protocol (QMP): one JSON object per line, on a Unix socket."""
 
 import json
 import os
@@ -17,11 +17,11 @@ Event = dict[str, Any]
 
 
 class Silent(Failed):
-    """QEMU does not listen, does not answer in time, or ended while it was asked."""
+    """QEMU does not listen, did not answer in time, or ended during a command."""
 
 
 class QMPError(Failed):
-    """QEMU answered that it cannot."""
+    """QEMU answered a command with an error."""
 
     def __init__(self, command: str, error: dict[str, Any]):
         super().__init__("The machine's QEMU refused a command of the host.")
@@ -30,7 +30,7 @@ class QMPError(Failed):
 
 
 def connect(socket_path: Path, timeout: float) -> socket.socket:
-    """A connection to a Unix socket, however long its path is: the kernel takes 107 bytes. Raises `OSError`."""
+    """Connect to a Unix socket. The path may exceed the kernel's limit of 107 bytes. Raises `OSError`."""
     directory = os.open(socket_path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -45,8 +45,10 @@ def connect(socket_path: Path, timeout: float) -> socket.socket:
 
 
 class QMP:
-    """A conversation with a QEMU, which has one at a time on each socket. All of it together takes `timeout`
-    seconds at most."""
+    """A connection to a QEMU, which accepts one at a time on each socket.
+
+    All commands together may take at most `timeout` seconds.
+    """
 
     def __init__(self, path: Path, timeout: float = 5.0):
         self.events: list[Event] = []
@@ -64,12 +66,12 @@ class QMP:
             raise
 
     def call(self, command: str, **arguments: Any) -> Any:
-        """Let QEMU carry out a command; what it returns."""
+        """Run a command of QEMU, and return its result."""
         return self._ask(command, arguments, [])
 
     @contextmanager
     def opened(self, path: Path) -> Iterator[str]:
-        """The name by which QEMU opens a file within the block, which is opened here: QEMU's own user may not."""
+        """Open a file for QEMU, whose own user may not open it. Yields the name that QEMU can open in the block."""
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             number = self._ask("add-fd", {}, [descriptor])["fdset-id"]
@@ -78,7 +80,7 @@ class QMP:
         try:
             yield f"/dev/fdset/{number}"
         finally:
-            # what it has opened by then it keeps; the locks of the file end with that
+            # QEMU keeps the file if it opened it in the block; otherwise this closes the file
             self.call("remove-fd", **{"fdset-id": number})
 
     def _ask(self, command: str, arguments: dict[str, Any], files: list[int]) -> Any:
@@ -100,7 +102,7 @@ class QMP:
                 return message["return"]
 
     def wait(self, event: str, match: Callable[[dict[str, Any]], bool] = lambda data: True) -> Event:
-        """The first event of that name whose data match, of those that came meanwhile and those that come."""
+        """Return the first event of this name whose data match, from received events or new ones."""
         seen = 0
         while True:
             for each in self.events[seen:]:
@@ -113,11 +115,11 @@ class QMP:
                 self.events.append(message)
 
     def extend(self, timeout: float) -> None:
-        """Allow the conversation another `timeout` seconds from now."""
+        """Set the deadline to `timeout` seconds from now."""
         self._deadline = time.monotonic() + timeout
 
     def read(self) -> bool:
-        """Add to `events` those that are here already, waiting for none. False where QEMU ended."""
+        """Add received events to `events` without waiting. Return False if QEMU ended."""
         self._socket.setblocking(False)
         lives = True
         try:
@@ -136,7 +138,7 @@ class QMP:
         return self._socket.fileno()
 
     def pid(self) -> int:
-        """The process that listens: QEMU itself."""
+        """The id of the listening process, which is QEMU."""
         credentials = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[0])
 

@@ -1,4 +1,4 @@
-"""Small JSON files beside a machine: what it is, how it booted, why it ended."""
+"""Small JSON files, such as a machine's description and the record of its last boot."""
 
 import fcntl
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """None where there is no such file."""
+    """Read a file; None if it does not exist."""
     try:
         found: dict[str, Any] = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
@@ -19,10 +19,10 @@ def read(path: Path) -> dict[str, Any] | None:
 
 
 def write(path: Path, record: dict[str, Any]) -> None:
-    """Replace a file as a whole: who reads it meanwhile has the old or the new, and so has a host after a crash.
+    """Replace a file as a whole. A reader has the old or the new file, and so has the host after a crash.
 
-    What it is written into has one name for all writers, who wait for each other: whoever is killed here leaves
-    nothing that the next one does not take.
+    All writers use the same temporary file, and wait for each other. So the next writer reuses the temporary file
+    of a writer that was killed.
     """
     new = _new(path)
     with _own(new) as descriptor:
@@ -35,7 +35,7 @@ def write(path: Path, record: dict[str, Any]) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, if it is there, with what somebody who was killed was about to replace it by."""
+    """Delete a file, if it exists, and its temporary file, which a killed writer may have left."""
     path.unlink(missing_ok=True)
     _new(path).unlink(missing_ok=True)
 
@@ -46,7 +46,7 @@ def _new(path: Path) -> Path:
 
 @contextmanager
 def _own(new: Path) -> Iterator[int]:
-    """The file of this name, opened by nobody else who writes: not one that has just got its final name."""
+    """Open and lock the temporary file. If another writer renamed it meanwhile, try again with a new file."""
     while True:
         descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:

@@ -1,8 +1,8 @@
-"""A control group of its own for each machine and each task, where systemd runs the host.
+"""Control groups for machines and tasks, on hosts with systemd.
 
-It is a transient scope: the program is started by us as ever, with the files that it is to have, and systemd counts
-and limits it. So the log-out of an ssh session ends none of them, and none takes what is the others'. Elsewhere,
-and for users who are not root, there are no limits.
+Each machine and each task runs in a transient scope. The agent starts the program itself, so that it inherits open
+files, and systemd counts and limits its resources. So the programs survive the end of an ssh session, and none uses
+the resources of the others. Without systemd, or if the agent is not root, there are no limits.
 """
 
 import os
@@ -13,20 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BOOTED = Path("/run/systemd/system")
-"""There where systemd is the host's first process (sd_booted(3))."""
+"""The directory that exists if systemd is the host's first process (sd_booted(3))."""
 SLICE = "skerry.slice"
 MACHINE_TASKS, TASK_TASKS = 1024, 256
-"""Threads: QEMU has up to 64 for its disks, beside those of processors."""
+"""The maximum numbers of threads. QEMU has up to 64 threads for its disks, besides those for processors."""
 OVERHEAD, TRANSLATED = 512, 256
-"""MB that QEMU may need beside the guest's memory, and what emulation translates programs into."""
+"""MB that QEMU may need besides the guest's memory, and MB for translated code under emulation."""
 TASK_MEMORY = 4096
-"""MB for work at a disk, whose file system may be a hostile one."""
+"""MB for a task on a disk, whose file system may be hostile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a control group may have: `memory` in MB, `cores` of processors, `threads`, and a share of the disks'
-    time by `weight`, 100 being as much as any other's."""
+    """The limits of a control group.
+
+    `memory` is in MB. `weight` is the group's share of the disks' time; the default weight of a group is 100.
+    """
 
     memory: int
     cores: float
@@ -38,7 +40,7 @@ TASK_LIMITS = Limits(TASK_MEMORY, 2, TASK_TASKS, 50)
 
 
 def of_machine(memory: int, vcpus: int, accel: str) -> Limits:
-    """The limits of a machine's QEMU with its supervisor. `memory` in MB; half a core is for the devices."""
+    """The limits of a machine's QEMU with its supervisor. `memory` in MB. Half a core is added for the devices."""
     more = OVERHEAD + memory // 16 + (TRANSLATED if accel == "tcg" else 0)
     return Limits(memory + more, vcpus + 0.5, MACHINE_TASKS)
 
@@ -48,8 +50,10 @@ def has_systemd() -> bool:
 
 
 def within(name: str, limits: Limits, command: Sequence[str]) -> list[str]:
-    """The command that runs `command`, as itself, in a scope named after `name`; or `command`, where systemd does
-    not run the host. No two scopes have one name: an earlier one of a machine may be there for a moment longer."""
+    """The command that runs `command` in a scope named after `name`; without systemd, `command` itself.
+
+    The name of each scope is unique, because an earlier scope of a machine may still exist for a moment.
+    """
     if not has_systemd():
         return list(command)
     properties = {

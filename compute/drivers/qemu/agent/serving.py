@@ -1,18 +1,24 @@
 """The agent as a program: one request on the standard input, one answer on the standard output, both JSON.
 
-It is what ``sshd`` runs for the platform's key, and nothing else: the directories of the host stand in its
-command line, which ``authorized_keys`` has, and never in a request. A request is ``{"verb", "values"}``, an answer
-``{"result"}``, ``{"refused"}`` or ``{"failed"}``, each of these two a text that customers may read.
+For the platform's key, ``sshd`` runs only this program. The directories of the host are in the command line in
+``authorized_keys``, never in a request. A request is ``{"verb", "values"}``. An answer is ``{"result"}``,
+``{"refused"}`` or ``{"failed"}``. The last two contain a text that customers may read.
 
-::
+Commands, after ``python3 -I skerry-host.pyz``::
 
-    python3 -I skerry-host.pyz answer ROOT [SHARED]     the platform: the verbs of `calls`, but those below
-    python3 -I skerry-host.pyz administer ROOT [SHARED] who is root there: all of them
-    python3 -I skerry-host.pyz install ROOT             this file, compiled, as ROOT's agent
-    python3 -I skerry-host.pyz confine ROOT USER        whom QEMU is to run as
-    python3 -I skerry-host.pyz route ROOT NETWORK       make interfaces for machines, with these private addresses
-    python3 -I skerry-host.pyz admit ROOT SHARED KEY    let a key of the platform in, for `answer` alone
-    python3 -I skerry-host.pyz dismiss KEY              not any longer
+    answer ROOT [SHARED]      answer a request of the platform
+
+    administer ROOT [SHARED]  answer a request of root, who may use all verbs
+
+    install ROOT              compile this file, and install it as the agent
+
+    confine ROOT USER         set the user that QEMU runs as
+
+    route ROOT NETWORK        make interfaces for machines; NETWORK has their private addresses
+
+    admit ROOT SHARED KEY     allow the key of the platform to run `answer`
+
+    dismiss KEY               revoke this permission
 """
 
 import io
@@ -37,15 +43,16 @@ from compute.drivers.qemu.agent.store import Store, checked_machine
 
 AGENT = "skerry-host.pyz"
 CONSOLE = "console"
-"""What the platform asks sshd for to have a console: the one word of its own that means anything here."""
+"""The command that the platform passes to sshd for a console. All other commands are ignored."""
 LONGEST_REQUEST = 4096
 ADMINISTRATORS = frozenset({"import_image", "delete_image"})
-"""They read any file of the host's that they are told of."""
+"""The verbs for administrators only: they can read any file of the host."""
 PUBLIC_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{1,2000}={0,3}( [A-Za-z0-9@._:-]{1,200})?")
 NO_REQUEST = (ValueError, TypeError, KeyError, RecursionError)
 """Errors of reading a request. JSON that is nested too deeply raises `RecursionError`."""
 UNCHECKED = (1).to_bytes(4, "little") + bytes(8)
-"""After the number of the Python: a compiled module that no source is compared with, for they are in one file."""
+"""The flags and the hash of a compiled module that Python does not compare with its source. They follow the magic
+number of the Python version."""
 
 
 def main(arguments: list[str]) -> int:
@@ -105,7 +112,7 @@ def answer(store: Store, request: bytes, administers: bool = False) -> dict[str,
     except OSError as error:
         _log(store, verb, traceback.format_exc())
         return {"failed": f"The host could not do this: {error.strerror or type(error).__name__}."}
-    except Exception:  # noqa: BLE001 - whatever it was, it is answered
+    except Exception:  # noqa: BLE001 - every error gets an answer
         _log(store, verb, traceback.format_exc())
         return {"failed": "The host failed at this."}
 
@@ -121,8 +128,10 @@ def _log(store: Store, verb: str, text: str) -> None:
 
 
 def converse(store: Store, reader: int, writer: int) -> None:
-    """Have a console by a request of one line, ``{"machine"}``: answered by a line as others are, and from there on
-    the console itself, in both directions."""
+    """Serve a console. The request is one line, ``{"machine"}``, and the answer is one line as for other requests.
+
+    After the answer, the descriptors carry the console in both directions.
+    """
     with ExitStack() as stack:
         try:
             machine = checked_machine(str(json.loads(_line(reader))["machine"]))
@@ -137,13 +146,13 @@ def converse(store: Store, reader: int, writer: int) -> None:
             said = {"result": None}
         os.write(writer, json.dumps(said).encode() + b"\n")
         if "result" in said:
-            # whoever looked may be gone
+            # the reader may be gone
             with suppress(BrokenPipeError):
                 attached.carry(reader, writer)
 
 
 def _line(reader: int) -> bytes:
-    """A line and nothing after it, which is the console's."""
+    """Read one line byte by byte: the bytes after it belong to the console."""
     line = b""
     while not line.endswith(b"\n") and len(line) < LONGEST_REQUEST and (letter := os.read(reader, 1)):
         line += letter
@@ -151,7 +160,7 @@ def _line(reader: int) -> bytes:
 
 
 def digest() -> str | None:
-    """The digest of the agent that this is; None where it is no file of one."""
+    """The digest of the running agent; None if it does not run from the agent's file."""
     if not zipfile.is_zipfile(sys.path[0]):
         return None
     with zipfile.ZipFile(sys.path[0]) as packed:
@@ -159,8 +168,11 @@ def digest() -> str | None:
 
 
 def install(file: Path, root: Path) -> None:
-    """Make a file of the agent that of the host, with its modules compiled for the Python of the host: compiling
-    them is most of the time of a call. By rename: calls have the old one or the new one."""
+    """Install a file of the agent on the host, with its modules compiled for the Python of the host.
+
+    Without this, compiling would take most of the time of a call. The file is replaced by rename: every call has
+    the old agent or the new one.
+    """
     root.mkdir(mode=0o711, parents=True, exist_ok=True)
     part = root / f".{AGENT}.{os.getpid()}"
     part.write_bytes(compiled(file.read_bytes()))
@@ -182,11 +194,11 @@ def compiled(content: bytes) -> bytes:
     return made.getvalue()
 
 
-# --- who may call -------------------------------------------------------------------------------------------------
+# --- permission to call -------------------------------------------------------------------------------------------
 
 
 def admission(root: Path, shared: str, key: str) -> str:
-    """The line of ``authorized_keys`` that lets a key do the verbs in these directories, and nothing else."""
+    """The line of ``authorized_keys`` that allows a key only the verbs, in these directories."""
     if not PUBLIC_KEY.fullmatch(key):
         raise Refused("This is no public key.")
     words = ["/usr/bin/python3", "-I", str(root / AGENT), "answer", str(root), *filter(None, [shared])]
@@ -197,12 +209,12 @@ def admission(root: Path, shared: str, key: str) -> str:
 
 
 def has_key(line: str, key: str) -> bool:
-    """Whether a line of ``authorized_keys`` is for this key."""
+    """Tell whether a line of ``authorized_keys`` is for this key."""
     return key.split()[1] in line.split()
 
 
 def write_keys(keeps: Any, added: list[str]) -> None:
-    """Replace ``authorized_keys`` of who runs this, by rename: those that it `keeps` and those `added`."""
+    """Replace the current user's ``authorized_keys``, by rename, with the lines it `keeps` and those `added`."""
     folder = Path.home() / ".ssh"
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / "authorized_keys"

@@ -1,4 +1,4 @@
-"""Large files that are mostly holes: only what was written is read, and zeros are never written."""
+"""Large sparse files: holes are not read, and zeros are not written."""
 
 import errno
 import fcntl
@@ -8,13 +8,13 @@ from pathlib import Path
 
 PIECE = 1 << 20
 GRAIN = 4096
-"""Bytes; a run of zeros is left out where it fills one that is aligned to this."""
+"""The block size in bytes: an aligned block of zeros is not written."""
 _FICLONE = 0x40049409
 _ZEROS = bytes(PIECE)
 
 
 def extents(descriptor: int, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Begin and end of each stretch of an open file that holds data, from `start` on."""
+    """The begin and end of each range with data in an open file, from `start` on."""
     while True:
         try:
             begin = os.lseek(descriptor, start, os.SEEK_DATA)
@@ -32,7 +32,7 @@ def data_size(descriptor: int) -> int:
 
 
 def ends(path: Path) -> int:
-    """Where the last data of a file ends: behind it there is nothing but a hole."""
+    """The end of the last data in a file. After it, the file has only a hole."""
     with path.open("rb") as file:
         return max((end for _, end in extents(file.fileno())), default=0)
 
@@ -42,7 +42,7 @@ def is_zero(data: bytes | memoryview) -> bool:
 
 
 def put(descriptor: int, offset: int, data: bytes) -> None:
-    """Write data at an offset but for its zeros: the place has to be a hole, or hold these bytes."""
+    """Write data at an offset, except zeros. The range has to be a hole, or contain the same bytes already."""
     view = memoryview(data)
     begin = 0
     while begin < len(view):
@@ -59,9 +59,9 @@ def put(descriptor: int, offset: int, data: bytes) -> None:
 
 
 def copy(source: Path, target: Path, report: Callable[[int, int], None] | None = None) -> None:
-    """Copy a file to one that is not there yet, sharing its blocks where the host's file system can.
+    """Copy a file to a new file, which shares the blocks if the host's file system supports this.
 
-    `report` is told now and then how many bytes of how many are copied.
+    `report` is called with the copied bytes and the total bytes.
     """
     with source.open("rb") as reader, target.open("xb") as writer:
         target.chmod(0o600)
@@ -90,7 +90,7 @@ def _cloned(reader: int, writer: int) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and deletions in a folder outlast a power cut."""
+    """Sync a folder, so that renames and deletions in it survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

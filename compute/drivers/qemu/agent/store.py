@@ -1,15 +1,13 @@
-"""Where a host keeps things: the directory of the host, and the one that the hosts of a region share.
+"""The directory of a host, and the directory that the hosts of a region share.
 
-::
+- ``machines/skerry-7/``: a machine, with its description, disks, sockets and console.
+- ``images/``, ``kernels/``: images for deployments, and kernels to boot.
+- ``incoming/``, ``outgoing/``: contents of disks that arrive from elsewhere, or will be copied there.
+- ``tasks/``: running tasks.
+- ``aside/``: machines and disks without a row in the platform's database, which staff set aside.
+- ``<shared>/volumes/``, ``<shared>/tasks/``, ``<shared>/aside/``: the same for the region's volumes.
 
-    machines/skerry-7/          a machine: its description, disks, sockets and console
-    images/, kernels/           what disks are deployed from, and what is booted
-    incoming/, outgoing/        contents of disks that come from elsewhere, or are about to go there
-    tasks/                      the long work that is under way
-    aside/                      what staff put away: machines and disks that no row knew of
-    <shared>/volumes/, tasks/, aside/   the same for the region's volumes
-
-Files appear under their names when they are complete, by rename; until then they end with ``.part``.
+A file has the suffix ``.part`` until it is complete. Then it is renamed to its final name.
 """
 
 import re
@@ -25,14 +23,14 @@ IMAGE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}/[a-z0-9][a-z0-9_.-]{0,62}")
 
 
 def checked(name: str) -> str:
-    """The name of a disk, volume or archive. Raises `Refused` for what could leave its directory."""
+    """Check the name of a disk, volume or archive. Raises `Refused` for a name that could leave its directory."""
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r:.100} is no name.")
     return name
 
 
 def checked_machine(machine: str) -> str:
-    """The name of a machine. Raises `Refused` for a name that the platform never gives to a machine."""
+    """Check the name of a machine. Raises `Refused` for a name that the platform never gives to a machine."""
     if not MACHINE.fullmatch(machine):
         raise Refused(f"{machine!r:.100} is no machine.")
     return machine
@@ -52,7 +50,7 @@ class Store:
         return self.machine(machine) / "disks" / f"{checked(disk)}.raw"
 
     def volume(self, volume: str) -> Path:
-        """Raises `Refused` on a host without volumes."""
+        """The raw file of a volume. Raises `Refused` on a host without volumes."""
         if self.shared is None:
             raise Refused("This host has no volumes.")
         return self.shared / "volumes" / f"{checked(volume)}.raw"
@@ -64,18 +62,18 @@ class Store:
         return self.root / "images" / f"{image.replace('/', '~')}.raw"
 
     def incoming(self, archive: str) -> Path:
-        """The raw file of an archive's content that came here to be deployed."""
+        """The raw file of an archive's content that arrived for a deployment."""
         return self.root / "incoming" / f"{checked(archive)}.raw"
 
     def outgoing(self, archive: str) -> Path:
-        """The raw file of a disk's content that is to become an archive elsewhere."""
+        """The raw file of a disk's content that will become an archive elsewhere."""
         return self.root / "outgoing" / f"{checked(archive)}.raw"
 
     def tasks(self) -> Path:
         return self.root / "tasks"
 
     def shared_tasks(self) -> Path:
-        """Where the hosts of a region tell each other of their work at volumes. Raises `Refused` as `volume`."""
+        """The directory with tasks of all hosts of the region on volumes. Raises `Refused` like `volume`."""
         if self.shared is None:
             raise Refused("This host has no volumes.")
         return self.shared / "tasks"

@@ -1,10 +1,15 @@
-"""The process beside each machine's QEMU: it starts QEMU, watches it, and writes down why it ended.
+"""The supervisor of a machine's QEMU: a process that starts QEMU, watches it, and records why it ended.
 
-It runs in the machine's directory, in a session of its own, and outlives who started it. Its file descriptors are
-its contract: it takes the machine's power file, which QEMU inherits, so that the machine is on as long as either
-lives; it has the lock of the verb that started it until QEMU answers or failed, so that no other verb comes
-between, even where the caller was killed; and it reports through a pipe. Killed, it leaves QEMU alone: the machine
-goes on, and it is not known why it ends.
+The supervisor runs in the machine's directory, in its own session, and outlives its caller. Three file descriptors
+matter:
+
+- The supervisor locks the machine's power file, and QEMU inherits the lock. So the machine is on as long as either
+  process lives.
+- The supervisor inherits the lock of the verb that started it, and keeps it until QEMU answers or fails. So no
+  other verb runs in between, even if the caller is killed.
+- The supervisor reports through a pipe.
+
+If the supervisor is killed, QEMU and the machine continue to run, but the reason of their end is not recorded.
 """
 
 import contextlib
@@ -27,20 +32,21 @@ LOG, EARLIER = "console.log", "console.earlier"
 SAID = "stderr"
 SAID_BYTES = 2000
 LOG_BYTES = 1 << 20
-"""The size beyond which the console's log begins anew. The one before is kept, so there is up to twice as much."""
+"""The size in bytes at which a new console log is started. The previous log is kept, so the maximum is twice
+this."""
 TICK = 5.0
-"""Seconds between two looks at the sizes of logs."""
+"""Seconds between two checks of the logs' sizes."""
 ANSWERS = 30.0
-"""Seconds that QEMU has to answer at all."""
-# The directory or the zip file that has the package
+"""Seconds that QEMU has to answer."""
+# The directory or the zip file that contains the package
 ROOT = str(Path(__file__).parents[4])
 
 
 def spawn(directory: Path, lock: int, limits: Limits | None = None, timeout: float = ANSWERS + 5) -> dict[str, Any]:
-    """Start a supervisor for the machine in `directory`, whose boot is written there; what it reports. Where the
-    host's systemd can, both have no more than `limits`.
+    """Start a supervisor for the machine in `directory`, by the boot record there, and return its report.
 
-    That is ``on``, whether QEMU runs, and if not, ``said``, QEMU's last words.
+    The report contains ``on``, whether QEMU runs, and if not, ``said``, QEMU's last words. On a host with systemd,
+    `limits` apply to the supervisor and QEMU together.
     """
     reader, writer = os.pipe()
     try:
@@ -60,7 +66,7 @@ def spawn(directory: Path, lock: int, limits: Limits | None = None, timeout: flo
             )
         finally:
             os.close(writer)
-        started.wait()  # it has put the supervisor into the background
+        started.wait()  # the first process ends at once: the supervisor is its child
         return _report(reader, time.monotonic() + timeout)
     finally:
         os.close(reader)
@@ -79,14 +85,14 @@ def _report(reader: int, deadline: float) -> dict[str, Any]:
 
 
 def main(report: int, lock: int) -> None:
-    """The supervisor's life. Its caller waits for the first process only, which is over at once."""
+    """Run the supervisor. The caller waits only for the first process, which ends at once."""
     if os.fork():
         os._exit(0)
     for descriptor in (report, lock):
         os.set_inheritable(descriptor, False)
     here = Path(".")
     said = os.open(SAID, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    os.dup2(said, 2)  # where Python says what went wrong with the supervisor itself
+    os.dup2(said, 2)  # errors of the supervisor itself go there too
     power = os.open(POWER, os.O_RDWR | os.O_CLOEXEC)
     if not locks.try_lock(power):
         _tell(report, on=True)
@@ -99,7 +105,7 @@ def main(report: int, lock: int) -> None:
     except OSError as error:
         _end(here, "failed-to-start", said=str(error))
         networks.remove_here(here)
-        os.close(power)  # the machine is off before anybody is told
+        os.close(power)  # before the report: then the machine is off when the caller reads it
         _tell(report, on=False, said=str(error))
         return
     _supervise(here, qemu, boot, power, report, lock)
@@ -127,17 +133,16 @@ def _supervise(
             reason = str(event["data"].get("reason", ""))
     status = qemu.wait()
     _end(here, _why(here, reason), reason=reason, status=status, said=_last_words(here))
-    networks.remove_here(here)  # the power file is still held: nobody starts the machine meanwhile
+    networks.remove_here(here)  # the power file is still locked, so no verb starts the machine meanwhile
 
 
 def _watch(path: Path, pidfd: int, boot: Mapping[str, Any]) -> QMP | None:
-    """A conversation with QEMU once it listens and has limited its disks; None where it ended instead, or does not
-    answer."""
+    """Connect to QEMU, and limit the disks. Return None if QEMU ended or does not answer."""
     deadline = time.monotonic() + ANSWERS
     while time.monotonic() < deadline:
         try:
             watch = QMP(path, timeout=ANSWERS)
-            # here, before anybody is told that the machine is on: who starts it may die at any moment
+            # here, before the report that the machine is on: the caller may die at any moment
             for drive in boot["drives"] if boot.get("limits") else ():
                 watch.call("block_set_io_throttle", id=drive, **boot["limits"])
             return watch
@@ -151,7 +156,7 @@ def _watch(path: Path, pidfd: int, boot: Mapping[str, Any]) -> QMP | None:
 
 
 def _events(here: Path, watch: QMP, pidfd: int) -> Iterator[dict[str, Any]]:
-    """QEMU's events until it has ended."""
+    """Yield QEMU's events until QEMU has ended, and trim the logs meanwhile."""
     listening = [watch.fileno()]
     while True:
         ready = select.select([*listening, pidfd], [], [], TICK)[0]
@@ -165,8 +170,11 @@ def _events(here: Path, watch: QMP, pidfd: int) -> Iterator[dict[str, Any]]:
 
 
 def _why(here: Path, reason: str | None) -> str:
-    """Why a machine that ran has ended: the guest did it, or we asked it or QEMU to, or neither of them was
-    asked."""
+    """Return why a machine that ran has ended.
+
+    ``guest-shutdown`` is the guest's own decision. ``host-request`` is a shutdown that the platform or the host
+    asked for. ``killed`` means that QEMU ended without a shutdown.
+    """
     if reason is None:
         return "killed"
     if reason.startswith("guest") and not (here / STOP).exists():
@@ -183,7 +191,7 @@ def _last_words(here: Path) -> str:
 
 
 def trim(here: Path, most: int = LOG_BYTES) -> None:
-    """Keep what a machine says to a size. What it says between the copy and the cut is lost."""
+    """Limit the sizes of a machine's logs. Output between the copy and the cut is lost."""
     with contextlib.suppress(FileNotFoundError):
         if (here / LOG).stat().st_size > most:
             with (here / LOG).open("r+b") as log:
@@ -196,7 +204,7 @@ def trim(here: Path, most: int = LOG_BYTES) -> None:
 
 
 def _tell(report: int, **answer: Any) -> None:
-    # whoever asked may be gone
+    # the caller may be gone
     with contextlib.suppress(BrokenPipeError):
         os.write(report, json.dumps(answer).encode())
     os.close(report)

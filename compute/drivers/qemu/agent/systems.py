@@ -1,7 +1,7 @@
-"""What is written into the system on a disk while it is off: who gets in, its name, its network, its first boot.
+"""Changes of the system on a disk that is off: root's password and keys, the name, the network, the first boot.
 
-Called with the `Tree` of a disk that the caller holds; nothing is written before its `commit`. What is the same
-already is left as it is, so that each boot may ask for it.
+Functions take the `Tree` of a disk that the caller has locked, and nothing is written before its `commit`. Files
+that have the right content already are not written, so that every boot may repeat a change.
 """
 
 import ipaddress
@@ -20,7 +20,7 @@ SHADOW, KEYS, HOSTNAME, HOSTS, FSTAB = (
     "/etc/shadow", "/root/.ssh/authorized_keys", "/etc/hostname", "/etc/hosts", "/etc/fstab",
 )  # fmt: skip
 MOST_RESOLVERS = 3
-"""Name servers that the C library reads of the file."""
+"""The number of name servers that the C library reads from the file."""
 HASH = re.compile(r"\$[a-z0-9]{1,3}\$[A-Za-z0-9./$=,+-]{8,200}")
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
 INTERFACE = re.compile(r"[a-z][a-z0-9]{0,14}")
@@ -35,7 +35,7 @@ INTERFACES = "/etc/network/interfaces"
 RESOLVERS = "/etc/resolv.conf"
 NETWORKD = "/etc/systemd/network/05-skerry-{}.network"
 
-# Renamed before it runs: a system that is cut off in its first boot does not begin it a second time
+# Renamed before it runs: if the power is cut during the first boot, the script does not run a second time
 _RUN = f"""#!/bin/sh
 # Runs what a deployment left for the first boot, once.
 test -e {SCRIPT} || exit 0
@@ -64,7 +64,7 @@ RemainAfterExit=yes
 WantedBy=multi-user.target
 """.encode()
 DEVICES = ("ttyS0", "sdb")
-"""Devices of the console and of the swap disk. A login and swap depend on them."""
+"""The devices of the console and of the swap disk, which a login and swap depend on."""
 DEVICE_LIMIT = "/etc/systemd/system/dev-{}.device.d/10-skerry.conf"
 _DEVICE_LIMIT = b"""\
 # An emulated machine may take longer than systemd's 90 s to find its devices.
@@ -76,9 +76,9 @@ _LOCAL = f"#!/bin/sh\n{FIRST_BOOT} &\n".encode()
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One interface of a guest. With `dhcp` it asks for its address; `addresses` have their prefix lengths.
+    """One interface of a guest. `addresses` have prefix lengths.
 
-    `gateways` need not be within the addresses' networks: an address may be a /32 of its own.
+    `gateways` need not be in the networks of the addresses: an address may be a /32.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Network:
 
     @classmethod
     def read(cls, given: dict[str, Any]) -> "Network":
-        """Of JSON. Raises `Refused` for what could be anything but an address."""
+        """Read an interface from its fields in JSON. Raises `Refused` for invalid addresses and names."""
         try:
             addresses = tuple(map(checks.interface, given.get("addresses", ())))
             gateways, resolvers = (
@@ -107,12 +107,12 @@ class Network:
 
 
 def has_system(tree: Tree) -> bool:
-    """Whether there is a system on the disk that root can get into."""
+    """Tell whether the disk contains a system with passwords."""
     return tree.is_there(SHADOW)
 
 
 def set_root_hash(tree: Tree, root_hash: str) -> None:
-    """Set the hash of root's password, as crypt(3) writes it. `Refused` without a system."""
+    """Set the hash of root's password, in the form of crypt(3). `Refused` without a system."""
     if not HASH.fullmatch(root_hash):
         raise Refused("The hash of a password is none.")
     shadow = tree.read(SHADOW)
@@ -129,14 +129,14 @@ def set_root_hash(tree: Tree, root_hash: str) -> None:
 
 
 def set_keys(tree: Tree, keys: Sequence[str]) -> None:
-    """Let these public keys in as root, and no others."""
+    """Allow logins as root by these public keys, and no others."""
     if any("\n" in key or "\r" in key for key in keys):
         raise Refused("A key is not one line.")
     tree.put(KEYS, "".join(f"{key}\n" for key in keys).encode(), 0o600, folders=0o700)
 
 
 def set_hostname(tree: Tree, hostname: str) -> None:
-    """Name the system, and let the name be found without a network."""
+    """Set the host name, and make it resolve without a network."""
     if not HOST_NAME.fullmatch(hostname):
         raise Refused("The name of the system is none.")
     tree.put(HOSTNAME, f"{hostname}\n".encode())
@@ -146,20 +146,23 @@ def set_hostname(tree: Tree, hostname: str) -> None:
 
 
 def allow_slow_devices(tree: Tree) -> None:
-    """Have systemd wait longer for the devices that a login on the console and swap depend on.
+    """Raise systemd's time limit for the devices that a login on the console and swap depend on.
 
-    A drop-in of each device works with every systemd from 234 on. The kernel's command line has such a limit from
-    254 on only, and Debian 12 has 252.
+    A drop-in for each device works with systemd 234 and later. An option of the kernel's command line needs systemd
+    254, and Debian 12 has 252.
     """
     if not _has_systemd(tree):
         return
     for device in DEVICES:
-        with suppress(Refused):  # an owner's links are there: the system boots with its own limits
+        with suppress(Refused):  # the path contains a link: the system boots with its own limits
             tree.put(DEVICE_LIMIT.format(device), _DEVICE_LIMIT)
 
 
 def set_script(tree: Tree, script: str) -> None:
-    """Have a script run once, as root, at the next boot, with the network up. `Refused` where nothing would."""
+    """Install a script that runs once, as root, at the next boot, when the network is up.
+
+    `Refused` if the system has no known way to run it.
+    """
     if _has_systemd(tree):
         tree.put(UNIT, _UNIT)
         tree.link("/etc/systemd/system/multi-user.target.wants/skerry-first-boot.service", UNIT)
@@ -174,14 +177,14 @@ def set_script(tree: Tree, script: str) -> None:
 
 
 def set_file_system(tree: Tree, old: str, new: str) -> None:
-    """Have the system find its file system by its new UUID."""
+    """Replace the UUID of the file system in /etc/fstab."""
     table = tree.read(FSTAB)
     if table is not None and old.encode() in table:
         tree.put(FSTAB, table.replace(old.encode(), new.encode()))
 
 
 def set_networks(tree: Tree, networks: Sequence[Network]) -> None:
-    """Write the configuration of the network. `Refused` for a system whose network nobody here knows."""
+    """Write the configuration of the network. `Refused` if the system uses neither systemd-networkd nor ifup."""
     if _uses_networkd(tree):
         for network in networks:
             tree.put(NETWORKD.format(network.name), _networkd(network).encode())
@@ -193,7 +196,7 @@ def set_networks(tree: Tree, networks: Sequence[Network]) -> None:
 
 
 def _set_resolvers(tree: Tree, resolvers: Sequence[str]) -> None:
-    """Name the name servers, unless the file is a link to what a service of the system writes."""
+    """Write the name servers, unless the file is a link to a file that a service of the system writes."""
     there = tree.entry(RESOLVERS)
     if resolvers and (there is None or there.type == "regular"):
         lines = [
@@ -224,7 +227,7 @@ def _networkd(network: Network) -> str:
 
 
 def _interfaces(networks: Sequence[Network]) -> str:
-    """For ifupdown, and the one of BusyBox, which knows less: routes are set by commands that both run."""
+    """The configuration for ifupdown and for BusyBox, whose ifup has fewer options: commands set the routes."""
     lines = ["# Written by the platform at each boot", "auto lo", "iface lo inet loopback"]
     for network in networks:
         lines += ["", f"auto {network.name}"]

@@ -1,12 +1,15 @@
-"""Long work, in a process of its own that outlives who started it.
+"""Long work, in a separate process that outlives its caller.
 
-A task is named after its target, such as a disk. The first call starts it and waits a moment; a repeated one finds
-it at work and reports how far it is. Whether the work goes on is told by a lock which its process holds, and every
-program that the process has started: no number of a process is trusted for that. Work whose process died begins
-anew, so it starts by removing what an earlier run may have left. A failure is raised by the next call, once, and
-forgotten: the call after that begins anew. Of what was refused nothing is left; of other failures, the log.
+A task is named after its target, such as a disk. The first call starts the task and waits for a moment. A repeated
+call finds it running and reports its progress. The process of the task, and every program that it starts, has the
+task's lock. A task is running if its lock is taken; process ids are not trusted for this.
 
-Whoever has the lock may delete its file, when all is over. So who gets it looks whether it is still that file.
+If the process died, the next call starts the work again. So the work first removes the remains of an earlier run.
+The next call raises a failure once and forgets it, and the call after that starts again. A refused task leaves no
+files. Other failures leave the log.
+
+The owner of the lock may delete the lock's file at the end. So each new owner checks that it locked the present
+file.
 """
 
 import contextlib
@@ -32,13 +35,13 @@ from compute.drivers.qemu.agent.store import Store
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.~-]{0,150}")
 WAIT_SECONDS = 1.0
-"""Seconds that a call waits for its task's end."""
+"""Seconds that a call waits for the end of its task."""
 POLL = 0.01
 REPORTS = 0.5
 """Seconds between two reports of a task."""
 STOPPING = 10.0
-"""Seconds for killed processes to be gone."""
-# The directory or the zip file that holds the package
+"""Seconds that killed processes have to end."""
+# The directory or the zip file that contains the package
 ROOT = str(Path(__file__).parents[4])
 _BEGIN = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -47,7 +50,7 @@ _BEGIN = (
 
 
 class Task:
-    """What the work of a task has at hand."""
+    """The object by which the work of a task reports its progress."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -55,7 +58,7 @@ class Task:
         self._reported = 0.0
 
     def report(self, done: int, total: int) -> None:
-        """Say that `done` of `total` bytes are copied. It is written now and then, however often it is called."""
+        """Report that `done` of `total` bytes are copied. A report is written at most every `REPORTS` seconds."""
         now = time.monotonic()
         if now - self._reported < REPORTS:
             return
@@ -72,13 +75,13 @@ class Task:
 
 
 class NoTask(Task):
-    """For work that is done right here."""
+    """A task for work in this process, without reports."""
 
     def __init__(self) -> None:
         pass
 
     def report(self, done: int, total: int) -> None:
-        """Nobody asks."""
+        """Do nothing: no call asks for the progress."""
 
 
 def run(
@@ -90,11 +93,11 @@ def run(
     secrets: Mapping[str, Any] | None = None,
     patience: float = WAIT_SECONDS,
 ) -> Progress:
-    """Have `work(task, store, **arguments, **secrets)` done by a task; how far it is.
+    """Run `work(task, store, **arguments, **secrets)` in a task, and return its progress.
 
-    `folder` is that of all tasks, `work` a function of a module, and its arguments what JSON can hold. `secrets`
-    may differ from call to call, and reach the task through a pipe alone. Raises what the work raised, once;
-    `Failed` while other work is done under this name.
+    `folder` contains all tasks. `work` is a function of a module, with arguments that JSON can represent. `secrets`
+    may differ from call to call, and reach the task only through a pipe. Raises the failure of the work once.
+    Raises `Failed` while a task with other work runs under this name.
     """
     place = _place(folder, name)
     wanted = _digest(work, arguments)
@@ -104,12 +107,12 @@ def run(
         "arguments": {**arguments, **(secrets or {})},
     }
     while not _begun(place, wanted, given):
-        continue  # its folder was deleted in this moment
+        continue  # the task's folder was deleted in this moment
     return _awaited(place, wanted, patience)
 
 
 def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
-    """Have the work at it, by this call or an earlier one; False where it has to be tried again."""
+    """Start the task unless it runs already. Return False if the caller has to try again."""
     with _opened(place) as lock:
         if not locks.try_lock(lock):
             request = records.read(place / "request")
@@ -130,12 +133,15 @@ def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
 
 
 def is_running(folder: Path, name: str) -> bool:
-    """Whether a task of this name is at work."""
+    """Tell whether a task of this name is running."""
     return locks.is_locked(_place(folder, name) / "lock")
 
 
 def cancel(folder: Path, name: str) -> None:
-    """End a task with all its processes, and forget its failure. Raises `Failed` where it cannot be ended here."""
+    """Kill a task with all its processes, and forget its failure.
+
+    Raises `Failed` if the task cannot be killed from this host.
+    """
     place = _place(folder, name)
     if not place.is_dir():
         return
@@ -145,7 +151,7 @@ def cancel(folder: Path, name: str) -> None:
             if time.monotonic() > deadline:
                 raise Failed("What is being done here cannot be ended.")
             begun = records.read(place / "process") or {}
-            # While the lock is held some process of the group lives, so its number is nobody else's
+            # While the lock is taken, a process of the group lives, so no other group has its id
             if begun.get("boot") == _boot():
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(begun["group"], signal.SIGKILL)
@@ -163,7 +169,7 @@ def _awaited(place: Path, wanted: str, patience: float) -> Progress:
     if failure is not None:
         if isinstance(failure, Refused):
             with _opened(place) as lock:
-                # not where somebody has begun anew meanwhile
+                # not if another call has started the work again
                 if locks.try_lock(lock):
                     _remove(place, lock)
         raise failure
@@ -173,7 +179,7 @@ def _awaited(place: Path, wanted: str, patience: float) -> Progress:
 
 
 def _start(place: Path, lock: int, given: Mapping[str, Any]) -> None:
-    """Start the process, and give it the lock: it is held without a gap."""
+    """Start the process, which inherits the lock, so that the lock is never free in between."""
     command = [sys.executable, "-P", "-c", _BEGIN, ROOT, str(place), str(lock)]
     with (place / "log").open("wb") as log:
         done = subprocess.run(  # noqa: S603 - ourselves
@@ -189,7 +195,7 @@ def _start(place: Path, lock: int, given: Mapping[str, Any]) -> None:
 
 
 def main(place: str, lock: str) -> None:
-    """The process of a task. The caller waits for the first one only, which is over at once."""
+    """Run the process of a task. The caller waits only for the first process, which ends at once."""
     given = json.load(sys.stdin)
     child = os.fork()
     if child:
@@ -212,7 +218,7 @@ def _work(place: Path, work: tuple[str, str], store: tuple[str, str | None], arg
         function(Task(place), Store(Path(root), None if shared is None else Path(shared)), **arguments)
     except Failed as error:
         _fail(place, str(error), refused=isinstance(error, Refused), details=details_of(error))
-    except Exception:  # noqa: BLE001 - whatever it was, a call is to raise it
+    except Exception:  # noqa: BLE001 - a call raises every error
         traceback.print_exc()
         _fail(place, "The host failed at this; its log says how.", refused=False, details=traceback.format_exc())
     else:
@@ -225,7 +231,7 @@ def _fail(place: Path, text: str, refused: bool, details: str) -> None:
 
 
 def _take_failure(place: Path, wanted: str) -> Failed | None:
-    """The failure of this work, which is forgotten."""
+    """Return the failure of this work, if any, and forget it."""
     found = records.read(place / "failure")
     if found is None:
         return None
@@ -238,7 +244,7 @@ def _take_failure(place: Path, wanted: str) -> Failed | None:
 
 
 def _remove(place: Path, lock: int) -> None:
-    """Remove the folder of a task that nobody is at, whose lock is ours, unless it is another one's already."""
+    """Remove the folder of an ended task, whose lock is ours, unless the folder belongs to a new task already."""
     if _is(lock, place / "lock"):
         _clean(place)
         (place / "lock").unlink()
@@ -246,7 +252,7 @@ def _remove(place: Path, lock: int) -> None:
 
 
 def _remove_if_empty(place: Path) -> None:
-    """Somebody else may have begun there again."""
+    """Remove the folder, unless another call has started a task there again."""
     try:
         place.rmdir()
     except OSError as error:
@@ -280,7 +286,7 @@ def _opened(place: Path) -> Iterator[int]:
         try:
             descriptor = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError:
-            continue  # its folder was deleted in this moment
+            continue  # the task's folder was deleted in this moment
         break
     try:
         yield descriptor
@@ -294,5 +300,5 @@ def _digest(work: Callable[..., None], arguments: Mapping[str, Any]) -> str:
 
 
 def _boot() -> str:
-    """This host since its last boot: numbers of processes mean nothing elsewhere."""
+    """The id of the host's current boot: process ids mean nothing on other hosts or after a reboot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,9 +1,9 @@
-"""Contents of disks on their way: from one host to another, and to and from where archives are kept.
+"""Transfers of disks' contents, in chunks: between hosts, and to and from the directory of archives.
 
-Whoever carries them reads chunks here and writes them there, each call short. A chunk is what JSON can hold: the
-stretch of the file from `start` to `next`, with `pieces` of data in base64; what lies between them is a hole. The
-reader's `version` tells a file from what was in its place before. The writer keeps how far it came, synced, so that
-a call which is repeated, or comes after a crash, or from another process, goes on from there.
+A worker reads chunks on one side and writes them on the other, with short calls. A chunk is JSON. It describes the
+file from `start` to `next`, with `pieces` of data in base64; the rest is a hole. The reader's `version` changes
+when the file changes. The writer records its progress, synced. So a repeated call, a call after a crash, or a call
+of another process continues from there.
 
 A *place* is ``["disk", machine, disk]``, ``["outgoing", archive]`` (made by `disks.save_disk`) or
 ``["incoming", archive]`` (for `disks.create_disk`).
@@ -23,13 +23,13 @@ from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
 
 CHUNK = 8 << 20
-"""Bytes of data in a chunk."""
+"""The maximum number of bytes of data in a chunk."""
 
 
 def read(store: Store, place: Sequence[str], start: int = 0, most: int = CHUNK) -> dict[str, Any]:
-    """A chunk of a disk that is off, or of an archive's content. `next` is `size` with the last one.
+    """Read a chunk of a disk that is not in use, or of an archive's content. In the last chunk, `next` is `size`.
 
-    Raises `Refused` where there is nothing, or the disk is in use.
+    Raises `Refused` if the disk or archive is missing, or the disk is in use.
     """
     path = path_of(store, place)
     if not path.exists():
@@ -42,7 +42,10 @@ def read(store: Store, place: Sequence[str], start: int = 0, most: int = CHUNK) 
 
 
 def write(store: Store, place: Sequence[str], chunk: dict[str, Any]) -> int:
-    """Write a chunk; where the next one has to start. That is another place where this chunk did not fit there."""
+    """Write a chunk, and return the offset where the next one has to start.
+
+    If this chunk does not start at the expected offset, it is not written, and the expected offset is returned.
+    """
     path = path_of(store, place)
     if place[0] == "incoming":
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,17 +55,17 @@ def write(store: Store, place: Sequence[str], chunk: dict[str, Any]) -> int:
 
 
 def arrived(store: Store, place: Sequence[str]) -> bool:
-    """Whether there is a complete file: nothing has to be written."""
+    """Tell whether there is a complete file, so that nothing has to be written."""
     return path_of(store, place).exists()
 
 
 def finish(store: Store, place: Sequence[str]) -> None:
-    """Let what came in whole appear under its name. `Failed` while chunks are missing."""
+    """Rename a file that has arrived as a whole to its final name. `Failed` while chunks are missing."""
     finish_file(path_of(store, place))
 
 
 def drop(store: Store, place: Sequence[str]) -> None:
-    """Delete the content of an archive here, complete or not."""
+    """Delete the content of an archive on this host, complete or not."""
     if place[0] == "disk":
         raise Refused("A disk is deleted as a disk.")
     path = path_of(store, place)
@@ -72,7 +75,7 @@ def drop(store: Store, place: Sequence[str]) -> None:
 
 
 def size(store: Store, place: Sequence[str]) -> int | None:
-    """The bytes of a complete file; None where there is none."""
+    """The size of a complete file in bytes; None if there is none."""
     path = path_of(store, place)
     return path.stat().st_size if path.exists() else None
 
@@ -88,11 +91,11 @@ def path_of(store: Store, place: Sequence[str]) -> Path:
     raise Refused("There is no such place.")
 
 
-# --- files, wherever they are -------------------------------------------------------------------------------------
+# --- files on a host or on a worker's machine ---------------------------------------------------------------------
 
 
 def read_file(path: Path, start: int = 0, most: int = CHUNK) -> dict[str, Any]:
-    """A chunk of a file that nobody changes."""
+    """Read a chunk of a file that nobody changes meanwhile."""
     with path.open("rb") as file:
         found = os.fstat(file.fileno())
         pieces = []
@@ -118,7 +121,7 @@ def read_file(path: Path, start: int = 0, most: int = CHUNK) -> dict[str, Any]:
 
 
 def write_file(path: Path, chunk: dict[str, Any]) -> int:
-    """Write a chunk into the file that `path` is to become. Returns where the next one has to start."""
+    """Write a chunk into the incomplete file for `path`. Return the offset where the next one has to start."""
     if path.exists():
         return int(chunk["size"])
     state = records.read(_coming(path))
@@ -150,7 +153,7 @@ def finish_file(path: Path) -> None:
 
 
 def carried(chunk: dict[str, Any]) -> Progress:
-    """How far a copy is whose last chunk was written."""
+    """The progress of a copy after this chunk was written."""
     if chunk["next"] >= chunk["size"]:
         return DONE
     return Progress(min(99, chunk["next"] * 100 // chunk["size"]), 0.0)
@@ -169,7 +172,7 @@ def _begin(path: Path, part: Path, chunk: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _opened(part: Path) -> Iterator[int]:
-    """The file that comes in, for one writer at a time."""
+    """Open the incomplete file for one writer at a time."""
     descriptor = os.open(part, os.O_RDWR | os.O_CLOEXEC)
     try:
         if not locks.try_lock(descriptor):

@@ -1,7 +1,7 @@
-"""The files of a system on a disk, read and written by debugfs without mounting it.
+"""The files of a system on a disk, read and written by debugfs without mounting the disk.
 
-debugfs says that all is well when it failed, and follows what a guest put in its way. So the type of every part of
-a path is looked at, symbolic links are refused, and what was written is read back.
+debugfs reports success even if it failed, and follows symbolic links of the guest. So the type of every part of a
+path is checked, symbolic links are refused, and written files are read back.
 """
 
 import os
@@ -14,7 +14,7 @@ from compute.drivers.qemu.agent.commands import run
 from compute.drivers.qemu.agent.errors import Failed, Refused
 
 MAX_FILE_BYTES = 1 << 20
-"""Bytes of a file that is read."""
+"""The maximum size in bytes of a file that is read."""
 PART = re.compile(r"[A-Za-z0-9._@+-]{1,100}")
 _STAT = re.compile(
     r"Inode: \d+\s+Type: (\w[\w ]*?)\s+Mode:\s+(\d+).*?User:\s+(\d+)\s+Group:\s+(\d+).*?Size: (\d+)", re.DOTALL
@@ -39,7 +39,7 @@ class _Put:
 
 
 class Tree:
-    """The files on a disk that the caller holds, whose file system is checked. Changes are kept until `commit`."""
+    """The files on a locked disk with a checked file system. Changes stay in memory until `commit`."""
 
     def __init__(self, disk: Path, timeout: float | None = None):
         self._disk = disk
@@ -51,7 +51,7 @@ class Tree:
         self._removed: set[str] = set()
 
     def entry(self, name: str) -> Entry | None:
-        """What is at an absolute path; None where nothing is. `Refused` where a part above is no directory."""
+        """Return the entry at an absolute path; None if there is none. `Refused` if a parent is not a directory."""
         if name not in self._seen:
             parent, _, last = name.rpartition("/")
             if not PART.fullmatch(last) or last in (".", ".."):
@@ -63,7 +63,7 @@ class Tree:
         return self._seen[name]
 
     def is_there(self, *names: str) -> bool:
-        """Whether something is at one of the paths, whatever it is. What is behind a link is not seen."""
+        """Tell whether one of the paths exists, with any type of file. Symbolic links are not followed."""
         for name in names:
             with suppress(Refused):
                 if self.entry(name) is not None:
@@ -71,7 +71,7 @@ class Tree:
         return False
 
     def read(self, name: str) -> bytes | None:
-        """A regular file's content; None where nothing is. Raises `Refused` for all else, and for a large one."""
+        """Return a regular file's content; None if it is missing. `Refused` for other types and large files."""
         entry = self._regular(name)
         if entry is None:
             return None
@@ -80,9 +80,9 @@ class Tree:
         return self._dump(name)
 
     def put(self, name: str, content: bytes, mode: int | None = None, folders: int = 0o755) -> None:
-        """Write a regular file. It keeps the owner that it has, and its mode where none is given.
+        """Write a regular file. An existing file keeps its owner, and its mode unless a `mode` is given.
 
-        Directories that are missing above are made with the mode `folders`.
+        Missing parent directories are made with the mode `folders`.
         """
         entry = self._regular(name)
         if entry is not None and self.read(name) == content and mode in (None, entry.mode):
@@ -96,13 +96,13 @@ class Tree:
         )
 
     def link(self, name: str, target: str) -> None:
-        """Make a symbolic link where nothing is; what is there stays."""
+        """Make a symbolic link, unless the path exists."""
         if self.entry(name) is None:
             self._make_folders(name, 0o755)
             self._links[name] = target
 
     def remove(self, name: str) -> None:
-        """Remove a regular file, or nothing."""
+        """Remove a regular file, if it exists."""
         if self._regular(name) is not None:
             self._removed.add(name)
 
@@ -111,9 +111,9 @@ class Tree:
         return bool(self._files or self._links or self._removed or self._folders)
 
     def commit(self, undo: Path | None = None) -> None:
-        """Write what was changed, and read it back; with an undo file for `ext.revocable`.
+        """Write the changes, and read them back. `undo` is the undo file of `ext.revocable`.
 
-        Raises `Refused` where it is not there then: the disk is full, or its file system damaged.
+        Raises `Refused` if a change is missing afterwards: the disk is full, or its file system damaged.
         """
         opened: list[int] = []
         try:

@@ -1,4 +1,4 @@
-"""What machines have used since they booted."""
+"""The usage of machines since their last boots."""
 
 import os
 from pathlib import Path
@@ -12,15 +12,15 @@ from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.supervisor import BOOT
 
 ANSWERS = 1.0
-"""Seconds that a machine has to tell: it is left out otherwise, and nobody waits for it."""
+"""Seconds that a machine's QEMU has to answer. Machines that do not answer in time are left out."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def usage(store: Store) -> list[dict[str, Any]]:
-    """The counters of each machine that is on: the fields of the interface's `Usage`.
+    """The counters of each machine that is on, as the fields of the interface's `Usage`.
 
-    Those of networks are there where the host has made them, and begin anew with each boot: user-mode network
-    counts nothing.
+    Network counters need `networking`, because QEMU's user-mode network counts nothing. They restart at 0 with each
+    boot.
     """
     found = []
     networking = settings.load(store).networking
@@ -31,7 +31,7 @@ def usage(store: Store) -> list[dict[str, Any]]:
                 bytes_ = networks.counted(machine) if networking else {}
                 found.append({**_usage(machine, directory), **bytes_})
             except (Failed, FileNotFoundError):
-                continue  # it is starting, or ended just now
+                continue  # the machine is starting, or ended just now
     return found
 
 

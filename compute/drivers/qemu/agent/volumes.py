@@ -1,8 +1,6 @@
 """The region's volumes: raw files in the directory that all its hosts share, empty until a guest formats them.
 
-import re
-import secrets
-Any host of the region may be asked, so what is under way is told in that directory as well.
+A call may reach any host of the region, so the tasks of volumes are in the shared directory as well.
 """
 
 import os
@@ -22,9 +20,9 @@ GB = 1 << 30
 def create_volume(
     store: Store, volume: str, size: int, copy_of: str | None = None, machine: str | None = None
 ) -> Progress:
-    """Make a volume of `size` GB, empty or as a copy of another, which `machine` of this host may have.
+    """Make a volume of `size` GB: empty, or a copy of another volume, which `machine` of this host may have in use.
 
-    Raises `Refused` without the original, and on a host without volumes.
+    Raises `Refused` if the original is missing, and on a host without volumes.
     """
     target = store.volume(volume)
     name = _task(volume)
@@ -54,9 +52,9 @@ def make_volume(task: Task, store: Store, volume: str, size: int, copy_of: str |
 
 
 def grow_volume(store: Store, volume: str, size: int) -> bool:
-    """Grow a volume to `size` GB; False where a machine has it, whose QEMU has to grow it then.
+    """Grow a volume to `size` GB. Return False if a machine has it in use: then QEMU has to grow the volume.
 
-    Raises `Refused` where it is missing or larger.
+    Raises `Refused` if the volume is missing or larger.
     """
     path = _existing(store, volume)
     present = path.stat().st_size
@@ -72,7 +70,7 @@ def grow_volume(store: Store, volume: str, size: int) -> bool:
 
 
 def volume_size(store: Store, volume: str) -> int | None:
-    """A volume's size in GB, half-made or not; None where there is none."""
+    """A volume's size in GB, complete or not; None if there is no such volume."""
     path = store.volume(volume)
     for each in (path, path.with_suffix(".part")):
         if each.exists():
@@ -81,14 +79,14 @@ def volume_size(store: Store, volume: str) -> int | None:
 
 
 def delete_volume(store: Store, volume: str) -> None:
-    """Delete a volume, made or half-made. `Failed` while a machine has it."""
+    """Delete a volume, complete or not. `Failed` while a machine has it in use."""
     path = store.volume(volume)
     tasks.cancel(store.shared_tasks(), _task(volume))
     disks.delete_file(path)
 
 
 def volumes(store: Store) -> list[str]:
-    """The names of all volumes, half-made ones included."""
+    """The names of all volumes, including incomplete ones."""
     if store.shared is None or not (store.shared / "volumes").is_dir():
         return []
     return sorted({each.stem for each in (store.shared / "volumes").iterdir() if each.suffix in (".raw", ".part")})
@@ -108,7 +106,7 @@ def _task(volume: str) -> str:
 
 
 def leave_mark(store: Store) -> str:
-    """Leave a mark in the directory that hosts share, for another host to look for."""
+    """Make a mark in the shared directory, which another host can look for, and return its name."""
     if store.shared is None:
         raise Refused("This host has no volumes.")
     mark = secrets.token_hex(16)
@@ -118,7 +116,7 @@ def leave_mark(store: Store) -> str:
 
 
 def take_mark(store: Store, mark: str) -> bool:
-    """Take away a mark that another host left; whether it was there: both have the same directory."""
+    """Delete a mark of another host, and tell whether it existed. Then both hosts share the same directory."""
     if store.shared is None or not re.fullmatch(r"[0-9a-f]{32}", mark):
         return False
     path = store.shared / "marks" / mark

@@ -1,4 +1,4 @@
-"""``python -m compute.drivers.qemu.guest DIRECTORY``: build the tiny guest for the host whose directory that is."""
+"""``python -m compute.drivers.qemu.guest DIRECTORY``: build the tiny guest in the directory of a host."""
 
 import sys
 from pathlib import Path

@@ -22,7 +22,7 @@ IMAGE = "compute/tiny"
 KERNEL = "default"
 NOTE = "built.json"
 LOCK_SECONDS = 600.0
-"""Seconds for somebody else who builds it at this moment."""
+"""Seconds to wait for another process that builds the guest."""
 SIZE = 48 * MB
 FOLDERS = (
     "dev", "proc", "sys", "run", "tmp", "mnt", "srv", "home", "root", "usr/local/bin", "usr/local/lib", "usr/bin",
@@ -33,11 +33,14 @@ OF_THE_SYSTEM = {
     *("acpid", "getty", "halt", "ifconfig", "ifdown", "ifup", "init", "insmod", "ip", "klogd", "losetup", "lsmod"),
     *("mdev", "mkswap", "modprobe", "poweroff", "reboot", "rmmod", "swapoff", "swapon", "sysctl", "udhcpc"),
 }
-"""The commands of BusyBox that are below /sbin; the others are below /bin."""
+"""The commands of BusyBox in /sbin; the others are in /bin."""
 
 
 def build(store: Store) -> list[Path]:
-    """Build what is not there yet, or was built of other sources; the files. `Failed` without packages."""
+    """Build the kernel and the image if they are missing or were built from other sources. Return their files.
+
+    Raises `Failed` if the packages are not available.
+    """
     kernel, image = store.kernels() / KERNEL, store.image(IMAGE)
     store.root.mkdir(parents=True, exist_ok=True)
     with (
@@ -61,7 +64,7 @@ def build(store: Store) -> list[Path]:
 
 
 def _digest() -> str:
-    """Of all that the guest is made of here."""
+    """The digest of all sources of the guest in this folder."""
     found = hashlib.sha256()
     for path in sorted(HERE.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
@@ -70,7 +73,7 @@ def _digest() -> str:
 
 
 def _make_kernel(unpacked: Path, busybox: Path, target: Path, built: str) -> None:
-    """What boots any system: it appears as a whole, the kernel with its modules."""
+    """Make the kernel and the initrd with its modules, and replace the folder as a whole."""
     vmlinuz = next(iter(_files(unpacked, "boot/vmlinuz-*")))
     version = vmlinuz.name.removeprefix("vmlinuz-")
     folder = next(iter(_files(unpacked, f"lib/modules/{version}", f"usr/lib/modules/{version}")))
@@ -139,7 +142,7 @@ def _put_shell(root: Path, busybox: Path) -> None:
 
 
 def _put_ssh(root: Path, unpacked: Path) -> None:
-    """Dropbear with its libraries, as the loader of the packages finds them."""
+    """Add Dropbear, and the libraries that the loader of the packages finds for it."""
     libraries = sorted({path.parent for path in unpacked.rglob("lib*.so*")})
     loader = next(iter(_files(unpacked, "lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2",
                               "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
@@ -163,7 +166,7 @@ def _put(path: Path, content: bytes, mode: int | None = None) -> None:
 
 
 def _own(image: Path, root: Path) -> None:
-    """Give all files to root, whoever built them."""
+    """Make root the owner of all files, since any user may build the guest."""
     names = [f"/{path.relative_to(root)}" for path in sorted(root.rglob("*"))]
     commands = [f'sif "{name}" {field} 0' for name in names for field in ("uid", "gid")]
     commands += ["sif /root mode 040700", "sif /tmp mode 041777"]

@@ -1,4 +1,4 @@
-"""Archives of the kind that a kernel unpacks before it has a disk (cpio, "newc")."""
+"""Archives for an initrd, which a kernel unpacks before it has a disk (cpio, format "newc")."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ FILE, FOLDER, LINK, DEVICE = 0o100000, 0o040000, 0o120000, 0o020000
 
 
 class Archive:
-    """All of it belongs to root. Folders are made as they are needed."""
+    """An archive in which all files belong to root. Missing folders are added."""
 
     def __init__(self) -> None:
         self._members: dict[str, tuple[int, bytes, tuple[int, int]]] = {}
@@ -27,7 +27,7 @@ class Archive:
         self._add(name, DEVICE | 0o600, b"", (major, minor))
 
     def tree(self, folder: Path, name: str, *only: str) -> None:
-        """Files below a folder, those named `only`."""
+        """Add the files named `only` from a folder."""
         for each in only:
             content = (folder / each).read_bytes()
             self.file(f"{name}/{each}", content, mode_of(each, content))
@@ -48,7 +48,7 @@ class Archive:
 
 
 def mode_of(name: str, content: bytes) -> int:
-    """The mode of a file of ours in a guest: git keeps no more of it than whether it can be run."""
+    """The mode of one of our files in a guest. git stores only whether a file is executable."""
     if name == "etc/shadow":
         return 0o600
     return 0o755 if content.startswith(b"#!") else 0o644

@@ -1,4 +1,4 @@
-"""The modules of a kernel, with what they need."""
+"""The modules of a kernel, with their dependencies."""
 
 import lzma
 import re
@@ -12,7 +12,7 @@ WANTED = (
     *("virtio_pci", "virtio_scsi", "sd_mod", "virtio_blk", "virtio_net", "virtio_rng"),
     *("ext4", "crc32c_generic", "button", "evdev", "autofs4", "af_packet"),
 )
-"""What a disk, a network card and a power button need, and what systemd asks for. Some kernels have it built in."""
+"""The modules for disks, network cards and the power button, and for systemd. Some kernels have them built in."""
 OPTIONAL = {"crc32c_generic", "autofs4", "af_packet"}
 _INFO = re.compile(rb"(?:^|\0)(depends|softdep)=([^\0]*)")
 
@@ -34,7 +34,7 @@ class Module:
 
 
 def wanted(folder: Path) -> list[Module]:
-    """The modules below ``lib/modules/<version>``, each after what it needs. `Failed` where one is missing."""
+    """The modules from ``lib/modules/<version>``, each after its dependencies. `Failed` if one is missing."""
     files = {_plain(path.name.partition(".ko")[0]): path for path in folder.rglob("*.ko*")}
     built_in = _built_in(folder)
     found: dict[str, Module] = {}
@@ -67,7 +67,7 @@ def _plain(name: str) -> str:
 
 
 def _read(path: Path) -> bytes:
-    """BusyBox loads no packed modules."""
+    """Read a module, and unpack it: BusyBox does not load compressed modules."""
     if path.suffix == ".xz":
         return lzma.decompress(path.read_bytes())
     if path.suffix == ".zst":

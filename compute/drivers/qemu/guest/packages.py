@@ -1,4 +1,4 @@
-"""Packages of the distribution, unpacked without being installed."""
+"""Packages of the distribution, which are unpacked but not installed."""
 
 import platform
 import re
@@ -10,13 +10,13 @@ from compute.drivers.qemu.agent.commands import CommandFailed, run
 from compute.drivers.qemu.agent.errors import Failed
 
 KERNELS = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-amd64")
-"""Packages that depend on the kernel of the day: Debian's for virtual machines, Ubuntu's, Debian's for all."""
+"""Packages that depend on the current kernel: Debian's for virtual machines, Ubuntu's, and Debian's generic one."""
 SSH = "dropbear-bin"
 SHELL = "busybox-static"
 
 
 class NoPackages(Failed):
-    """There are no packages to build of."""
+    """The packages for the build are not available."""
 
 
 class Packages:

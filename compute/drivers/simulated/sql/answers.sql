@@ -1,6 +1,6 @@
--- What calls answer with, and what all of them do first: the script of faults is struck by each.
+-- The type of answers, and the check for faults with which every call begins.
 --
--- Functions and types are made anew whenever any of these files changes: here all that an older version left goes.
+-- Functions and types are created again when any of these files changes. Here those of an older version are dropped.
 
 DO $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
 END $$;
 DROP TYPE IF EXISTS simulated.answer;
 
--- `outcome` is ok, crash_after (ok, then the caller dies), or a blocked call's fail, refuse or crash.
+-- `outcome` is ok, crash_after (ok, then the caller dies), or, for a blocked call, fail, refuse, unreachable or crash.
 CREATE TYPE simulated.answer AS (
     outcome text, detail text, percent integer, wait double precision, names text[], rate double precision
 );
@@ -22,7 +22,7 @@ RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
     SELECT outcome, detail, 100, 0::double precision, names, NULL::double precision
 $$;
 
--- How far work from `began` to `ends` has come at `at`: 100 per cent only when it is over. `mb` is what it copies.
+-- The progress, at the time `at`, of work from `began` to `ends`: 100 per cent only at the end. It copies `mb` MB.
 CREATE FUNCTION simulated.progress(
     outcome text, began timestamptz, ends timestamptz, at timestamptz, mb integer DEFAULT NULL
 ) RETURNS simulated.answer LANGUAGE sql IMMUTABLE AS $$
@@ -35,8 +35,8 @@ CREATE FUNCTION simulated.progress(
         (mb / nullif(extract(epoch FROM ends - began), 0))::double precision
 $$;
 
--- Counts this call on every fault that matches it, and tells what those that act now add up to. `detail` is the host
--- that does not answer, where that is what blocks the call.
+-- Counts this call for every matching fault, and returns the combined effect of the faults that act now. `detail` is
+-- the host that does not answer, if this blocks the call.
 CREATE FUNCTION simulated.strike(
     the_call text, machine_name text, host_name text,
     OUT outcome text, OUT blocked boolean, OUT factor double precision, OUT halt double precision, OUT detail text
@@ -50,7 +50,7 @@ BEGIN
         SELECT * FROM simulated.fault s
         WHERE (s.call IS NULL OR s.call = the_call)
             AND (s.machine IS NULL OR machine_name LIKE s.machine)
-            -- a move concerns two hosts: the one it goes to, and the one it is on
+            -- a move concerns two hosts: the target, and the present host of the machine
             AND (s.host IS NULL OR s.host = host_name
                 OR s.host = (SELECT m.host FROM simulated.machine m WHERE m.name = machine_name))
         ORDER BY s.id

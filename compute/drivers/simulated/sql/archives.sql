@@ -1,4 +1,4 @@
--- Calls on archives: contents of disks, apart from any machine.
+-- Calls on archives: contents of disks that belong to no machine.
 
 CREATE FUNCTION simulated.save_disk(
     machine_name text, disk_name text, archive_name text, seconds double precision, per_mb double precision
@@ -34,7 +34,7 @@ BEGIN
     RETURN simulated.progress(hit.outcome, a.began_at, a.ready_at, at, a.used);
 END $$;
 
--- `used_mb` is null where there is no file to take in.
+-- `used_mb` is null if the uploaded file is missing.
 CREATE FUNCTION simulated.archive_upload(archive_name text, used_mb integer, seconds double precision)
 RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE

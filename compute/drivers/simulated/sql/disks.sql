@@ -1,14 +1,14 @@
 -- Calls on the disks of machines.
 
--- Whether a machine that is on has booted with the disk.
+-- Whether the machine is on and booted with the disk.
 CREATE FUNCTION simulated.in_use(m simulated.machine, disk_name text, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT NOT simulated.is_off(m, at)
         AND EXISTS (SELECT FROM jsonb_each_text(m.boot -> 'devices') WHERE value = disk_name)
 $$;
 
--- `made` is the disk as it is to be, its `used` that of what it is made from where that is no archive or disk.
--- `per_mb` is how many seconds each MB takes that is copied, on top of `seconds`.
+-- `made` is the new disk. Its `used` counts unless the content comes from an archive or a disk. Each copied MB takes
+-- `per_mb` seconds in addition to `seconds`.
 CREATE FUNCTION simulated.create_disk(
     made simulated.disk, from_archive text, from_machine text, from_disk text,
     seconds double precision, per_mb double precision

@@ -1,6 +1,6 @@
--- All there is on a host, and what is put away from it.
+-- The inventory of a host, and setting objects aside.
 
--- Why a machine that is off went off; null where it was never on, or is on.
+-- The reason why a machine went off; null if the machine is on or was never on.
 CREATE FUNCTION simulated.ended(m simulated.machine, at timestamptz) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -32,7 +32,7 @@ BEGIN
     )::text);
 END $$;
 
--- A name that nothing has yet which was set aside.
+-- A name that no set-aside object has yet.
 CREATE FUNCTION simulated.name_aside(wanted text, folder text DEFAULT 'aside/') RETURNS text LANGUAGE sql AS $$
     SELECT folder || wanted || CASE count(*) WHEN 0 THEN '' ELSE '-' || count(*) + 1 END
       FROM simulated.aside WHERE content ->> 'name' = wanted

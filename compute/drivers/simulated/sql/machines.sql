@@ -1,11 +1,11 @@
--- Calls on machines: their power, their hosts, and what they are filtered by.
+-- Calls on machines: their power, their hosts, and their packet filters.
 
 CREATE FUNCTION simulated.is_off(m simulated.machine, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT m.power = 'off' AND m.settles_at <= at OR m.power = 'on' AND coalesce(m.halts_at <= at, false)
 $$;
 
--- For how many seconds the machine has been on since it was defined.
+-- The seconds that the machine has been on since it was defined.
 CREATE FUNCTION simulated.been_on(m simulated.machine, at timestamptz) RETURNS double precision
 LANGUAGE sql IMMUTABLE AS $$
     SELECT m.was_on + CASE WHEN m.power = 'on'
@@ -67,7 +67,7 @@ BEGIN
         IF m.power = 'on' THEN
             RETURN simulated.progress(hit.outcome, m.began_at, m.settles_at, at);
         END IF;
-        -- it is shutting down: nothing to show until that is over, then the same call boots it
+        -- the machine is shutting down: the progress is 0 until the end, and then the same call boots the machine
         RETURN (hit.outcome, NULL, 0, extract(epoch FROM m.settles_at - at), NULL, NULL)::simulated.answer;
     END IF;
     IF m.moving_to IS NOT NULL THEN
@@ -151,7 +151,7 @@ BEGIN
         SELECT name FROM simulated.machine m WHERE host = host_name AND simulated.is_off(m, now())));
 END $$;
 
--- For how long each machine has been on that is on: what all it has used follows from.
+-- The seconds that each running machine has been on. Its usage is computed from them.
 CREATE FUNCTION simulated.usage(host_name text) RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
     hit record := simulated.strike('usage', NULL, host_name);
@@ -165,7 +165,7 @@ BEGIN
           FROM simulated.machine m WHERE m.host = host_name AND NOT simulated.is_off(m, at)));
 END $$;
 
--- `per_mb` is how many seconds each MB takes that is on the machine's disks.
+-- `per_mb` is the number of seconds for each MB on the machine's disks.
 CREATE FUNCTION simulated.receive(machine_name text, host_name text, per_mb double precision)
 RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
@@ -184,7 +184,7 @@ BEGIN
     ELSIF NOT simulated.is_off(m, at) THEN
         RETURN simulated.simply('refuse', 'The machine is on.');
     ELSIF m.host = host_name THEN
-        -- it is here, or had set out and turns back: what was copied is dropped
+        -- the machine is here, or began to move and turns back: the incomplete copy is dropped
         UPDATE simulated.machine SET moving_to = NULL, moved_by = NULL WHERE name = machine_name;
         RETURN simulated.simply(hit.outcome, hit.detail);
     END IF;
@@ -208,7 +208,7 @@ BEGIN
     RETURN simulated.progress(hit.outcome, m.began_at, m.moved_by, at, mb);
 END $$;
 
--- Takes what is newer than what is there; nulls are not.
+-- Stores a packet filter that is newer than the stored one. A null version is never newer.
 CREATE FUNCTION simulated.renew_firewall(machine_name text, version bigint, ruleset text)
 RETURNS void LANGUAGE sql AS $$
     UPDATE simulated.machine SET firewall = ruleset, firewall_version = version

@@ -1,16 +1,16 @@
 -- The simulated hypervisor: its tables, and one function for each call of the driver interface.
 --
--- The calls are functions so that each is one round trip that first locks the machine's row and then reads, with
--- a fresh snapshot, all it decides on: two workers that call at once are served one after the other. They answer
--- instead of raising, since an exception would take back the counting of faults.
+-- Each call is a function, so that it needs one round trip. It first locks the machine's row, and then reads with a
+-- fresh snapshot. So two workers that call at the same time are served one after the other. The functions return errors
+-- instead of raising them, because an exception would roll back the counting of faults.
 --
--- Tables only ever gain columns here (ADD COLUMN IF NOT EXISTS), as machines outlive versions. The other files, one
--- for each group of calls, are made anew whenever any of them changes; session.py has the order in which they are read.
+-- Machines outlive versions, so tables here only gain columns (ADD COLUMN IF NOT EXISTS). The functions in the other
+-- files are created again when any file changes. session.py has the order of the files.
 
 CREATE SCHEMA IF NOT EXISTS simulated;
 
--- `power` is what was last asked for, and takes hold at `settles_at`: until then the machine boots or shuts down.
--- `halts_at` is when the guest powers itself off.
+-- `power` is the last requested state, which is reached at `settles_at`: until then the machine boots or shuts down.
+-- `halts_at` is the time at which the guest powers itself off.
 CREATE TABLE IF NOT EXISTS simulated.machine (
     name text PRIMARY KEY,
     host text NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS simulated.machine (
 );
 CREATE INDEX IF NOT EXISTS machine_host ON simulated.machine (host);
 
--- `root_hash` and `fingerprints` are what a guest's /etc/shadow and authorized_keys would tell.
+-- `root_hash` and `fingerprints` stand for a guest's /etc/shadow and authorized_keys.
 CREATE TABLE IF NOT EXISTS simulated.disk (
     machine text NOT NULL REFERENCES simulated.machine ON DELETE CASCADE,
     name text NOT NULL,
@@ -40,21 +40,21 @@ CREATE TABLE IF NOT EXISTS simulated.disk (
     PRIMARY KEY (machine, name)
 );
 
--- `used` is how much the files on a disk need, in MB; `script_digest` what its first boot was told to run.
+-- `used` is the size of the files on a disk, in MB. `script_digest` is the digest of the script for the first boot.
 ALTER TABLE simulated.disk ADD COLUMN IF NOT EXISTS used integer NOT NULL DEFAULT 0;
 ALTER TABLE simulated.disk ADD COLUMN IF NOT EXISTS script_digest text;
 
--- While `moving_to` is set the machine is on its way there, from `began_at` to `moved_by`. `was_on` is for how many
--- seconds it was on before its present boot.
+-- While `moving_to` is set, the machine moves to that host, from `began_at` to `moved_by`. `was_on` is the number of
+-- seconds that the machine was on before its present boot.
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS moving_to text;
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS moved_by timestamptz;
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS was_on double precision NOT NULL DEFAULT 0;
 
--- What its host filters a machine by, and the number of that.
+-- The machine's packet filter, and its version.
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS firewall text NOT NULL DEFAULT '';
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS firewall_version bigint NOT NULL DEFAULT 0;
 
--- Contents of disks, kept apart from any machine.
+-- Contents of disks that belong to no machine.
 CREATE TABLE IF NOT EXISTS simulated.archive (
     name text PRIMARY KEY,
     used integer NOT NULL,
@@ -65,8 +65,8 @@ CREATE TABLE IF NOT EXISTS simulated.archive (
     ready_at timestamptz NOT NULL
 );
 
--- Disks of no machine; `size` in GB, `used` in MB. One is made from `began_at` to `ready_at`, and grows, in use or not,
--- from `growing_at` to `grown_at`. `plugged` of a machine that is on has the volumes it has, with their labels.
+-- Disks that belong to no machine; `size` in GB, `used` in MB. A volume is made from `began_at` to `ready_at`, and
+-- grows, in use or not, from `growing_at` to `grown_at`. `plugged` of a running machine has its volumes with labels.
 CREATE TABLE IF NOT EXISTS simulated.volume (
     name text PRIMARY KEY,
     region text NOT NULL,
@@ -80,18 +80,18 @@ CREATE TABLE IF NOT EXISTS simulated.volume (
 );
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS plugged jsonb NOT NULL DEFAULT '{}';
 
--- Why a machine went off whose power was cut, where that was not its host's being asked to stop it.
+-- The reason if a machine lost its power without a call of `stop`.
 ALTER TABLE simulated.machine ADD COLUMN IF NOT EXISTS fell text;
 
--- What was set aside: a machine with its disks, a disk, or (then without a host) a volume, as it was.
+-- Set-aside objects with their state: a machine with its disks, a disk, or a volume, which has no host.
 CREATE TABLE IF NOT EXISTS simulated.aside (
     name text PRIMARY KEY,
     host text,
     content jsonb NOT NULL
 );
 
--- The script of faults. One acts from its `nth` matching call on, `count` times or (null) for ever. Null in
--- `call`, `machine` (a LIKE pattern) or `host` matches any.
+-- The scripted faults. A fault acts from its `nth` matching call on, `count` times (null: without end). Null in
+-- `call`, `machine` (a LIKE pattern) or `host` matches all.
 CREATE TABLE IF NOT EXISTS simulated.fault (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     action text NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE IF NOT EXISTS simulated.fault (
     hits integer NOT NULL DEFAULT 0
 );
 
--- Filled only while a fault of action `trace` is there.
+-- Filled only while a fault with the action `trace` exists.
 CREATE TABLE IF NOT EXISTS simulated.call (
     machine text NOT NULL,
     call text NOT NULL,

@@ -7,9 +7,9 @@ LANGUAGE sql STABLE AS $$
         SELECT FROM simulated.machine m WHERE m.plugged ? volume_name AND NOT simulated.is_off(m, at))
 $$;
 
--- Locks volumes, in one order, and tells why the machine cannot have them: a refusal, a failure, or nothing (null).
--- Whoever asks holds the machine. One that another machine gets in the same moment is seen with it, since whoever
--- gave it that held the volume.
+-- Locks volumes in a fixed order, and returns why the machine cannot have them: a refusal, a failure, or null.
+-- The caller has locked the machine. If another call gives a volume to another machine at the same time, this function
+-- waits for the lock of the volume and sees the result.
 CREATE FUNCTION simulated.cannot_have(machine_name text, volume_names text[], at timestamptz)
 RETURNS simulated.answer LANGUAGE plpgsql AS $$
 DECLARE
