@@ -1,6 +1,6 @@
 """This app's notices of what needs attention: stuck jobs, failed events, scarce pools, full hosts, late firewalls.
 
-A query or two for each. Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
+Each notice takes one or two queries. `compute.admin.outages` has the notices of silent hosts and processes.
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def events(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def address_pools(request: HttpRequest) -> Iterator[Notice]:
-    """Pools with less than a tenth free, one line each."""
+    """Address pools with less than a tenth of their addresses free, one line each."""
     if not request.user.has_perm("compute.view_addresspool"):
         return
     for pool, total, used in scarce():

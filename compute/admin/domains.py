@@ -17,7 +17,7 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 LINES_SHOWN = 200
-"""How many lines of its zone a domain's page shows at most."""
+"""The largest number of zone lines that a domain's page shows."""
 
 
 def disable(request: HttpRequest, domain: Domain) -> str:

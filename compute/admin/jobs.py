@@ -110,7 +110,7 @@ def key_of(value: str | None) -> int:
 
 
 class OnHost(admin.SimpleListFilter):
-    """Jobs of the instances on a host and of those that were on it to their end, and all live jobs that need it."""
+    """Jobs of the instances that are on a host or were on it to their end, and all live jobs that need the host."""
 
     title = "host"
     parameter_name = "host"
@@ -130,7 +130,8 @@ class OnHost(admin.SimpleListFilter):
 
 
 class OfAccount(admin.SimpleListFilter):
-    """Jobs of an account, those of deleted instances too. Offers accounts with live jobs: all would be too many."""
+    """Jobs of an account, including jobs of deleted instances. Only accounts with live jobs are offered, as a list
+    of all is too long."""
 
     title = "account"
     parameter_name = "account"
@@ -215,7 +216,7 @@ class JobPage(ReadOnlyPage):
 
     @admin.display(description="Created")
     def began(self, job: Job) -> SafeString:
-        """The day above the time, so that the row fits, and how long ago that was."""
+        """The day above the time, so that the row fits the page, and how long ago that was."""
         return lines(
             [f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}", format_html("{} ago", age(job.created))]
         )
@@ -288,9 +289,9 @@ class JobPage(ReadOnlyPage):
 
 @event_panel
 def jobs_panel(event: Event) -> Panel:
-    """The job that tells the event, on its page; the list has the other jobs of its compute.
+    """The job that reports to the event, on the event's page; a link leads to the other jobs of the compute.
 
-    A job that tells several events one after the other is on the page of the last one.
+    A job that reports to several events, one after the other, is on the page of the last event.
     """
     rows = (
         with_progress(Job.objects.filter(event=event)).select_related("instance__host", "last_host").order_by("-pk")
