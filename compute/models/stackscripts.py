@@ -33,7 +33,7 @@ class StackScriptQuerySet(GrantedQuerySet):
             mine=Cast(Value(False), BooleanField())  # PostgreSQL would take a bare parameter as text
             if actor is None
             else ExpressionWrapper(
-                # of no account, it would be neither true nor false
+                # without an account, the comparison would be neither true nor false
                 Q(account_id=actor.account_id) & Q(account__isnull=False),
                 output_field=BooleanField(),
             ),
