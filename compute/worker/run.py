@@ -17,7 +17,7 @@ D = TypeVar("D", bound=JobData, covariant=True)
 class Run(Generic[D]):
     """One run of one step: the job as it was claimed, its data, its instance, its secrets and the drivers.
 
-    The instance is read once for each run of a job and never written by a step; steps write through `persist`.
+    The instance is read once for each run of a job. A step never writes it: steps write through `persist`.
     """
 
     def __init__(self, job: Job, data: D, drivers: Drivers):
@@ -70,9 +70,9 @@ class Run(Generic[D]):
         return self._at(address_of(host), host.unreachable_since is not None)
 
     def _at(self, address: Address, away: bool) -> Driver:
-        """The driver at this address. Raises `HostAway` for a host that is recorded as not answering.
+        """Return the driver at this address. Raises `HostAway` for a host that is recorded as not answering.
 
-        Every step asks here, so no job calls such a host: only the watchdog does.
+        Every step calls this function, so no job calls such a host. Only the watchdog does.
         """
         if away:
             raise HostAway(address.name)

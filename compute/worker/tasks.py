@@ -50,9 +50,9 @@ def apply_firewall(instance_id: int) -> None:
 def sweep() -> None:
     """Notify of the due jobs and packet filters that no message waits for.
 
-    The task expires in the queue: a beat that ran while no worker did leaves no backlog. A worker judges by its own
-    clock the expiry that the beat wrote by the beat's clock, so no task may expire sooner than the clocks of two
-    hosts differ: after a minute at least.
+    The task expires in the queue: a beat that ran while no worker did leaves no backlog. The beat writes the expiry
+    by its own clock, and a worker judges it by the worker's clock. So no task may expire sooner than the clocks of
+    two hosts can differ: after a minute at least.
     """
     engine.sweep()
     packet_filters.sweep()
@@ -60,19 +60,19 @@ def sweep() -> None:
 
 @worker_task(expires=60)
 def tell_operator() -> None:
-    """Look for what does not work, and tell the operator."""
+    """Check for failures, and notify the operator."""
     alarms.check_alarms()
 
 
 @worker_task(expires=60)
 def watch() -> None:
-    """Notify of the hosts that are to be asked, and of the jobs that waited for one."""
+    """Notify of the hosts to probe, and of the jobs that waited for a host."""
     watchdog.start_due()
 
 
 @worker_task(expires=60)
 def watch_host(host_id: int) -> None:
-    """Ask one host whether it answers, and look there for instances that are off."""
+    """Probe one host, and check its instances for machines that are off."""
     watchdog.watch(host_id)
 
 

@@ -1,7 +1,7 @@
 """The steps of moves: machine off, to the other host, and on again.
 
-The new host's capacity and the new region's addresses were taken when the job was enqueued, so that they cannot run
-out on the way. The old ones are given back when the machine has arrived.
+The new host's capacity and the new region's addresses were reserved when the job was enqueued, so that they cannot
+run out on the way. The old ones are released when the machine has arrived.
 """
 
 from compute.drivers.base import MachineSpec, Power, Refused
@@ -70,7 +70,7 @@ def restore_placement(run: Run[MoveData]) -> None:
 
 
 def release_target(run: Run[MoveData]) -> None:
-    """Release what was reserved for a move that is not undone: the deletion that waits may take long.
+    """Release the reservations of a move that is not undone: the deletion that waits may take long.
 
     An instance that has arrived stays on its new host, and keeps its reservation there.
     """
@@ -79,7 +79,8 @@ def release_target(run: Run[MoveData]) -> None:
 
 
 def _define(run: Run[MoveData], type_id: str) -> bool:
-    """Define the machine anew on the old host; False where it is not there, since that would make an empty one."""
+    """Define the machine anew on the old host. False if the machine is missing, since that would define an empty
+    one."""
     plan, driver = InstanceType.objects.get(pk=type_id), run.driver_at(run.data.previous_host_id)
     if driver.power(run.machine) is Power.ABSENT:
         return False
