@@ -119,7 +119,8 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
         return IPv6Range.objects.shown_to(self.viewer).filter(kind=IPv6Range.Kind.RANGE).for_api()
 
     def get_object(self) -> IPv6Range:
-        """Return the range that begins at the path's address. A prefix length in the path must be the range's own."""
+        """Return the range that begins at the path's address. If the path has a prefix length, it must be the
+        range's."""
         first, _, length = self.kwargs["id"].partition("/")
         found = self.get_queryset().filter(range=first).first()
         if found is None or (length and int(length) != found.prefix):

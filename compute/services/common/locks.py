@@ -59,8 +59,8 @@ def is_busy(locked: Instance) -> bool:
     """Tell whether a job of the locked instance is live, or the instance's status is not a settled one.
 
     A service raises `Busy` after it has named all failing fields. While the instance is busy, the service does not
-    check values that the job may be changing (disk space, the states of disks): clients try again when the job is
-    over.
+    check values that the job may be changing, such as disk space and the states of disks. Clients try again when
+    the job is over.
     """
     return locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists()
 

@@ -72,8 +72,8 @@ UPDATE compute_packetfilter SET {leases.taken()}, attempt = attempt + 1
 RETURNING instance_id, fence, attempt, statement_timestamp()
 """  # noqa: S608 - of constants
 
-# If the host has a higher number than was ever given here, our tables were restored from a backup and are older than
-# the host's rules. The present rules then get a number beyond the host's, and replace the host's rules.
+# If the host has a higher number than was ever given here, our tables were restored from a backup and are older
+# than the host's rules. The present rules then get a number beyond the host's, and replace the host's rules.
 _SETTLE = f"""
 UPDATE compute_packetfilter
    SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,

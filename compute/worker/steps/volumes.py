@@ -257,7 +257,7 @@ def release_left_behind(run: Run[JobData], volume_ids: Sequence[int]) -> None:
 
 
 def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
-    """Whether another job of volumes, one of `jobs`, has not ended. Its volume's row may be gone already."""
+    """Tell whether another job of volumes, one of `jobs`, has not ended. Its volume's row may be gone already."""
     unfinished = Job.objects.filter(jobs, kind__startswith="volume_", finished_at=None)
     return unfinished.exclude(pk=run.job.pk).exists()
 
@@ -273,8 +273,10 @@ def _row(run: Run[VolumeData]) -> QuerySet[Volume]:
 
 
 def _maker(run: Run[VolumeData], original: int | None) -> Driver:
-    """The driver that makes the volume: of the host whose machine has the original, since only there is known what
-    that is writing to it."""
+    """Return the driver that makes the volume.
+
+    For a copy, this is the driver of the host whose machine has the original: only that host knows of writes to it.
+    """
     having = None
     if original is not None:
         having = Volume.objects.filter(pk=original).values_list("instance_id", flat=True).first()
@@ -282,7 +284,7 @@ def _maker(run: Run[VolumeData], original: int | None) -> Driver:
 
 
 def _driver(run: Run[VolumeData]) -> Driver:
-    """The driver of a host that has the volume: that of the instance with it, or any of the region."""
+    """Return the driver of a host that has the volume: the host of its instance, or any of the region."""
     if run.job.instance_id is not None:
         return run.driver
     instance_id = _row(run).values_list("instance_id", flat=True).first()
