@@ -118,7 +118,7 @@ def jobs() -> Iterator[Metric]:
         labels=["kind"],
     )
     unclaimed = Q(state__in=Job.LIVE, run_at__lte=Now()) & (Q(lease_until=None) | Q(lease_until__lt=Now()))
-    # Every kind has its series, with 0 where none is live: an alert has something to compare, a rate a beginning.
+    # Every kind has a series, with 0 if no job is live: an alert can compare it, and a rate has a start.
     numbers: dict[tuple[str, str], int] = {(kind, state): 0 for kind in KINDS for state in UNFINISHED}
     errors, ages, waits = (dict.fromkeys(KINDS, 0.0) for _ in range(3))
     rows = Job.objects.filter(finished_at=None).order_by().values("kind", "state").annotate(

@@ -78,7 +78,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def hosts(request: HttpRequest) -> Iterator[Notice]:
-    """The number of full hosts among those that take instances."""
+    """The number of full hosts among the hosts that take new instances."""
     if not request.user.has_perm("compute.view_host"):
         return
     full = Q()

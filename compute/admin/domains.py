@@ -51,7 +51,7 @@ def zone_panel(domain: Domain) -> Panel:
 
 
 def no_buttons(job: Job) -> str:
-    """No job works on a domain: name servers look for changes themselves."""
+    """Return no buttons: no job works on a domain, because name servers poll for changes themselves."""
     return ""
 
 

@@ -201,7 +201,7 @@ class JobProgress:
         return NOTHING if host is None else link(host)
 
     def move(self) -> str:
-        """The host that a live job moves its instance to; "" where the instance stays on its host."""
+        """The host that a live job moves its instance to; empty if the instance stays on its host."""
         target = self.job.target
         return target if self.live and target and self.job.data["host"] != self._host_id else ""
 

@@ -1,4 +1,4 @@
-"""Jobs: which are stuck, why, and what staff can do about them."""
+"""Jobs: the stuck ones, the reasons, and the actions of staff."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ def cancel(request: HttpRequest, job: Job) -> str:
 
 
 class GiveUpForm(ReasonForm):
-    """The reason, and that staff have seen to what the job leaves behind."""
+    """The reason, and the confirmation that staff have handled what the job leaves behind."""
 
     gone = forms.BooleanField(
         label="Its host is off for good, or cut off from the network: what is left there runs and answers no more",
@@ -123,7 +123,7 @@ class OnHost(admin.SimpleListFilter):
         if not self.value():
             return queryset
         host = key_of(self.value())
-        # a union, whose parts are found by their indexes, where a condition on both would read all jobs
+        # a union, whose parts use their indexes; one condition on both would read all jobs
         on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
         was_on_it = Job.objects.filter(last_host=host).order_by().values("pk")
         return queryset.filter(pk__in=on_it.union(was_on_it, needing(host).order_by().values("pk")))
@@ -289,7 +289,7 @@ class JobPage(ReadOnlyPage):
 
 @event_panel
 def jobs_panel(event: Event) -> Panel:
-    """The job that reports to the event, on the event's page; a link leads to the other jobs of the compute.
+    """The job that reports to the event, on the event's page. The list has the other jobs of the compute.
 
     A job that reports to several events, one after the other, is on the page of the last event.
     """

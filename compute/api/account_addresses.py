@@ -131,7 +131,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
     # the contract has another name for the scope, though there is no such scope
     @operation(Scope((READ,), also=("ips:read",)), READ_ONLY, response=IPv6RangeDetail)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """One range, with the instance it is routed to and those that it is shared with."""
+        """A range, with the instance it is routed to and the instances that share it."""
         found = ranges.with_shares(self.actor, self.get_object())
         return Response(self.get_serializer(found).data)
 

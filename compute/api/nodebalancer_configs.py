@@ -24,7 +24,7 @@ from config.errors import Denied
 
 
 class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig]):
-    """Configs of a load balancer: what it does on each of its ports."""
+    """Configs of a load balancer: its ports, and how the traffic of each is distributed."""
 
     serializer_class = NodeBalancerConfigResource
     filterset_class = NodeBalancerConfigFilterSet

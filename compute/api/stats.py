@@ -101,8 +101,8 @@ class AccountTransferViewSet(GenericViewSet[Actor, Account]):
     def retrieve(self, request: Request) -> Response:
         """Get the transfer that the account has used this month.
 
-        `used` is sent by all computes since the first of the month, in UTC. `quota` is what their types allow
-        together.
+        `used` is the transfer that all computes have sent since the first of the month, in UTC. `quota` is the
+        transfer that their types allow together.
         """
         account = Account.objects.get(pk=self.actor.account_id)
         return Response(shown(transfer.of_account(account, now())))

@@ -33,20 +33,20 @@ JOB_COLUMNS = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 _HOST = """(
     SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = {job}.instance_id)"""
-# The address of the host of a job's instance, and whether the host is away: they travel with the job, in place of a
+# The address of the host of a job's instance, and whether the host is away. Returned with the job, in place of a
 # query for each step.
 
 _NAMED = """(
     SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id)"""
-# What the log names the job's instance by, once for each run of the job.
+# The names of the job's instance for the log, read once for each run of the job.
 
 _STAYS = "(step, state) = (%(step)s::text, %(state)s::text)"
 _STEP_SECONDS = """step_seconds || jsonb_build_object(
                CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3)))"""
-# The times at the steps that the job has left, and at the one that it leaves now: not below zero where the clock
-# was set back.
+# The seconds at each step that the job has left, including the one that it leaves now. Never below zero, even if
+# the clock was set back.
 
 LONGEST_WAIT = 3600.0
 """The longest wait of a job before it is run again, in seconds."""

@@ -85,7 +85,7 @@ LINK_LOCAL_GATEWAY = "fe80::1"
 def _slaac_of(instances: QuerySet[Instance]) -> QuerySet:
     """The instances' SLAAC addresses, with the columns of `Address`."""
     pools = AddressPool.objects.filter(kind=AddressPool.Kind.SLAAC).order_by().values("kind")
-    # looked up once for the whole list: a subquery for each row would be most of what a long list costs
+    # read once for the whole list: a subquery for each row would be most of the cost of a long list
     gateways = Subquery(pools.annotate(by_region=_GatewaysByRegion("region_id", "gateway")).values("by_region"))
     link_local = Cast(Value(LINK_LOCAL_GATEWAY), models.GenericIPAddressField())
     gateway = Coalesce(_GatewayOf(gateways, F("region_id")), link_local, output_field=link_local.output_field)

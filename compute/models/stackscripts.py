@@ -26,7 +26,8 @@ class StackScriptQuerySet(GrantedQuerySet):
         return self.filter(public | mine)
 
     def for_api(self, actor: Actor | None) -> Self:
-        """Rows with what the API shows beside the columns: `mine`, the author's gravatar, the disks that run it."""
+        """Return rows with further values of the API: `mine`, the author's gravatar, and the number of disks
+        deployed with it."""
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
         disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
         return self.annotate(

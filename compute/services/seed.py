@@ -217,7 +217,7 @@ def _bring_places(regions: list[Region], update: bool, own: set[str]) -> None:
 
 
 def _add_hosts(regions: list[Region]) -> None:
-    """Add two hosts to each region without any, except where a host elsewhere has the label."""
+    """Add two hosts to each region without hosts, unless a host elsewhere has the label."""
     wanted = {f"{region.pk}-h{number}": region for region in regions for number in (1, 2)}
     fresh = _unseeded(SeededRow.Kind.HOST, wanted)
     known = list(Host.objects.values_list("label", "region_id"))

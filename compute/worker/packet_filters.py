@@ -52,7 +52,7 @@ def _deliver(claimed: delivery.Claim, drivers: Drivers) -> bool:
         return False  # the row was deleted meanwhile, with the instance
     address = address_of_instance(claimed.instance_id)
     held = drivers.at(address).set_firewall(machine, firewall_spec(wanted))
-    # a machine that does not exist yet boots with the packet filter of that time
+    # a machine that does not exist yet will boot with the packet filter that is current then
     return delivery.settle(claimed, held or wanted.version)
 
 

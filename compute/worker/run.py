@@ -63,7 +63,8 @@ class Run(Generic[D]):
         return self._on(Host.objects.get(pk=host_id))
 
     def driver_in(self, region_id: str) -> Driver:
-        """The driver of a host of the region, for its volumes. Raises `DriverError` where the region has none."""
+        """Return the driver of a host of the region, for its volumes. Raises `DriverError` if the region has no
+        host."""
         return self._on(host_in(region_id))
 
     def _on(self, host: Host) -> Driver:
@@ -90,9 +91,9 @@ class Run(Generic[D]):
         return machine_name(self.job.instance_id)
 
     def power(self) -> Power:
-        """The power of the instance's machine, as the driver reports it; `ABSENT` for a job on no instance.
+        """Return the power of the instance's machine, as the driver reports it; `ABSENT` for a job on no instance.
 
-        Asks for the power of a clone's source as well, since the last settle writes the status of both.
+        Also asks for the power of a clone's source, since the last settle writes the status of both.
         """
         self.ask_source()
         return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)

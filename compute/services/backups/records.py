@@ -93,7 +93,7 @@ def _superseded(backup: Backup) -> list[Backup]:
     if backup.rotation == Rotation.WEEKLY:
         gone = list(others.filter(rotation=Rotation.BIWEEKLY))
         weekly = list(others.filter(rotation=Rotation.WEEKLY).order_by("-pk").values_list("pk", flat=True))
-        # at most one is expected; should there be more, the newest is kept
+        # at most one is expected; if there are more, the newest is kept
         gone += list(others.filter(pk__in=weekly[1:]))
         Backup.objects.filter(pk__in=weekly[:1]).update(rotation=Rotation.BIWEEKLY)
         return gone

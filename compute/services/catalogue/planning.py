@@ -208,7 +208,7 @@ def positions_of(names: Sequence[str]) -> dict[str, int]:
     return {name: STEP * number for number, name in enumerate(names, 1)}
 
 
-# --- what one row alone does not tell ---------------------------------------------------------------------
+# --- checks of several rows together ----------------------------------------------------------------------
 
 
 def _no_check(items: Sequence[Any], catalogue: Catalogue, there: Present, problems: Problems) -> None:

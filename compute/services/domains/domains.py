@@ -183,7 +183,7 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
         written = to_ascii(domain.label).removesuffix(".")
         domain.label = written.lower()
         domain.spelling = written if written != domain.label else ""
-        # a letter such as the Kelvin sign, of which lower() makes ASCII, is none that a name may have
+        # lower() turns letters such as the Kelvin sign into ASCII: the written name must be checked
         if domain.label != before or not written.isascii():
             _check_label(actor, domain, written, problems)
     for name in TIMES:

@@ -31,8 +31,8 @@ COMPARE_EVERYWHERE = """
 UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
 """
 
-# The keys are locked, so that none is deleted before the row that names it is there. What has the name now may be
-# another instance's: then it was seen for the first time.
+# The named rows are locked, so that none is deleted before this row refers to it. The object with this name may be
+# another instance's by now. Then the drift counts as found for the first time.
 _WRITE = """
 INSERT INTO compute_drift AS d (host_id, kind, name, instance_id, disk_id, volume_id, detail)
 SELECT %(host)s, f.kind, f.name,

@@ -180,7 +180,7 @@ def give_up_upload(image: Image, reason: str) -> None:
         opened.status, opened.message = Event.Status.FAILED, reason
         opened.save(update_fields=["status", "message"])
     remove_image(image.number)
-    # the files last: they are still needed if the transaction fails, and the clock finds those that outlive it
+    # the files last: they are still needed if the transaction fails, and the clock deletes leftover files
     transaction.on_commit(partial(files.drop, image.number), robust=True)
 
 
@@ -196,7 +196,7 @@ def expire_uploads() -> int:
     given_up = 0
     for image in late:
         with transaction.atomic():
-            # a row that an upload which just came in, or another clock, has locked or changed is skipped
+            # skips a row that another clock, or an upload that just ended, has locked or changed
             mine = late.filter(pk=image.pk).select_for_update(skip_locked=True)
             if mine.first() is not None:
                 give_up_upload(image, "The upload did not come in time.")
@@ -215,8 +215,8 @@ def _check_quota(actor: Actor, problems: Problems) -> None:
 
 
 def _insert(actor: Actor, status: Image.Status, label: str, description: str | None, driver: str) -> Image:
-    # a number of the events' sequence: unlike the highest one so far plus one, it is never given twice, so that no
-    # grant, event or archive of an image that is gone is taken for this one's
+    # a number of the events' sequence is never used twice, unlike the highest number plus one: no grant, event or
+    # archive of a deleted image can be mistaken for this one's
     (number,) = draw_keys(Event)
     image = Image(
         id=f"private/{number}",

@@ -58,5 +58,5 @@ def _is_busy(instance_id: int) -> bool:
 
 
 def is_booted(data: JobData) -> bool:
-    """Whether a machine that is defined again is to be booted."""
+    """Tell whether the job boots the machine that it defines again."""
     return data.config_id is not None

@@ -69,7 +69,7 @@ def save_disk(run: Run[ImagizeData]) -> Outcome:
 
 
 def _require_wanted(run: Run[ImageData]) -> None:
-    """Raise `Fail` where the image was deleted while it is being made."""
+    """Raise `Fail` if the image was deleted while it is being made."""
     if not Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING).exists():
         raise Fail("The image was deleted.")
 
@@ -126,7 +126,7 @@ def delete_import(run: Run[ImageData]) -> None:
 
 
 def delete_upload(run: Run[ImageData]) -> None:
-    """Delete the uploaded file. Raises `DriverError` where the archive made of it is missing."""
+    """Delete the uploaded file. Raises `DriverError` if the archive made of it is missing."""
     delete_file(run)
     require_archive(run)
 
@@ -141,7 +141,7 @@ def inspect_archive(run: Run[ImageData]) -> None:
 
 
 def require_archive(run: Run[ImageData]) -> None:
-    """Look up the size of the archive. Raises `DriverError` where the archive is missing."""
+    """Look up the size of the archive. Raises `DriverError` if the archive is missing."""
     inspect_archive(run)
     if run.size is None:
         raise DriverError("The archive of the image is not there.")

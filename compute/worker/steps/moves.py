@@ -18,7 +18,7 @@ BOOT = "boot"
 
 
 def restart(run: Run[MoveData]) -> Outcome:
-    """Boot the instance that was shut down for the move. It stays off where it cannot boot any more."""
+    """Boot the instance that was shut down for the move. If it cannot boot any more, it stays off."""
     try:
         return start(run)
     except (Fail, Refused):
@@ -26,7 +26,8 @@ def restart(run: Run[MoveData]) -> Outcome:
 
 
 def apply_new_type(run: Run[MoveData]) -> None:
-    """Give the machine the memory and cores of the new type, for its next boot. Raises `Fail` where it is gone."""
+    """Give the machine the memory and cores of the new type, for its next boot. Raises `Fail` if the machine is
+    gone."""
     if not _define(run, run.data.type_id):
         raise Fail("There is no such machine.")
 
@@ -42,9 +43,9 @@ def move(run: Run[MoveData]) -> Outcome:
 
 
 def move_back(run: Run[MoveData]) -> Outcome:
-    """Move the machine back to the old host alone, also where it never left or is still on its way.
+    """Move the machine back, so that only the old host has it, even if it never left or is still on its way.
 
-    Nothing is done where neither host has the machine.
+    Nothing is done if neither host has the machine.
     """
     try:
         return _receive(run, run.data.previous_host_id, run.data.host_id)

@@ -77,7 +77,7 @@ def restore_old_rows(run: Run[RebuildData]) -> None:
     was = Image.objects.filter(pk=data.previous_image_id).first()
     instance.update(image=was if not names or names & run.present else None)
     if data.stopped and names <= run.present:
-        # the instance goes on waiting for its host
+        # the instance still waits for its host
         instance.filter(status=Instance.Status.OFFLINE).update(status=Instance.Status.STOPPED)
 
 

@@ -45,7 +45,7 @@ TURN_SECONDS = 1.0
 
 
 def create_volume(run: Run[VolumeData]) -> Outcome:
-    """Make the volume: empty, or as a copy of another one. Raises `Fail` where it was deleted meanwhile."""
+    """Make the volume: empty, or as a copy of another one. Raises `Fail` if it was deleted meanwhile."""
     volume, original = _row(run).first(), run.data.copy_of
     if volume is None:
         raise Fail("The volume was deleted.")
