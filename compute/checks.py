@@ -1,7 +1,8 @@
-"""System checks of what is in the database: ``manage.py check --deploy --database default`` says them.
+"""System checks of the rows of an installation: ``manage.py check --deploy --database default`` shows their
+findings.
 
-By Django's rule those that ask a database run only where it is named, and these with ``--deploy`` besides: no other
-command pays for them, and the first `migrate` has no tables to ask.
+Django runs checks that read a database only if the command names the database, and these checks only with
+``--deploy``. So no other command waits for them, and the first `migrate` does not run them without tables.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from compute.services import readiness
 def installation(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """The findings about the rows; one where the database cannot be asked."""
+    """Return the findings about the rows, or one finding if the database cannot be read."""
     if not databases:
         return []
     try:

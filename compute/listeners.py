@@ -1,4 +1,4 @@
-"""Functions of apps to the right of this one, called when addresses change, in the transaction of the change.
+"""Functions of apps that depend on this one, called when addresses change, in the transaction of the change.
 
 The apps register them at start-up, in ``AppConfig.ready()``.
 """
@@ -13,12 +13,12 @@ _changed: list[Listener] = []
 
 
 def on_address_removed(listener: Listener) -> Listener:
-    """Have `listener` called with the ids of instances that gave an address back."""
+    """Register a `listener` that is called with the ids of instances that released an address."""
     return _register(_removed, listener)
 
 
 def on_addresses_changed(listener: Listener) -> Listener:
-    """Have `listener` called with the ids of instances whose addresses changed, for whatever reason."""
+    """Register a `listener` that is called with the ids of instances whose addresses changed for any reason."""
     return _register(_changed, listener)
 
 

@@ -1,4 +1,5 @@
-"""The drivers' names for machines and disks: made of our keys, and so known before anything is made."""
+"""The drivers' names for machines and disks. They derive from our keys, so they are known before anything is
+made."""
 
 import re
 
@@ -16,6 +17,6 @@ def disk_name(instance_id: int | None, disk_id: int) -> str:
 
 
 def instance_of(machine: str) -> int | None:
-    """The key in a machine's name; None in a name that is none of ours. There may be no such instance."""
+    """Return the key in a machine's name; None if the name is not one of ours. The instance may not exist."""
     found = _MACHINE.fullmatch(machine)
     return None if found is None else int(found[1])

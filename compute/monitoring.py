@@ -1,4 +1,4 @@
-"""What operators are told of compute: processes, hosts, jobs, instances and address pools."""
+"""Metrics and checks of compute: processes, hosts, jobs, instances and address pools."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from config.monitoring.registry import Trouble, measures, trouble_check
 from config.version import VERSION
 
 RESOURCES = {"memory": 1024**2, "vcpus": 1, "disk": 1024**2}
-"""What a host has for instances, and how many bytes, or cores, its unit is."""
+"""The resources of a host, and the size of one unit in bytes or cores."""
 UNFINISHED = (Job.State.QUEUED, *Job.LIVE)
 
 
@@ -39,7 +39,7 @@ def heartbeats() -> Iterator[Metric]:
     )
     found = Heartbeat.objects.filter(alive()).order_by().values_list("kind", "version")
     present = {(kind, version): number for kind, version, number in found.annotate(number=Count("pk"))}
-    # a kind of which none runs is told with 0: an absent series raises no alert
+    # a kind without any process is reported as 0: an absent series raises no alert
     for kind in Heartbeat.Kind.values:
         if not any(known == kind for known, _ in present):
             present[kind, ""] = 0
@@ -50,7 +50,7 @@ def heartbeats() -> Iterator[Metric]:
 
 @measures
 def broker_queues() -> Iterator[Metric]:
-    """The queues of the broker; nothing if it does not answer, which `skerry_redis_up` says."""
+    """Yield the queues of the broker; nothing if the broker does not answer, which `skerry_redis_up` shows."""
     waiting = GaugeMetricFamily("skerry_queue_messages", "Messages that wait for a worker.", labels=["queue"])
     oldest = GaugeMetricFamily(
         "skerry_queue_oldest_seconds", "For how long the oldest of them has waited.", labels=["queue"]
@@ -107,7 +107,8 @@ def hosts() -> Iterator[Metric]:
 
 @measures
 def jobs() -> Iterator[Metric]:
-    """Live jobs by kind, and how long the oldest of each kind has been there, and has been due."""
+    """Yield live jobs by kind, and the age of the oldest job of each kind since its creation and since it was
+    due."""
     live = GaugeMetricFamily("skerry_jobs", "Jobs that have not ended.", labels=["kind", "state"])
     oldest = GaugeMetricFamily("skerry_job_oldest_seconds", "The age of the oldest of them.", labels=["kind"])
     failing = GaugeMetricFamily("skerry_jobs_failing", "Jobs whose last try failed.", labels=["kind"])
@@ -117,7 +118,7 @@ def jobs() -> Iterator[Metric]:
         labels=["kind"],
     )
     unclaimed = Q(state__in=Job.LIVE, run_at__lte=Now()) & (Q(lease_until=None) | Q(lease_until__lt=Now()))
-    # Every kind has its series, with 0 where none is live: an alert has something to compare, a rate a beginning.
+    # Every kind has a series, with 0 if no job is live: an alert can compare it, and a rate has a start.
     numbers: dict[tuple[str, str], int] = {(kind, state): 0 for kind in KINDS for state in UNFINISHED}
     errors, ages, waits = (dict.fromkeys(KINDS, 0.0) for _ in range(3))
     rows = Job.objects.filter(finished_at=None).order_by().values("kind", "state").annotate(

@@ -1,4 +1,4 @@
-"""Alarms: what the operator was told of, and whether it could be told."""
+"""Alarms: failures that the operator was notified of, and whether the notification succeeded."""
 
 from django.contrib import admin
 from django.utils.safestring import SafeString
@@ -10,7 +10,7 @@ from config.admin.pages import ReadOnlyPage
 
 @admin.register(Alarm)
 class AlarmPage(ReadOnlyPage):
-    """The newest first."""
+    """Alarms, the newest first."""
 
     list_display = ("subject", "state", "text", "began_at", "ended_at", "notified_at")
     search_fields = ("^subject", "text")

@@ -1,6 +1,6 @@
 """This app's notices of what needs attention: stuck jobs, failed events, scarce pools, full hosts, late firewalls.
 
-A query or two for each. Hosts and processes that do not answer have a module of their own, `compute.admin.outages`.
+Each notice takes one or two queries. `compute.admin.outages` has the notices of silent hosts and processes.
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def events(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def address_pools(request: HttpRequest) -> Iterator[Notice]:
-    """Pools with less than a tenth free, one line each."""
+    """Address pools with less than a tenth of their addresses free, one line each."""
     if not request.user.has_perm("compute.view_addresspool"):
         return
     for pool, total, used in scarce():
@@ -78,7 +78,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
 
 @watcher
 def hosts(request: HttpRequest) -> Iterator[Notice]:
-    """The number of full hosts among those that take instances."""
+    """The number of full hosts among the hosts that take new instances."""
     if not request.user.has_perm("compute.view_host"):
         return
     full = Q()

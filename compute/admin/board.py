@@ -1,7 +1,7 @@
 """The parts of compute on the first page: instances, hosts' capacity, and jobs of the last hours.
 
-Seven queries. Those of hosts and of instances read each row once; jobs, of which there are ever more, are read by
-their key from the newest `WINDOW` on, since their times have no index.
+Seven queries. The queries of hosts and of instances read each row once. The number of jobs only grows, and their
+times have no index. So the queries of jobs read the newest `WINDOW` rows by their key.
 """
 
 from collections import defaultdict
@@ -39,12 +39,12 @@ from config.charts import Series, TimeSeriesChart
 from config.plurals import counted
 
 WINDOW = 10_000
-"""The number of newest jobs that are looked at, however many there are."""
+"""The largest number of newest jobs that are read."""
 HOURS, MINUTE, DAY = timedelta(hours=3), timedelta(minutes=1), timedelta(days=1)
 HOSTS_SHOWN = 12
 KINDS_SHOWN = REASONS_SHOWN = 10
 REASON = 200
-"""Characters of an error by which failures are grouped, once its numbers and ids are gone."""
+"""The length of an error, without numbers and ids, by which failures are grouped."""
 MANY_GIGABYTES = 10_240
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -52,7 +52,7 @@ MOVING = tuple(status for status in Instance.Status if status not in Instance.SE
 
 
 class Percentile(Aggregate):
-    """PostgreSQL's percentile of a span of time; `fraction` is a number of ours, never of a request."""
+    """PostgreSQL's percentile of a duration. `fraction` is a constant of ours, never a value of a request."""
 
     function = "PERCENTILE_CONT"
     template = "%(function)s(%(fraction)s) WITHIN GROUP (ORDER BY %(expressions)s)"
@@ -92,7 +92,7 @@ def instances(request: HttpRequest) -> Iterator[Number | Figure]:
 
 
 def _most(entry: tuple[str, int]) -> tuple[int, str]:
-    """A key that sorts what there is most of first."""
+    """Return a sort key that puts the largest number first."""
     return -entry[1], entry[0]
 
 
@@ -104,7 +104,7 @@ def _by_tone(found: dict[str, int]) -> list[tuple[str, float]]:
 
 @part(20)
 def capacity(request: HttpRequest) -> Iterator[Number | Figure]:
-    """What is used of the regions and of their fullest hosts; one query."""
+    """The used capacity of the regions and of their fullest hosts; one query."""
     if not request.user.has_perm("compute.view_host"):
         return
     hosts = list(Host.objects.defer("images", "architectures", "host_key").order_by("label"))
@@ -170,14 +170,15 @@ def _meters(host: Host) -> Iterator[str]:
 
 
 def _of(used: int, whole: int) -> str:
-    """``12 of 64 GB``, from MB; in TB where those of GB would be too long to read."""
+    """Return ``12 of 64 GB`` from MB; in TB if the text would be too long in GB."""
     if whole >= MANY_GIGABYTES * 1024:
         return f"{used / 1024**2:,.1f} of {whole / 1024**2:,.0f} TB"
     return f"{used / 1024:,.0f} of {gigabytes(whole)}"
 
 
 def newest() -> tuple[QuerySet[Job], datetime | None]:
-    """The newest `WINDOW` jobs, and when the first of them was created, where there are older ones. One query."""
+    """Return the newest `WINDOW` jobs, and the creation time of the oldest of these if there are older jobs. One
+    query."""
     edge = Job.objects.order_by("-pk").values_list("pk", "created")[WINDOW - 1 : WINDOW].first()
     rows = Job.objects.order_by()
     return (rows.filter(pk__gte=edge[0]), edge[1]) if edge else (rows, None)
@@ -191,7 +192,8 @@ def note(edge: datetime | None, since: datetime) -> str:
 
 @part(30)
 def jobs(request: HttpRequest) -> Iterator[Number | Figure]:
-    """Jobs at work, those that ended in the last hours, and why jobs of the last day failed; five queries."""
+    """Jobs at work, jobs that ended in the last hours, and the reasons why jobs of the last day failed; five
+    queries."""
     if not request.user.has_perm("compute.view_job"):
         return
     alive = Job.objects.filter(live()).aggregate(number=Count("pk"), stuck=Count("pk", filter=stuck()))
@@ -210,7 +212,7 @@ def jobs(request: HttpRequest) -> Iterator[Number | Figure]:
 
 
 def failures(rows: QuerySet[Job]) -> QuerySet[Job]:
-    """Jobs that failed, but for those that staff cancelled or a deletion ended."""
+    """Return the jobs that failed, except jobs that staff cancelled or a deletion ended."""
     return rows.filter(state=Job.State.FAILED, cancelled=False).exclude(error=Event.SUPERSEDED)
 
 
@@ -237,7 +239,7 @@ def by_minute(rows: QuerySet[Job], edge: datetime | None, clock: datetime) -> Ti
 
 
 def by_kind(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> BarTable:
-    """How long jobs of each kind took, from when they were created: what customers wait for."""
+    """The time that jobs of each kind took since their creation, as customers experience it."""
     took = ExpressionWrapper(F("finished_at") - F("created"), output_field=DurationField())
     kinds = list(
         rows.filter(finished_at__gte=since, state=Job.State.DONE)
@@ -270,7 +272,7 @@ def _spans(half: timedelta, most: timedelta) -> list[tuple[str, float]]:
 
 
 def by_reason(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> BarTable:
-    """Errors without their numbers and ids, by which those of two instances would never be alike."""
+    """Failed jobs by error, without the error's numbers and ids, which differ from instance to instance."""
     ids, there = Value(r"[0-9a-f-]*\d[0-9a-f.:-]*"), Value("…")
     replaced = Func(F("error"), ids, there, Value("gi"), function="regexp_replace", output_field=TextField())
     plain = Func(replaced, Value(REASON), function="left", output_field=TextField())

@@ -115,7 +115,7 @@ class ImagePage(SizesMixin, Kept):
 
     def save_model(self, request: HttpRequest, obj: Image, form: ModelForm, change: bool) -> None:
         if not change:
-            # a private one comes into being from a disk, by its owner
+            # only owners create private images, from a disk or an upload
             obj.is_public, obj.created_by = True, PUBLIC_CREATOR
         super().save_model(request, obj, form, change)
 

@@ -1,4 +1,4 @@
-"""Consoles in browsers: who is at which, who was, and what staff were there for."""
+"""Consoles in browsers: present and past sessions, and the reasons that staff gave."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from config.admin.verbs import Verb
 
 
 def is_at_it(session: ConsoleSession) -> bool:
-    """Whether somebody is at the console, by this machine's clock; services ask the database's."""
+    """Tell whether somebody is at the console, by this machine's clock; services use the database's clock."""
     seen = session.seen is not None and now() - session.seen < ConsoleSession.SILENCE
     return session.opened is not None and session.ended is None and seen
 
@@ -44,7 +44,7 @@ def who(session: ConsoleSession) -> SafeString:
 
 @admin.register(ConsoleSession)
 class ConsoleSessionPage(ReadOnlyPage):
-    """The newest first."""
+    """Console sessions, the newest first."""
 
     list_display = ("created_at", "state", "instance_link", "who", "reason", "ip", "opened_at", "ended_at")
     list_display_links = ("created_at",)
@@ -92,7 +92,7 @@ class ConsoleSessionPage(ReadOnlyPage):
 
 
 def consoles_panel(instance: Instance) -> Panel:
-    """Who was at the instance's console last, and a link to open it."""
+    """The last console sessions of the instance, and a link to open its console."""
     rows = ConsoleSession.objects.filter(instance=instance).select_related("user").order_by("-pk")[:5]
     found: list[tuple[Any, ...]] = [
         (link(row, f"{row.created:%Y-%m-%d %H:%M}"), state_of(row), who(row), row.reason, moment(row.ended))

@@ -17,7 +17,7 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Verb
 
 LINES_SHOWN = 200
-"""How many lines of its zone a domain's page shows at most."""
+"""The largest number of zone lines that a domain's page shows."""
 
 
 def disable(request: HttpRequest, domain: Domain) -> str:
@@ -51,7 +51,7 @@ def zone_panel(domain: Domain) -> Panel:
 
 
 def no_buttons(job: Job) -> str:
-    """No job works on a domain: name servers look for changes themselves."""
+    """Return no buttons: no job works on a domain, because name servers poll for changes themselves."""
     return ""
 
 

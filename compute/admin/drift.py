@@ -47,7 +47,7 @@ def compare_again(request: HttpRequest, drift: Drift) -> str:
 
 
 def of(kinds: frozenset[Kind]) -> Callable[[Drift], bool]:
-    """Whether a verb for these kinds makes sense for a drift."""
+    """Return a function that tells whether a verb for these kinds makes sense for a drift."""
     return lambda drift: drift.kind in kinds and confirmed(drift)
 
 

@@ -1,4 +1,4 @@
-"""Failing jobs by host and error: a host that is down is one line with one verb, and not two hundred jobs."""
+"""Failing jobs by host and error: a host that is down takes one line with one verb, not two hundred jobs."""
 
 import re
 from collections import Counter
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from compute.admin.job_status import ProgressColumns
 
 MAX_GROUPED_JOBS = 2_000
-"""Jobs that are grouped, the oldest first: the page costs the same however many there are."""
+"""The largest number of jobs that are grouped, the oldest first. It bounds the cost of the page."""
 MAX_RECENT_JOBS = 20_000
-"""The newest jobs, among which those that failed lately are looked for."""
+"""The number of newest jobs that are searched for recent failures."""
 LATELY = timedelta(days=1)
 VERBS = ("run_now", "cancel")
 NO_HOST = "no host"
@@ -46,7 +46,7 @@ _FOLDED = (
 
 
 def folded(error: str) -> str:
-    """An error without what differs from job to job: ids, addresses and numbers."""
+    """Return an error without the parts that differ from job to job: ids, addresses and numbers."""
     for pattern, sign in _FOLDED:
         error = pattern.sub(sign, error)
     return " ".join(error.split())
@@ -54,7 +54,7 @@ def folded(error: str) -> str:
 
 @dataclass(slots=True)
 class Group:
-    """Jobs with one host and one error, the oldest first. `error` is the newest job's, as it really is."""
+    """Jobs with the same host and error, the oldest first. `error` is the unchanged error of the newest job."""
 
     host: Host | None
     folded: str
@@ -88,12 +88,13 @@ class Group:
 
     @property
     def selected(self) -> list[int]:
-        """The ids for which a verb is used at a time."""
+        """The ids that one use of a verb applies to."""
         return [job.pk for job in self.jobs[:MAX_SELECTED]]
 
 
 def groups_of(jobs: "Iterable[WithAnnotations[Job, ProgressColumns]]") -> list[Group]:
-    """The jobs by host and error, the largest group first. Those without an error are told by their progress."""
+    """Return the jobs by host and error, the largest group first. Jobs without an error are grouped by their
+    progress."""
     found: dict[tuple[int | None, str], Group] = {}
     for job in jobs:
         host = job.instance_host
@@ -114,7 +115,7 @@ def live_groups() -> list[Group]:
 
 
 def ended_groups() -> list[Group]:
-    """Jobs that failed lately, but for those that a deletion took the place of; one query."""
+    """Return jobs that failed lately, except jobs that a deletion superseded; one query."""
     newest = Job.objects.order_by("-pk").values("pk")[:MAX_RECENT_JOBS]
     failed = Q(state=Job.State.FAILED, finished_at__gt=now() - LATELY, pk__in=newest) & ~Q(error=Event.SUPERSEDED)
     return groups_of(_read(failed))

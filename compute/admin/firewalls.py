@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 LATE_AFTER = timedelta(seconds=30)
-"""The longest time for which a host that answers is behind."""
+"""The longest delay with which a host that answers applies a packet filter."""
 DEVICES_SHOWN = 100
 
 

@@ -32,9 +32,9 @@ from config.admin.verbs import Verb
 from config.integers import is_id
 
 MOVING = "compute.add_hostmigration"
-"""The permission to move instances: it takes room on hosts."""
+"""The permission to move instances, which takes capacity on hosts."""
 AWAY = "Staff moved it to another host."
-"""The reason that owners read of a move that staff began from a list."""
+"""The reason that owners read if staff moved an instance from a list."""
 
 
 def boot(request: HttpRequest, instance: Instance) -> str:

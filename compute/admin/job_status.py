@@ -1,4 +1,4 @@
-"""The progress of jobs by the database's clock, which leases and timers go by as well."""
+"""The progress of jobs by the database's clock, which leases and timers use too."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ TONES = {
     Job.State.QUEUED: QUIET, Job.State.DONE: GOOD, Job.State.FAILED: BAD,
 }  # fmt: skip
 UNDO = "undo "
-"""How the key of an undo begins in ``Job.step_seconds``; the step's name follows."""
+"""The prefix of an undo's key in ``Job.step_seconds``; the step's name follows."""
 WORDS = {HELD: "at work", DUE: "due now"}
 OVERDUE_NOTIFICATIONS = 8
 """Notifications that a due job may miss before it counts as overdue."""
@@ -48,13 +48,15 @@ def leased() -> Q:
 
 
 def overdue() -> Q:
-    """Jobs that are due for long and were not claimed: workers or broker are down, or all workers are busy."""
+    """Jobs that have been due for long and were not claimed. Workers or broker are down, or all workers are
+    busy."""
     late = Now() - Value(timedelta(seconds=OVERDUE_NOTIFICATIONS * settings.JOB_NOTIFY_PATIENCE))
     return live() & Q(run_at__lt=late) & (Q(lease_until=None) | Q(lease_until__lt=late))
 
 
 def retrying() -> Q:
-    """Jobs whose step last ended in an error, or with its worker. They may be at work again right now."""
+    """Jobs whose last attempt at the step failed, or whose worker died in it. They may be at work again right
+    now."""
     return live() & (~Q(error="") | Q(attempt__gt=1))
 
 
@@ -78,10 +80,10 @@ class ProgressColumns(TypedDict):
 
 
 def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, ProgressColumns]]":
-    """Add `progress`, whether it is `stuck`, since or until when it is `due`, the database's `clock`, and labels of
-    the hosts that its data name: `target`, where it works or a move goes, and `origin`, where the move begins.
+    """Add `progress`, whether the job is `stuck`, its time `due`, the database's `clock`, and labels of two hosts.
 
-    Secrets stay in the database: the column is not read.
+    The hosts are those in the job's data: `target`, where it works or where a move goes, and `origin`, where the
+    move begins. The column of secrets is not read.
     """
     return jobs.defer("encrypted").annotate(
         clock=Now(),
@@ -122,7 +124,7 @@ class JobProgress:
 
     @property
     def superseded(self) -> bool:
-        """Whether the job ended because its instance is being deleted: no failure to look into."""
+        """Tell whether the job ended because its instance is being deleted, which is no failure to investigate."""
         return self.job.state == Job.State.FAILED and self.job.error == Event.SUPERSEDED
 
     def state(self) -> SafeString:
@@ -147,7 +149,7 @@ class JobProgress:
 
     @property
     def present(self) -> str:
-        """The step that a live job is at, ``undo …`` where it undoes that; "" for a job that is not live."""
+        """The present step of a live job, ``undo …`` while the job undoes it; empty for a job that is not live."""
         if not self.live:
             return ""
         return UNDO + self.job.step if self.job.state == Job.State.UNDOING else self.job.step
@@ -175,8 +177,8 @@ class JobProgress:
     def attempt(self) -> str:
         """The attempts at the current step since the last progress, and the limit that applies to them.
 
-        Undoing has no limit. Nor has the end of a job that was given up past the point of no return: it waits for
-        the driver's report on the machine.
+        An undo has no limit. A job that was given up past the point of no return has no limit either: it waits for
+        the driver to report the power of the machine.
         """
         if not self.live:
             return "–"
@@ -188,7 +190,8 @@ class JobProgress:
         return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
 
     def hosts(self) -> SafeString:
-        """The host that the job worked on, or both of a move; where it keeps none, its instance's now or last."""
+        """The host that the job worked on, or both hosts of a move. A job without a host in its data shows its
+        instance's."""
         named = [("previous_host", self.job.origin), ("host", self.job.target)]
         found = {self.job.data[key]: label for key, label in named if label}
         if found:
@@ -198,7 +201,7 @@ class JobProgress:
         return NOTHING if host is None else link(host)
 
     def move(self) -> str:
-        """The host that a live job moves its instance to; "" where the instance stays on its host."""
+        """The host that a live job moves its instance to; empty if the instance stays on its host."""
         target = self.job.target
         return target if self.live and target and self.job.data["host"] != self._host_id else ""
 
@@ -239,8 +242,10 @@ class JobProgress:
         return lines(format_html('<span class="problem">{}</span>', each) for each in self._errors())
 
     def _errors(self) -> Iterator[str]:
-        """The error of the last attempt, and while the job is undone the one that it is undone for: the column has
-        that again only at the end."""
+        """Yield the error of the last attempt. While the job is undone, also yield the error that it is undone for.
+
+        The column contains the latter again only at the end.
+        """
         if self.job.error:
             yield self.job.error
         data = self.job.data if isinstance(self.job.data, dict) else {}  # another release may have written it

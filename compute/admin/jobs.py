@@ -1,4 +1,4 @@
-"""Jobs: which are stuck, why, and what staff can do about them."""
+"""Jobs: the stuck ones, the reasons, and the actions of staff."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ def cancel(request: HttpRequest, job: Job) -> str:
 
 
 class GiveUpForm(ReasonForm):
-    """The reason, and that staff have seen to what the job leaves behind."""
+    """The reason, and the confirmation that staff have handled what the job leaves behind."""
 
     gone = forms.BooleanField(
         label="Its host is off for good, or cut off from the network: what is left there runs and answers no more",
@@ -110,7 +110,7 @@ def key_of(value: str | None) -> int:
 
 
 class OnHost(admin.SimpleListFilter):
-    """Jobs of the instances on a host and of those that were on it to their end, and all live jobs that need it."""
+    """Jobs of the instances that are on a host or were on it to their end, and all live jobs that need the host."""
 
     title = "host"
     parameter_name = "host"
@@ -123,14 +123,15 @@ class OnHost(admin.SimpleListFilter):
         if not self.value():
             return queryset
         host = key_of(self.value())
-        # a union, whose parts are found by their indexes, where a condition on both would read all jobs
+        # a union, whose parts use their indexes; one condition on both would read all jobs
         on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
         was_on_it = Job.objects.filter(last_host=host).order_by().values("pk")
         return queryset.filter(pk__in=on_it.union(was_on_it, needing(host).order_by().values("pk")))
 
 
 class OfAccount(admin.SimpleListFilter):
-    """Jobs of an account, those of deleted instances too. Offers accounts with live jobs: all would be too many."""
+    """Jobs of an account, including jobs of deleted instances. Only accounts with live jobs are offered, as a list
+    of all is too long."""
 
     title = "account"
     parameter_name = "account"
@@ -215,7 +216,7 @@ class JobPage(ReadOnlyPage):
 
     @admin.display(description="Created")
     def began(self, job: Job) -> SafeString:
-        """The day above the time, so that the row fits, and how long ago that was."""
+        """The day above the time, so that the row fits the page, and how long ago that was."""
         return lines(
             [f"{job.created:%Y-%m-%d}", f"{job.created:%H:%M:%S}", format_html("{} ago", age(job.created))]
         )
@@ -288,9 +289,9 @@ class JobPage(ReadOnlyPage):
 
 @event_panel
 def jobs_panel(event: Event) -> Panel:
-    """The job that tells the event, on its page; the list has the other jobs of its compute.
+    """The job that reports to the event, on the event's page. The list has the other jobs of the compute.
 
-    A job that tells several events one after the other is on the page of the last one.
+    A job that reports to several events, one after the other, is on the page of the last event.
     """
     rows = (
         with_progress(Job.objects.filter(event=event)).select_related("instance__host", "last_host").order_by("-pk")

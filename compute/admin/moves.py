@@ -1,4 +1,4 @@
-"""Host migrations: scheduled by staff, shown to the owner, started by either of them or by the clock."""
+"""Host migrations: scheduled by staff, shown to the owner, and started by staff, the owner or the clock."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ class HostMigrationPage(Page):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: HostMigration | None = None) -> bool:
-        """Migrations stay readable; one that is not to happen is cancelled."""
+        """Migrations stay readable. A migration that should not happen is cancelled."""
         return False
 
     @admin.display(description="Instance")

@@ -1,4 +1,4 @@
-"""The first lines under Needs attention: hosts that do not answer, and workers and clocks that do not run."""
+"""The first lines under Needs attention: hosts that do not answer, and missing workers and clocks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from config.admin.display import QUIET, list_of, page_of, span
 HOST, PROCESS = 2, 1
 """The urgency of notices on hosts and on processes; other notices have 0."""
 MOST_HOSTS = 10
-"""How many hosts have a line of their own; one more line counts the rest."""
+"""The largest number of hosts with a line of their own. One more line counts the others."""
 
 
 @watcher

@@ -30,14 +30,14 @@ SCARCE = 0.1
 
 
 TAKEN = Q(instance__isnull=False) | Q(nodebalancer__isnull=False)
-"""An address that somebody has."""
+"""The condition for an address that an instance or a load balancer has."""
 
 
 def with_counts(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[AddressPool, Counted]]":
-    """Add the number of addresses of each pool, of used ones, and of ranges: one query for all.
+    """Add the number of addresses of each pool, of used addresses, and of ranges: one query for all.
 
-    Each number is counted by itself, by the index of its pool: a join would have all columns of a pool beside each
-    of its addresses, and sort them.
+    Each number is a subquery on the index of its pool. A join would repeat all columns of a pool for each of its
+    addresses, and sort them.
     """
     theirs = Address.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
     cut = IPv6Range.objects.filter(pool=OuterRef("pk")).order_by().values("pool").annotate(number=Count("pk"))
@@ -49,8 +49,10 @@ def with_counts(rows: QuerySet[AddressPool]) -> "QuerySet[WithAnnotations[Addres
 
 
 def scarce() -> list[tuple[AddressPool, int, int]]:
-    """The pools of which little is free, each with the number of its addresses and of used ones; two queries, of
-    which one reads each address once."""
+    """Return the scarce pools, each with the numbers of its addresses and of used ones.
+
+    Two queries, one of which reads each address once.
+    """
     numbers = Address.objects.order_by().values("pool").annotate(total=Count("pk"), used=Count("pk", filter=TAKEN))
     found = {
         each["pool"]: (each["total"], each["used"]) for each in numbers if is_scarce(each["total"], each["used"])
@@ -65,7 +67,7 @@ def remove(request: HttpRequest, pool: AddressPool) -> str:
 
 
 class PoolForm(forms.ModelForm):
-    """Has the service check the pool, and shows the problems beside the fields."""
+    """A form that lets the service check the pool, and shows the problems beside the fields."""
 
     class Meta:
         model = AddressPool
@@ -93,7 +95,7 @@ class Counted(TypedDict):
 
 @admin.register(AddressPool)
 class AddressPoolPage(Page):
-    """Pools are added and deleted, never changed: their addresses are in use as they are."""
+    """Pools are added and deleted, never changed, because their addresses are in use."""
 
     form = PoolForm
     list_display = ("network", "region", "kind", "filled", "used_count", "free_count", "gateway")
@@ -123,7 +125,7 @@ class AddressPoolPage(Page):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: AddressPool | None = None) -> bool:
-        """Pools are deleted by a verb: Django's own page would list every single address."""
+        """Pools are deleted by a verb. Django's own page would list every single address."""
         return False
 
     def save_model(self, request: HttpRequest, obj: AddressPool, form: ModelForm, change: bool) -> None:
@@ -182,7 +184,8 @@ class Used(admin.SimpleListFilter):
 
 @admin.register(Address)
 class AddressPage(ReadOnlyPage):
-    """Single addresses and their holders. Pools make them, instances and load balancers take and release them."""
+    """Single addresses and their holders. Adding a pool creates them. Instances and load balancers take and release
+    them."""
 
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")

@@ -1,4 +1,4 @@
-"""The status of an instance, as the pages of several nouns show it, and which kinds of job start from it."""
+"""The status of an instance as the pages of several nouns show it, and the kinds of job that can start from it."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ TONES: dict[str, str] = {
 
 
 def can(kind: str) -> Callable[[Instance], bool]:
-    """Whether a job of this kind starts from the instance's status."""
+    """Return a function that tells whether a job of this kind can start from an instance's status."""
     return lambda instance: instance.status in KINDS[kind].starts_from
 
 

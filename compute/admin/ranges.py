@@ -45,7 +45,7 @@ class PoolForm(forms.ModelForm):
 
 @admin.register(IPv6Range)
 class IPv6RangePage(Page):
-    """Clients take ranges themselves; staff give out pools here. Neither is ever changed."""
+    """IPv6 ranges, which clients take themselves, and pools, which staff assign here. Neither is ever changed."""
 
     form = PoolForm
     list_display = ("__str__", "kind", "account", "instance_link", "route_target", "region", "age")
@@ -91,7 +91,7 @@ class IPv6RangePage(Page):
 
 @admin.register(AddressShare)
 class AddressSharePage(ReadOnlyPage):
-    """Which instances may take over which addresses."""
+    """Shares of addresses: the instances that may take over an address of another instance."""
 
     list_display = ("address", "holder", "instance")
     list_select_related = ("address__instance", "instance")
@@ -115,7 +115,7 @@ class AddressSharePage(ReadOnlyPage):
 
 @admin.register(RangeShare)
 class RangeSharePage(ReadOnlyPage):
-    """Which instances may take over which IPv6 ranges."""
+    """Shares of IPv6 ranges: the instances that share a range."""
 
     list_display = ("range", "holder", "instance")
     list_select_related = ("range__instance", "instance")
@@ -138,7 +138,7 @@ class RangeSharePage(ReadOnlyPage):
 
 
 def found(term: str, column: str) -> Q:
-    """The condition that finds an address in any spelling; finds nothing where `term` is no address."""
+    """Return the condition that finds an address in any spelling; it finds nothing if `term` is no address."""
     try:
         return Q(**{column: forms.GenericIPAddressField().clean(term)})
     except forms.ValidationError:

@@ -1,6 +1,6 @@
-"""What the roles of staff may do to what is provisioned, and to what it runs on.
+"""The permissions of staff roles for customers' resources and for the hosts that these run on.
 
-Customers' data is deleted by superusers alone: an instance, volume, backup or domain cannot be brought back.
+Only superusers delete customers' data: a deleted instance, volume, backup or domain cannot be restored.
 """
 
 from compute.models import (

@@ -1,4 +1,4 @@
-"""What the search finds of what is provisioned, and of what it runs on."""
+"""The search for customers' resources, and for the hosts that these run on."""
 
 from typing import Any
 
@@ -25,18 +25,18 @@ from compute.models import (
 from config.admin.search import Hit, Kind, Term, contains, findable
 
 NEWEST_JOBS = 20_000
-"""The newest jobs, whose errors are searched."""
+"""The number of newest jobs whose errors are searched."""
 
 
 class Inet(Func):
-    """A text as PostgreSQL's address or network."""
+    """SQL: a text as PostgreSQL's address or network."""
 
     template = "(%(expressions)s)::inet"
     output_field = GenericIPAddressField()
 
 
 class Holds(Lookup):
-    """Whether a network has an address, or is it: a condition on two expressions."""
+    """SQL: whether a network contains an address or equals it, as a condition on two expressions."""
 
     lookup_name = "holds"
     prepare_rhs = False
@@ -48,12 +48,12 @@ class Holds(Lookup):
 
 
 def holds(network: Any, address: str) -> Q:
-    """The condition that the network which a text expression spells has the address in it."""
+    """Return the condition that a network, given as a text expression, contains the address."""
     return Q(Holds(Inet(network), Inet(Value(address, output_field=TextField()))))
 
 
 def of_range() -> Concat:
-    """The network of an IPv6 range, as text. An address' text has its length at the end, which is cut off."""
+    """SQL: the network of an IPv6 range as text. The text of an address ends with its length, which is cut off."""
     first = Func(F("range"), function="host", output_field=TextField())
     return Concat(first, Value("/"), Cast("prefix", TextField()), output_field=TextField())
 
@@ -63,18 +63,19 @@ def numbered(term: Term) -> Q | None:
 
 
 def labelled(term: Term) -> Q:
-    """By id or the whole label."""
+    """Return the condition that finds a row by id or the whole label."""
     named = Q(label=term.text)
     return named if term.number is None else named | Q(pk=term.number)
 
 
 def carrying(term: Term) -> Q:
-    """As `labelled`, and by a tag."""
+    """As `labelled`, and also by a tag."""
     return labelled(term) | Q(tags__contains=[term.text])
 
 
 def instances_of(term: Term) -> Q:
-    """By id, label, tag, and any address that it has, also within its ranges."""
+    """Return the condition that finds an instance by id, label, tag, or any of its addresses, also within its
+    ranges."""
     address = term.address
     if address is None:
         return carrying(term)
@@ -83,7 +84,7 @@ def instances_of(term: Term) -> Q:
     found = Q(pk__in=held.filter(instance__isnull=False))
     if ":" not in address:
         return found
-    # one by its own address alone: all of a region are in one network, whose length is not theirs
+    # SLAAC addresses match exactly: all of a region are in one network, whose prefix length is not the instance's
     return found | Q(pk__in=ranges) | Q(ipv6__in=[f"{address}/128", f"{address}/64", address])
 
 
@@ -127,7 +128,8 @@ def domain_has(term: Term) -> Q:
 
 
 def jobs_of(term: Term) -> Q | None:
-    """By its own id, also after its kind, or that of its instance or volume."""
+    """Return the condition that finds a job by its id, with or without its kind in front, or by its instance's or
+    volume's id."""
     if term.named_id:
         kind, number = term.named_id
         return Q(kind=kind, pk=number)

@@ -1,4 +1,4 @@
-"""Deployment scripts. Authors write them; staff choose which public ones stand out, or make them private."""
+"""Deployment scripts. Authors write them. Staff choose public scripts to highlight, or make them private."""
 
 from django.contrib import admin
 from django.db import transaction
@@ -13,7 +13,7 @@ from compute.refs import script_ref
 from config.admin.pages import Page
 
 CHANGED = {True: "The platform's staff made the script public.", False: "The platform's staff made it private."}
-"""What the account is told, by whether the script is public from now on."""
+"""The message of the account's event, by whether the script is public now."""
 
 
 @admin.register(StackScript)
@@ -56,7 +56,7 @@ class StackScriptPage(Page):
         """Save the changed fields, and record an event for the account when the script turns public or private."""
         with transaction.atomic():
             obj.save(update_fields=[*form.changed_data, "updated"])
-            # a script of the platform's own is nobody's to be told of
+            # the platform's own scripts have no account that could be notified
             if "is_public" in form.changed_data and obj.account_id is not None:
                 action = "stackscript_publicize" if obj.is_public else "stackscript_update"
                 platform, message = Actor.platform(obj.account_id), CHANGED[obj.is_public]

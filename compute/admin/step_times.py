@@ -1,4 +1,4 @@
-"""How long each step of a job took, beside how long it usually takes."""
+"""The time that each step of a job took, beside its usual time."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from config.admin.pages import Panel, Row
 
 
 def steps_panel(progress: JobProgress, usual: Usual) -> Panel:
-    """The steps of the job's plan, and those that were or are undone, from first to last."""
+    """The steps of the job's plan, and the steps that were or are being undone, from first to last."""
     rows = [_row(progress, name, usual) for name in _names(progress)]
     return Panel("Steps", ("Step", "Took", "Usually within", ""), rows)
 

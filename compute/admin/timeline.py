@@ -1,4 +1,4 @@
-"""The jobs and events of an instance, or of something else, as one story, newest first."""
+"""The jobs and events of an instance or another object in one list, newest first."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -29,9 +29,9 @@ def timeline(instance: Instance, buttons: Buttons) -> Panel:
 
 
 def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Buttons) -> Panel:
-    """The newest of `jobs`, and of the events of the entity of this kind and key; two queries.
+    """Return the newest of `jobs` and of the entity's events, in one list; two queries.
 
-    `buttons` renders the buttons of a live job.
+    `kind` and `key` name the entity. `buttons` renders the buttons of a live job.
     """
     about = {"entity_type": kind, "entity_id": key}
     events = Event.objects.filter(account_id=account_id, **about).order_by("-pk")[:ENTRIES_SHOWN]

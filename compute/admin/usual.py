@@ -1,13 +1,13 @@
-"""How long jobs and their steps usually take, and which live ones take much longer.
+"""How long jobs and their steps usually take, and which live jobs take much longer.
 
-The time of a job is that from its creation to its end, with all waiting and retries: what a customer waits. That of
-a step is from when the job came to it until it left it, in the same way. Both are compared with the 95th percentile
-of the newest jobs of that kind that succeeded. A live job is slow where its present step, or all of it, has taken
-three times that and a minute more.
+The time of a job runs from its creation to its end, with all waiting and retries, as customers experience it. The
+time of a step runs from the moment when the job reaches the step until it leaves the step. Both are compared with
+the 95th percentile of the newest jobs of the same kind that succeeded. A live job is slow if its present step, or
+the whole job, has taken more than three times that percentile plus one minute.
 
-The step tells of what hangs while most of the job is still to come; the whole job of what each step alone hides,
-and of jobs that are being undone, which has no usual time. Where too few jobs have ended, `overdue` and the
-deadline are all there is to go by.
+The time of the step shows a job that hangs while most of its steps are still to come. The time of the job shows a
+delay that is spread over many steps, and a slow undo, which has no usual time of its own. If too few jobs have
+ended, only `overdue` and the deadline show that a job is slow.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from django.db.models.functions import Now
 from compute.models import Job
 
 NEWEST = 5_000
-"""The newest jobs that are looked at: they are read by the primary key, however many there are."""
+"""The number of newest jobs that are read, by the primary key, whatever the number of jobs is."""
 ENOUGH = 20
-"""Jobs of a kind, or times of a step, from which on their usual time means something."""
+"""The number of jobs of a kind, or of times of a step, from which a usual time is computed."""
 FACTOR, GRACE = 3, timedelta(minutes=1)
 
 _USUAL = """
@@ -44,7 +44,7 @@ SELECT kind, step, percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) * inter
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """The times within which 95 of 100 were done: jobs by their kind, steps by kind and step."""
+    """The 95th percentiles of the times: of jobs by kind, of steps by kind and step."""
 
     jobs: dict[str, timedelta]
     steps: dict[tuple[str, str], timedelta]

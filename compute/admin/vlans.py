@@ -12,7 +12,8 @@ from config.admin.pages import Panel, ReadOnlyPage
 
 @admin.register(VLAN)
 class VLANPage(ReadOnlyPage):
-    """Clients make VLANs by naming them in profiles. One that no profile names any more may stand here a while."""
+    """VLANs, which clients create by naming them in profiles. A VLAN that no profile names any more may be listed
+    for a while."""
 
     list_display = ("label", "account", "region", "age")
     list_select_related = ("account", "region")

@@ -35,13 +35,13 @@ from config.errors import Missing
 READ = "ips:read_only"
 WRITE = "ips:read_write"
 ON_COMPUTES = Scope((WRITE,), also=("computes:read_write",))
-"""What changes instances as well needs no scope for these, though the contract's document names it."""
+"""The scope of operations that also change instances: the second one is named by the contract, but not required."""
 
 
 class AddressViewSet(ReadOnlyModelViewSet[Actor, Address]):
     """IPv4 and SLAAC addresses of all instances that the caller may see.
 
-    Link-local ones mean nothing outside of their link: they are shown with their instance only.
+    Link-local addresses are valid only on their own link, so they are shown with their instance only.
     """
 
     serializer_class = AddressResource
@@ -56,7 +56,7 @@ class AddressViewSet(ReadOnlyModelViewSet[Actor, Address]):
     def create(self, request: Request) -> Response:
         """Add an IPv4 address to an instance, as `POST /compute/instances/{id}/ips` does.
 
-        The guest is told of it when it boots.
+        The guest receives the address when it boots.
         """
         given = self.body()
         pk = given.get("compute_id")
@@ -69,14 +69,14 @@ class AddressViewSet(ReadOnlyModelViewSet[Actor, Address]):
     def update(self, request: Request, id: str) -> Response:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null.
 
-        The name has to lead to the address already, where the platform can look that up.
+        If the platform checks forward records, the name must already resolve to the address.
         """
         changed = assign.rename(self.actor, self.get_object(), self.validated()["rdns"])
         return Response(self.get_serializer(changed).data)
 
 
 class MoveViewSet(GenericViewSet[Actor, Address]):
-    """Which instances of the account have which addresses."""
+    """Addresses between the instances of the account."""
 
     serializer_class = AddressResource
     queryset = Address.objects.all()
@@ -86,7 +86,8 @@ class MoveViewSet(GenericViewSet[Actor, Address]):
     def assign(self, request: Request) -> Response:
         """Give addresses and IPv6 ranges of a region to other instances, all or none.
 
-        Instances may swap theirs. Each keeps at least one public IPv4 address, and has at most one private one.
+        Instances may swap addresses. Each instance keeps at least one public IPv4 address, and has at most one
+        private one.
         """
         given = self.body()
         reassign.assign(self.actor, given.get("region"), assignments_of(given), given.problems)
@@ -118,7 +119,8 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
         return IPv6Range.objects.shown_to(self.viewer).filter(kind=IPv6Range.Kind.RANGE).for_api()
 
     def get_object(self) -> IPv6Range:
-        """The range that begins at the path's address; a prefix length, where there is one, has to be its own."""
+        """Return the range that begins at the path's address. If the path has a prefix length, it must be the
+        range's."""
         first, _, length = self.kwargs["id"].partition("/")
         found = self.get_queryset().filter(range=first).first()
         if found is None or (length and int(length) != found.prefix):
@@ -129,7 +131,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
     # the contract has another name for the scope, though there is no such scope
     @operation(Scope((READ,), also=("ips:read",)), READ_ONLY, response=IPv6RangeDetail)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """One range, with the instance it is routed to and those that it is shared with."""
+        """A range, with the instance it is routed to and the instances that share it."""
         found = ranges.with_shares(self.actor, self.get_object())
         return Response(self.get_serializer(found).data)
 
@@ -146,7 +148,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: str) -> Response:
-        """Delete a range. Its addresses lead nowhere from then on."""
+        """Delete a range. Its addresses are no longer routed."""
         ranges.delete(self.actor, self.get_object())
         return Response({})
 

@@ -43,9 +43,10 @@ class BackupListViewSet(OfInstance, GenericViewSet[Actor, Instance]):
 
     @operation(WRITE, READ_WRITE, request=SnapshotRequest, response=BackupResource)
     def create(self, request: Request, compute_id: int) -> Response:
-        """Take a snapshot now. It replaces the one before when it is `successful`; follow `compute_snapshot`.
+        """Take a snapshot. When it is `successful`, it replaces the previous snapshot.
 
-        Backups have to be enabled, and the instance keeps its status. Nothing else can be done with it meanwhile.
+        Backups must be enabled. The instance keeps its status, and no other job can start on it until the event
+        `compute_snapshot` finishes.
         """
         instance, given = self.get_parent(), self.body()
         return Response(shown(backups.snapshot(self.actor, instance, given.get("label"), given.problems)))
@@ -53,14 +54,17 @@ class BackupListViewSet(OfInstance, GenericViewSet[Actor, Instance]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE)
     def enable(self, request: Request, compute_id: int) -> Response:
-        """Let the instance be backed up each day, and have snapshots. The platform completes its schedule soon."""
+        """Enable daily backups and snapshots of the instance.
+
+        The platform soon chooses the day and the window if the schedule leaves them open.
+        """
         backups.enable(self.actor, self.get_parent())
         return Response({})
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE)
     def cancel(self, request: Request, compute_id: int) -> Response:
-        """End the backups of the instance and delete all there are. Cannot be undone."""
+        """Cancel the backups of the instance and delete all of them. Cannot be undone."""
         backups.cancel(self.actor, self.get_parent())
         return Response({})
 
@@ -77,15 +81,15 @@ class BackupViewSet(OfInstance, GenericViewSet[Actor, Backup]):
 
     @operation(READ, READ_ONLY)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """A backup of the instance, one that failed included."""
+        """A backup of the instance, even if it failed."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=RestoreRequest)
     def restore(self, request: Request, compute_id: int, id: int) -> Response:
-        """Add the backup's disks and profiles to an instance of its region, or put them in place of all it has.
+        """Add the backup's disks and profiles to an instance of its region, or replace all of that instance's.
 
-        The instance shows `restoring`; follow its event `backups_restore`.
+        The instance is `restoring` until its event `backups_restore` finishes.
         """
         backup, given = self.get_object(), self.body()
         overwrite = given.get("overwrite", False)

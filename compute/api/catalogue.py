@@ -1,4 +1,4 @@
-"""What can be bought and booted: types and kernels."""
+"""The catalogue: instance types and kernels."""
 
 from django.db.models import QuerySet
 

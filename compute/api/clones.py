@@ -23,11 +23,11 @@ class CloneViewSet(GenericViewSet[Actor, Instance]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, "add_computes", request=CloneRequest, response=InstanceResource)
     def clone(self, request: Request, id: int) -> Response:
-        """Clone an instance into a new one, or with `compute_id` into one that is there.
+        """Clone an instance into a new one, or with `compute_id` into an existing one.
 
-        Copies all configuration profiles and the disks in their slots, unless `configs` names some; `disks` names
-        further disks. The instance shows `cloning` and its target `provisioning` until that is done. Five clones of
-        an instance may run at once.
+        By default, all configuration profiles and the disks in their slots are copied. `configs` chooses some of
+        the profiles, and `disks` adds further disks. The instance is `cloning` and its target `provisioning` until
+        the copies are made. At most five clones of an instance run at once.
         """
         source, given = self.get_object(), self.body()
         return Response(self.get_serializer(clone(self.actor, source, CloneSpec(**given), given.problems)).data)

@@ -29,23 +29,23 @@ class ConfigViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Config]):
 
     @operation(WRITE, READ_WRITE, request=ConfigRequest)
     def create(self, request: Request, compute_id: int) -> Response:
-        """Add a profile. VLANs that its interfaces name for the first time come into being."""
+        """Add a profile. VLANs that its interfaces name for the first time are created."""
         instance: Instance = self.get_parent()
         given = self.body()
         return self.shown(configs.create(self.actor, instance, changes_of(given), given.problems))
 
     @operation(WRITE, READ_WRITE, request=ConfigRequest)
     def update(self, request: Request, compute_id: int, id: int) -> Response:
-        """Change a profile: what is given, from the next boot on. `devices` is the whole map of devices."""
+        """Change the given fields of a profile for its next boot. `devices` replaces all devices."""
         config, given = self.get_object(), self.body(partial=True)
         return self.shown(configs.update(self.actor, config, changes_of(given), given.problems))
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, compute_id: int, id: int) -> Response:
-        """Delete a profile. An instance that runs with it runs on. Cannot be undone."""
+        """Delete a profile. An instance that was booted with it keeps running. Cannot be undone."""
         configs.delete(self.actor, self.get_object())
         return Response({})
 
     def shown(self, config: Config) -> Response:
-        """The profile as it is in the tables: what is in its slots stands in two others."""
+        """Return the profile, read again, since its devices are rows of two other tables."""
         return self.retrieve(self.request, **{**self.kwargs, "id": config.pk})

@@ -30,10 +30,10 @@ class DiskViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Disk]):
 
     @operation(WRITE, READ_WRITE, request=DiskCreate)
     def create(self, request: Request, compute_id: int) -> Response:
-        """Add a disk, empty or deployed from an image. It shows `not ready`; follow the event `disk_create`.
+        """Add a disk, empty or deployed from an image. It is `not ready` until the event `disk_create` finishes.
 
-        All disks together never take more than the type has. A disk that is deployed from an image has ext4 and
-        needs a `root_pass`. No profile names the new disk yet.
+        All disks together must fit into the disk space of the type. A disk that is deployed from an image has ext4
+        and needs a `root_pass`. No profile names the new disk yet.
         """
         instance, given = self.get_parent(), self.body()
         spec = disks.DiskSpec(**spec_fields(given))
@@ -41,16 +41,16 @@ class DiskViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Disk]):
 
     @operation(WRITE, READ_WRITE)
     def update(self, request: Request, compute_id: int, id: int) -> Response:
-        """Change label and filesystem. The latter is what the disk is said to hold: nothing is formatted.
+        """Change label and filesystem. `filesystem` only describes the content: nothing is formatted.
 
-        Another `size` resizes the disk, as `resize` does.
+        A different `size` resizes the disk, as `resize` does.
         """
         disk, given = self.get_object(), self.body(partial=True)
         return Response(self.get_serializer(disks.update(self.actor, disk, given, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, compute_id: int, id: int) -> Response:
-        """Delete a disk that the instance does not run with. It leaves the profiles that name it.
+        """Delete a disk that the instance is not running with. It is removed from all profiles.
 
         Cannot be undone.
         """
@@ -60,16 +60,16 @@ class DiskViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Disk]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, response=DiskResource)
     def clone(self, request: Request, compute_id: int, id: int) -> Response:
-        """Copy a disk byte for byte into a new one of the same instance, which needs room for it.
+        """Copy a disk byte for byte into a new one of the same instance, which needs space for it.
 
-        Follow the event `disk_duplicate`; the new disk is `not ready` until then.
+        The new disk is `not ready` until the event `disk_duplicate` finishes.
         """
         return Response(self.get_serializer(disks.clone(self.actor, self.get_object())).data)
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=DiskPassword)
     def password(self, request: Request, compute_id: int, id: int) -> Response:
-        """Set root's password in the system on the disk. The instance has to be off."""
+        """Set root's password in the system on the disk. The instance must be off."""
         disk, given = self.get_object(), self.body()
         root_passwords.reset_on(self.actor, disk, given.get("password"), given.problems)
         return Response({})
@@ -77,9 +77,9 @@ class DiskViewSet(OfInstance, ReadOnlyModelViewSet[Actor, Disk]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=DiskResize)
     def resize(self, request: Request, compute_id: int, id: int) -> Response:
-        """Give the disk another size. Follow the event `disk_resize`.
+        """Resize a disk. Follow the event `disk_resize`.
 
-        It fails where the instance runs with the disk, and where the files on it need more.
+        The event fails if the instance is running with the disk, or if the files on the disk need more space.
         """
         disk, given = self.get_object(), self.body()
         disks.resize(self.actor, disk, given.get("size"), given.problems)

@@ -39,7 +39,7 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
 
     @operation(WRITE, "add_domains", request=DomainRequest)
     def create(self, request: Request) -> Response:
-        """Add a domain: a master, whose records are kept here, or a slave, whose masters are asked for them.
+        """Add a domain: a master, whose records are kept here, or a slave, whose records come from its masters.
 
         Its name is unique on the whole platform.
         """
@@ -48,9 +48,9 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
 
     @operation(WRITE, READ_WRITE, request=DomainRequest)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of a domain.
+        """Change the given fields of a domain.
 
-        What is not named stays.
+        Other fields stay as they are.
         """
         domain, given = self.get_object(), self.body(partial=True)
         changed = domains.update(self.actor, domain, spec_of(given), given.problems)
@@ -70,9 +70,9 @@ class DomainViewSet(ReadOnlyModelViewSet[Actor, Domain]):
     @operation(WRITE, READ_WRITE, request=DomainCloneRequest, response=DomainResource, lane="slow")
     @expensive
     def clone(self, request: Request, id: int) -> Response:
-        """Add a domain with all that another one has.
+        """Clone a domain under another name.
 
-        Records, lists and times are copied; the name is new.
+        Records, settings, times and tags are copied.
         """
         made = domains.clone(self.actor, self.get_object(), self.validated()["domain"])
         return Response(self.get_serializer(made).data)
@@ -119,7 +119,7 @@ class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
     def create(self, request: Request, domain_id: int) -> Response:
         """Add a record.
 
-        Which fields it needs follows from its type. Name servers have it within seconds.
+        The required fields depend on the type. Name servers serve the record within seconds.
         """
         domain, given = self.get_parent(), self.body()
         made = records.create(self.actor, domain, given, given.problems, address_of(request))
@@ -127,9 +127,9 @@ class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
 
     @operation(WRITE, READ_WRITE, request=RecordRequest)
     def update(self, request: Request, domain_id: int, id: int) -> Response:
-        """Change what is given of a record, but its type.
+        """Change the given fields of a record. Its type cannot change.
 
-        Name servers have it within seconds.
+        Name servers serve the change within seconds.
         """
         record, given = self.get_object(), self.body(partial=True)
         changed = records.update(self.actor, record, given, given.problems, address_of(request))
@@ -139,7 +139,7 @@ class RecordViewSet(ReadOnlyModelViewSet[Actor, DomainRecord]):
     def destroy(self, request: Request, domain_id: int, id: int) -> Response:
         """Delete a record.
 
-        Name servers drop it within seconds; others may keep it as long as its TTL says.
+        Name servers drop it within seconds. Other servers may cache it for its TTL.
         """
         records.delete(self.actor, self.get_object())
         return Response({})

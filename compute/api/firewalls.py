@@ -46,7 +46,8 @@ class FirewallViewSet(ReadOnlyModelViewSet[Actor, Firewall]):
     def update(self, request: Request, id: int) -> Response:
         """Change label or tags, enable or disable.
 
-        A compute has one enabled firewall: where one of those that this is on has another, it is not enabled.
+        A compute has at most one enabled firewall. A firewall cannot be enabled if one of its computes has another
+        enabled one.
         """
         firewall, given = self.get_object(), self.body(partial=True)
         changes = firewalls.FirewallChanges(**given)
@@ -54,7 +55,7 @@ class FirewallViewSet(ReadOnlyModelViewSet[Actor, Firewall]):
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a firewall. The computes it was on are filtered no more."""
+        """Delete a firewall. It no longer filters its computes."""
         firewalls.delete(self.actor, self.get_object())
         return Response({})
 
@@ -69,7 +70,7 @@ class FirewallRulesViewSet(GenericViewSet[Actor, Firewall]):
     def retrieve(self, request: Request, id: int) -> Response:
         """Get the rules of a firewall.
 
-        In the order in which they are tried.
+        Rules are in the order in which they are tried.
         """
         return Response(self.get_object().rules)
 
@@ -77,8 +78,8 @@ class FirewallRulesViewSet(GenericViewSet[Actor, Firewall]):
     def update(self, request: Request, id: int) -> Response:
         """Replace the rules of a firewall: each list and each policy that is given.
 
-        Connections that stand are not cut by it. No rule lets a connection out to the TCP ports 25, 465 and 587 of
-        an account for which these are closed.
+        Established connections are not cut. If the mail ports (TCP 25, 465 and 587) are closed for the account, no
+        rule opens them for outgoing connections.
         """
         firewall, given = self.get_object(), self.body(partial=True)
         firewall = firewalls.set_rules(self.actor, firewall, given, given.problems)
@@ -107,7 +108,7 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
     def create(self, request: Request, firewall_id: int) -> Response:
         """Put the firewall on a compute.
 
-        An instance has one enabled firewall at most. If the firewall is already on the compute, the answer is the
+        An instance has at most one enabled firewall. If the firewall is already on the compute, the answer is the
         existing device.
         """
         firewall, given = self.get_parent(), self.body()
@@ -118,7 +119,7 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
     def destroy(self, request: Request, firewall_id: int, id: int) -> Response:
         """Take the firewall off a compute.
 
-        Its traffic is filtered no more.
+        The firewall no longer filters the compute's traffic.
         """
         firewalls.remove_device(self.actor, self.get_object())
         return Response({})

@@ -18,13 +18,13 @@ from config.api.access import ANYONE, READ_ONLY, READ_WRITE, Scope, holds
 from config.api.operations import operation
 
 READ = Scope(("images:read_only",), token=False, enforced=False)
-"""Any caller gets the public ones; a token without the scope gets no more than that."""
+"""Any caller may read public images. A token without the scope gives access to these only."""
 READ_ONE = replace(READ, told=True)
 WRITE = "images:read_write"
 
 
 class ImageViewSet(PublicViewSet[Image]):
-    """Images that disks are deployed from: with a token those of its account, then the public ones."""
+    """Images that disks are deployed from. With a token, the account's own images come before the public ones."""
 
     serializer_class = ImageResource
     filterset_class = ImageFilterSet
@@ -44,7 +44,7 @@ class ImageViewSet(PublicViewSet[Image]):
 
     @operation((WRITE, "computes:read_only"), "add_images", request=ImageCreate, refusals=(404,))
     def create(self, request: Request) -> Response:
-        """Keep what is on a disk as an image. It shows `creating`; follow the event to its end."""
+        """Create an image from a disk. The image is `creating` until its event finishes."""
         given = self.body()
         fields = {name: given.get(name) for name in ("label", "description")}
         image = images.create_from_disk(self.actor, given.get("disk_id"), **fields, problems=given.problems)
@@ -55,7 +55,7 @@ class ImageViewSet(PublicViewSet[Image]):
     def upload(self, request: Request) -> Response:
         """Create an image from a file of your own: a raw disk image, compressed with gzip.
 
-        Send it to `upload_to` by PUT, within 24 hours. The address needs no token, so keep it to yourself.
+        Send the file to `upload_to` with PUT, within 24 hours. The address needs no token, so keep it secret.
         """
         given = self.body()
         fields = {name: given.get(name) for name in ("label", "description", "region")}
@@ -69,13 +69,13 @@ class ImageViewSet(PublicViewSet[Image]):
     def update(self, request: Request, id: str) -> Response:
         """Change label and description of an image of the account.
 
-        What is not named stays. Public images cannot be changed.
+        Fields that are not given stay as they are. Public images cannot be changed.
         """
         image = self.own()
         return Response(self.get_serializer(images.update(self.actor, image, self.validated(partial=True))).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: str) -> Response:
-        """Delete an image of the account. What was deployed from it stays as it is."""
+        """Delete an image of the account. Disks that were deployed from it stay as they are."""
         images.delete(self.actor, self.own())
         return Response({})

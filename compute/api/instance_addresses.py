@@ -29,7 +29,7 @@ WRITE = "computes:read_write"
 
 
 class NetworkingViewSet(OfInstance, GenericViewSet[Actor, Instance]):
-    """All that an instance has of addresses."""
+    """All addresses of an instance."""
 
     serializer_class = NetworkingResource
 
@@ -61,9 +61,9 @@ class NetworkingViewSet(OfInstance, GenericViewSet[Actor, Instance]):
 
     @operation(WRITE, READ_WRITE, request=AddressRequest, response=AddressResource)
     def create(self, request: Request, compute_id: int) -> Response:
-        """Add an IPv4 address: the private one, or a public one as far as the account may have more.
+        """Add an IPv4 address: the private one, or another public one if the account may have more.
 
-        The guest is told of it when it boots.
+        The guest receives the address when it boots.
         """
         instance, given = self.get_parent(), self.body()
         made = assign.add(self.actor, instance, given.get("public"), given.problems)
@@ -80,7 +80,7 @@ class InstanceAddressViewSet(OfInstance, GenericViewSet[Actor, Address]):
         return Address.objects.of(self.get_parent_queryset())
 
     def get_object(self) -> Address:
-        """The address, the link-local one included. 404 where the instance has no such address."""
+        """Return the address, which may be the link-local one. 404 if the instance has no such address."""
         found = find(self.get_parent(), self.kwargs["id"])
         if found is None:
             raise Missing
@@ -96,16 +96,16 @@ class InstanceAddressViewSet(OfInstance, GenericViewSet[Actor, Address]):
     def update(self, request: Request, compute_id: int, id: str) -> Response:
         """Set the reverse name of a public IPv4 address, or restore the platform's with null.
 
-        The name has to lead to the address already, where the platform can look that up.
+        If the platform checks forward records, the name must already resolve to the address.
         """
         changed = assign.rename(self.actor, self.get_object(), self.validated()["rdns"])
         return Response(self.get_serializer(changed).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, compute_id: int, id: str) -> Response:
-        """Delete an IPv4 address of the instance, but its last public one.
+        """Delete an IPv4 address of the instance, except its last public one.
 
-        Private addresses can be deleted, SLAAC and link-local ones cannot.
+        Private addresses can be deleted. SLAAC and link-local addresses cannot.
         """
         assign.delete(self.actor, self.get_object())
         return Response({})

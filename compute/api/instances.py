@@ -30,8 +30,8 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
     def create(self, request: Request) -> Response:
         """Create an instance: empty, from an image, or with `backup_id` from a backup.
 
-        It shows `provisioning`, or `restoring` from a backup; follow its event to the end. Its label is by default
-        `compute` and its id, with a number behind it where the account has that label already.
+        The instance is `provisioning` (or `restoring` from a backup) until its event finishes. The default label is
+        `compute` and the id, with a number after it if the account has that label already.
 
         For accounts opened after November 5, 2019, new connections out to TCP ports 25, 465 and 587 are dropped,
         until support opens these ports for the account.
@@ -43,7 +43,7 @@ class InstanceViewSet(ReadOnlyModelViewSet[Actor, Instance]):
     def update(self, request: Request, id: int) -> Response:
         """Change label, group, tags, alerts, the backup schedule or the watchdog.
 
-        What is not named stays. Leaves the event `compute_update`.
+        Fields that are not given stay as they are. A change creates the event `compute_update`.
         """
         instance, given = self.get_object(), self.body(partial=True)
         changed = instances.update(self.actor, instance, changes_of(given), given.problems)

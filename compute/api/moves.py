@@ -26,9 +26,10 @@ class MigrateViewSet(GenericViewSet[Actor, Instance]):
     def migrate(self, request: Request, id: int) -> Response:
         """Start the host migration that is scheduled for an instance, or move it to another region.
 
-        With `region` it moves there, with its disks and profiles; its addresses, the names set on them and its IPv6
-        ranges stay behind, and a scheduled host migration is cancelled. A running instance is shut down and booted
-        again at the end. `upgrade` also gives it the newer type that replaces a deprecated one.
+        With `region`, the instance moves there with its disks and profiles, and gets new addresses. Its old
+        addresses, their reverse names and its IPv6 ranges stay behind, and a scheduled host migration is cancelled.
+        A running instance is shut down and booted again at the end. With `upgrade`, a deprecated type is replaced
+        by its successor.
         """
         instance, given = self.get_object(), self.body()
         migrate(self.actor, instance, given.get("region"), given.get("upgrade", False), given.problems)

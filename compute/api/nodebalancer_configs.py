@@ -24,7 +24,7 @@ from config.errors import Denied
 
 
 class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig]):
-    """Configs of a load balancer: what it does on each of its ports."""
+    """Configs of a load balancer: its ports, and how the traffic of each is distributed."""
 
     serializer_class = NodeBalancerConfigResource
     filterset_class = NodeBalancerConfigFilterSet
@@ -40,7 +40,7 @@ class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig])
 
     @operation(WRITE, READ_WRITE, request=NodeBalancerConfigCreate)
     def create(self, request: Request, nodebalancer_id: int) -> Response:
-        """Have a load balancer listen on one more port.
+        """Add a port to a load balancer.
 
         A load balancer has one config for each port.
         """
@@ -50,9 +50,9 @@ class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig])
 
     @operation(WRITE, READ_WRITE, request=NodeBalancerConfigRequest)
     def update(self, request: Request, nodebalancer_id: int, id: int) -> Response:
-        """Change what is given of a config.
+        """Change the given fields of a config.
 
-        What is not named stays. Nodes are changed by themselves, or by `rebuild`.
+        Other fields stay as they are. Nodes are changed by their own operations, or by `rebuild`.
         """
         config, given = self.get_object(), self.body(partial=True)
         configs.update(self.actor, config, wish_of(given), given.problems)
@@ -60,7 +60,7 @@ class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig])
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, nodebalancer_id: int, id: int) -> Response:
-        """Close a port, and drop its nodes.
+        """Close a port, and delete its nodes.
 
         Cannot be undone.
         """
@@ -70,9 +70,9 @@ class NodeBalancerConfigViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerConfig])
     @action(detail=True, methods=["post"])
     @operation(WRITE, "add_nodebalancers", request=NodeBalancerConfigRebuild, response=NodeBalancerConfigResource)
     def rebuild(self, request: Request, nodebalancer_id: int, id: int) -> Response:
-        """Replace a config and its nodes as a whole: what is not given has its default.
+        """Replace a config and all its nodes. Fields that are not given get their defaults.
 
-        Nodes named by their `id` stay. The certificate and its key stay too where none are given.
+        Nodes named by their `id` stay. The certificate and its key stay if none are given.
         """
         config = self.get_object()
         # besides what a create needs, a rebuild needs what every change of this load balancer does

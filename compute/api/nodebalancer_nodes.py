@@ -32,7 +32,7 @@ def its_config(actor: Actor, path: PathParameters) -> QuerySet[NodeBalancerConfi
 
 
 class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
-    """Nodes of a config: where its traffic goes."""
+    """Nodes of a config: the addresses and ports that its traffic is sent to."""
 
     serializer_class = NodeBalancerNodeResource
     filterset_class = NodeBalancerNodeFilterSet
@@ -56,7 +56,7 @@ class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
     def create(self, request: Request, nodebalancer_id: int, config_id: int) -> Response:
         """Add a node to a config.
 
-        Its address belongs to an instance of the account in the same region.
+        Its address must belong to an instance of the account in the same region.
         """
         config, given = self.get_parent(), self.body()
         made = nodes.create(self.actor, config, node_wish(given), given.problems)
@@ -64,18 +64,18 @@ class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
 
     @operation(WRITE, READ_WRITE)
     def update(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:
-        """Change what is given of a node.
+        """Change the given fields of a node.
 
-        What is not named stays.
+        Other fields stay as they are.
         """
         node, given = self.get_object(), self.body(partial=True)
         return Response(self.get_serializer(nodes.update(self.actor, node, node_wish(given), given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:
-        """Take a node out of a config.
+        """Remove a node from a config.
 
-        It gets no more traffic.
+        The node gets no more traffic.
         """
         nodes.delete(self.actor, self.get_object())
         return Response({})

@@ -1,4 +1,4 @@
-"""Load balancers, also those that send traffic to an instance."""
+"""Load balancers of the account, and those that send traffic to an instance."""
 
 from django.db.models import QuerySet
 from rest_framework.decorators import action
@@ -18,7 +18,7 @@ from config.api.views import ListViewSet, ReadOnlyModelViewSet
 
 
 class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
-    """Load balancers: an address that shares out what comes in among computes of its region."""
+    """Load balancers, which distribute the connections to an address among computes of their region."""
 
     serializer_class = NodeBalancerResource
     filterset_class = NodeBalancerFilterSet
@@ -28,9 +28,9 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
 
     @operation(WRITE, "add_nodebalancers", request=NewNodeBalancer)
     def create(self, request: Request) -> Response:
-        """Create a load balancer, also with configs and their nodes.
+        """Create a load balancer, optionally with configs and their nodes.
 
-        It takes traffic within seconds.
+        It accepts traffic within seconds.
         """
         given = self.body()
         made = nodebalancers.create(self.actor, spec_of(given), given.problems)
@@ -40,7 +40,7 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
     def update(self, request: Request, id: int) -> Response:
         """Change label, throttle or tags.
 
-        What is not named stays.
+        Fields that are not given stay as they are.
         """
         balancer, given = self.get_object(), self.body(partial=True)
         tags = given.pop("tags", None)
@@ -49,7 +49,7 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a load balancer with its configs and nodes, and give its address back.
+        """Delete a load balancer with its configs and nodes, and release its address.
 
         Cannot be undone.
         """
@@ -59,9 +59,9 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
     @action(detail=True, methods=["get"])
     @operation(READ, READ_ONLY, response=NodeBalancerStats, throttle_scope="stats", refusals=(400,))
     def stats(self, request: Request, id: int) -> Response:
-        """What went through in the last 24 hours, in averages of five minutes.
+        """Get the load of the last 24 hours, in averages of five minutes.
 
-        Before there are samples the answer is a 400.
+        If there are no samples yet, the answer is 400.
         """
         return Response(stats.of_last_day(self.get_object()))
 

@@ -1,4 +1,4 @@
-"""Notifications and maintenance: what the platform has to tell an account."""
+"""Notifications and maintenance: the platform's notices for an account."""
 
 from accounts.actors import Actor
 from compute.filters.notices import MaintenanceFilterSet, NotificationFilterSet
@@ -20,10 +20,10 @@ class NoticeViewSet(UnionViewSet[Actor]):
 
 
 class MaintenanceViewSet(NoticeViewSet):
-    """Maintenance of the account's computes that is due or goes on.
+    """Planned and ongoing maintenance of the account's computes.
 
-    `cold_migration` takes a compute to another host; with `reboot` it is off while its host is worked on.
-    Restricted users see what concerns computes they may see.
+    `cold_migration` moves a compute to another host. With `reboot`, a compute is off while its host is under
+    maintenance. Restricted users see the maintenance of computes that they may see.
     """
 
     serializer_class = MaintenanceResource
@@ -34,7 +34,7 @@ class MaintenanceViewSet(NoticeViewSet):
 class NotificationViewSet(NoticeViewSet):
     """List notices for the account: migrations, maintenance and outages of its computes, outages of regions.
 
-    Restricted users are told of computes they may see.
+    Restricted users see only notices of computes that they may see, and of regions.
     """
 
     serializer_class = NotificationResource

@@ -1,4 +1,4 @@
-"""Making an instance anew from an image, and getting into one whose password is lost."""
+"""Rebuilding an instance from an image, and resetting root's password."""
 
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -28,8 +28,8 @@ class RebuildViewSet(GenericViewSet[Actor, Instance]):
     def rebuild(self, request: Request, id: int) -> Response:
         """Delete all disks and profiles of an instance and deploy an image, as on a new one. Cannot be undone.
 
-        It shows `rebuilding`, then `running`, or `offline` with `booted` false. It keeps its addresses, label, type
-        and backups.
+        The instance is `rebuilding`, then `running`, or `offline` with `booted` false. It keeps its addresses,
+        label, type and backups.
         """
         instance, given = self.get_object(), self.body()
         changed = rebuild(self.actor, instance, RebuildSpec(**spec_fields(given)), given.problems)
@@ -40,7 +40,8 @@ class RebuildViewSet(GenericViewSet[Actor, Instance]):
     def password(self, request: Request, id: int) -> Response:
         """Set root's password on an instance that is off and has only one disk that is not swap.
 
-        With several, use the `password` of the disk. The event `password_reset` tells when it is set.
+        If there are several such disks, use the `password` operation of the disk. The password is set when the
+        event `password_reset` finishes.
         """
         instance, given = self.get_object(), self.body()
         root_passwords.reset(self.actor, instance, given.get("root_pass"), given.problems)

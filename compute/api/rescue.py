@@ -24,9 +24,10 @@ class RescueViewSet(GenericViewSet[Actor, Instance]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=RescueRequest)
     def rescue(self, request: Request, id: int) -> Response:
-        """Boot an instance into rescue, from the platform's own system with `devices` at hand.
+        """Boot an instance into the platform's rescue system, with `devices` attached.
 
-        It lasts until the next boot, which is from the profile booted before. The instance shows `rebooting`.
+        The instance is `rebooting` until it has booted. The rescue lasts until the next boot, which is from the
+        profile booted before.
         """
         instance, given = self.get_object(), self.body()
         rescue(self.actor, instance, given.get("devices"), given.problems)

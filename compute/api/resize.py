@@ -1,4 +1,4 @@
-"""Giving an instance another type."""
+"""Changing the type of an instance."""
 
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -26,10 +26,10 @@ class ResizeViewSet(GenericViewSet[Actor, Instance]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=ResizeRequest)
     def resize(self, request: Request, id: int) -> Response:
-        """Give an instance another type. It shows `migrating`, and is booted again at the end if it ran.
+        """Resize an instance to another type. It is `migrating`, and is booted again at the end if it ran.
 
-        Its disks must fit the type. With `allow_auto_disk_resize`, an instance that has just one ext3 or ext4 disk
-        and one swap disk has the first resized so that both fill the type.
+        Its disks must fit the type. `allow_auto_disk_resize` has an effect if the instance has just one ext3 or
+        ext4 disk and one swap disk: the former is resized so that both fill the type.
         """
         instance, given = self.get_object(), self.body()
         resize(self.actor, instance, given.get("type"), given.get(AUTO, True), given.problems)
@@ -40,7 +40,7 @@ class ResizeViewSet(GenericViewSet[Actor, Instance]):
     def mutate(self, request: Request, id: int) -> Response:
         """Upgrade an instance of a deprecated type to the type that replaces it, as a resize does.
 
-        It shows `migrating`, and is booted again at the end if it ran. Follow the event `compute_mutate`.
+        The instance is `migrating`, and is booted again at the end if it ran. Follow the event `compute_mutate`.
         """
         instance, given = self.get_object(), self.body()
         mutate(self.actor, instance, given.get(AUTO, True), given.problems)

@@ -17,7 +17,7 @@ WRITE = "stackscripts:read_write"
 
 
 class StackScriptViewSet(PublicViewSet[StackScript]):
-    """Deployment scripts, which run at the first boot of a disk. Anybody may read the public ones."""
+    """Deployment scripts, which run at the first boot of a disk. Anyone may read public scripts."""
 
     serializer_class = StackScriptResource
     filterset_class = StackScriptFilterSet
@@ -29,10 +29,10 @@ class StackScriptViewSet(PublicViewSet[StackScript]):
 
     @operation(WRITE, "add_stackscripts", request=StackScriptCreate)
     def create(self, request: Request) -> Response:
-        """Create a script. What it asks for is read out of its UDF tags."""
+        """Create a script. Its user-defined fields are read from its UDF tags."""
         given = self.body()
         made = stackscripts.create(self.actor, given, given.problems)
-        # once more for what comes with a row of the list: the author's picture among it
+        # read again for the values that `for_api` adds, such as the author's picture
         return Response(self.get_serializer(StackScript.objects.for_api(self.actor).get(pk=made.pk)).data)
 
     @operation(WRITE, READ_WRITE)

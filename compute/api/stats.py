@@ -1,4 +1,4 @@
-"""What an instance did, and how much of its transfer it has used; and the account's transfer."""
+"""Statistics and network transfer of an instance, and the account's transfer."""
 
 from datetime import date
 
@@ -23,7 +23,7 @@ READ = "computes:read_only"
 
 
 def named(year: int, number: int) -> date:
-    """The month that a path names. Raises `Invalid` naming ``year`` and ``month``."""
+    """Return the month that a path names. Raises `Invalid` naming ``year`` and ``month``."""
     problems = Problems()
     if not FIRST_YEAR <= year <= LAST_YEAR:
         problems.add("year", f"year must be {FIRST_YEAR}-{LAST_YEAR}")
@@ -38,38 +38,39 @@ class _InstanceViewSet(GenericViewSet[Actor, Instance]):
 
 
 class StatsViewSet(_InstanceViewSet):
-    """Charts of what a compute did."""
+    """Charts of a compute's usage."""
 
     serializer_class = ComputeStats
     cache_control = "private, max-age=180"
 
     @operation(READ, READ_ONLY, throttle_scope="stats", refusals=(400,))
     def retrieve(self, request: Request, id: int) -> Response:
-        """The last 24 hours, in averages of five minutes.
+        """Get the last 24 hours, in averages of five minutes.
 
-        Before there are samples the answer is a 400.
+        If there are no samples yet, the answer is 400.
         """
         return Response(stats.of_last_day(self.get_object(), now()))
 
     @action(detail=True, methods=["get"], url_path="<int:year>/<int:month>")
     @operation(READ, READ_ONLY, response=ComputeStats, throttle_scope="stats", refusals=(400,), noun="month")
     def month(self, request: Request, id: int, year: int, month: int) -> Response:
-        """A month, in averages of an hour, or of a day where it is long ago.
+        """Get the statistics of a month, one value for each hour.
 
-        Of a month without samples the answer is a 400.
+        If the hourly values have expired, there is one value for each day. If the month has no samples, the answer
+        is 400.
         """
         instance = self.get_object()
         return Response(stats.of_month(instance, named(year, month)))
 
 
 class TransferViewSet(_InstanceViewSet):
-    """Network transfer of a compute. What is sent counts, what is received is free."""
+    """Network transfer of a compute. Sent bytes count, received bytes are free."""
 
     serializer_class = InstanceTransfer
 
     @operation(READ, READ_ONLY)
     def retrieve(self, request: Request, id: int) -> Response:
-        """What the compute has used of its transfer this month.
+        """Get the transfer that the compute has used this month.
 
         Counted from the first of the month, in UTC.
         """
@@ -78,9 +79,9 @@ class TransferViewSet(_InstanceViewSet):
     @action(detail=True, methods=["get"], url_path="<int:year>/<int:month>")
     @operation(READ, READ_ONLY, response=MonthlyTransfer, refusals=(400,), noun="month")
     def month(self, request: Request, id: int, year: int, month: int) -> Response:
-        """What a compute has received and sent in a month.
+        """Get the bytes that a compute received and sent in a month.
 
-        Counted in bytes, from the first of the month to its end, in UTC.
+        Counted from the first of the month to its end, in UTC.
         """
         instance = self.get_object()
         received, sent = transfer.in_month(instance, named(year, month))
@@ -98,9 +99,10 @@ class AccountTransferViewSet(GenericViewSet[Actor, Account]):
     @operation("account:read_only", ACCOUNT_READ)
     @expensive
     def retrieve(self, request: Request) -> Response:
-        """What the account has used of its transfer this month.
+        """Get the transfer that the account has used this month.
 
-        What all computes have sent since the first of the month, in UTC, of what their types allow together.
+        `used` is the transfer that all computes have sent since the first of the month, in UTC. `quota` is the
+        transfer that their types allow together.
         """
         account = Account.objects.get(pk=self.actor.account_id)
         return Response(shown(transfer.of_account(account, now())))

@@ -1,4 +1,4 @@
-"""Where images are uploaded to. Not of the contract's operations: clients get its address from one of them."""
+"""The address that images are uploaded to. It is no operation of the contract: an answer of one names it."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -12,18 +12,18 @@ UNSIGNED = "/uploads/images/..."
 
 @csrf_exempt
 def receive_image(request: HttpRequest, signed: str) -> HttpResponse:
-    """Take the gzip file of an image as the body of a PUT, whatever its media type. The signature is what lets in.
+    """Receive the gzip file of an image as the body of a PUT of any media type. The signature gives access.
 
-    Answers 200 and ``{}`` when the file came in whole; the image is `available` when its event is finished. No
-    cookie counts here, so there is nothing that another site could misuse, and no token against forged forms.
+    Answers 200 and ``{}`` when the whole file was received. The image is `available` when its event finishes. The
+    request needs no protection against forgery, because cookies are not read.
     """
-    request.path = UNSIGNED  # what logs get to see: who reads the signature there could upload another file
+    request.path = UNSIGNED  # for logs: anyone who reads the signature there could upload another file
     if request.method != "PUT":
         response = error_response([exceptions.problem(reasons.METHOD_NOT_ALLOWED)], 405)
         response["Allow"] = "PUT"
         return response
     try:
-        # a server that takes bodies in pieces has received it already, and where that failed says how
+        # a server that takes bodies in pieces has received the file already, or passes on the error
         received = request.META.get(RECEIVED)
         if isinstance(received, Exception):
             raise received
@@ -37,7 +37,7 @@ def receive_image(request: HttpRequest, signed: str) -> HttpResponse:
 
 
 def _length(request: HttpRequest) -> int:
-    """How many bytes the body has, 0 where it is not said."""
+    """Return the length of the body in bytes; 0 if the header is missing or invalid."""
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
     except ValueError:

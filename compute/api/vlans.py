@@ -13,9 +13,9 @@ from config.api.views import ListViewSet
 
 
 class VLANViewSet(ListViewSet[Actor, VLAN]):
-    """The VLANs that configuration profiles name, with the instances they are profiles of.
+    """The VLANs that configuration profiles name, with the instances of these profiles.
 
-    Restricted users see those of the instances they have grants on, and these instances only.
+    Restricted users see only the instances that they have grants on, and the VLANs of these instances.
     """
 
     serializer_class = VLANResource

@@ -1,4 +1,4 @@
-"""Volumes: those of the account, and those that an instance lists as attached to it."""
+"""The volumes of the account, and the volumes that are attached to an instance."""
 
 from django.db.models import QuerySet
 from rest_framework.decorators import action
@@ -31,7 +31,7 @@ BOTH = (WRITE, "computes:read_write")
 
 
 class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
-    """Volumes: block storage of its own that instances attach."""
+    """Volumes: block storage that instances attach and that outlives them."""
 
     serializer_class = VolumeResource
     filterset_class = VolumeFilterSet
@@ -43,22 +43,22 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     def create(self, request: Request) -> Response:
         """Create a volume, in a region or attached to an instance of it. Follow the event `volume_create`.
 
-        Attached, it is also in the profile `config_id`, by default the one that the instance boots next. That
-        may be busy: the volume is plugged in when it is not.
+        An attached volume is also in the profile `config_id`, by default the one that the instance boots next. If
+        the instance is busy, the volume is plugged in when it is idle.
         """
         given = self.body()
         return Response(self.get_serializer(volumes.create(self.actor, spec_of(given), given.problems)).data)
 
     @operation(WRITE, READ_WRITE, request=VolumeUpdate)
     def update(self, request: Request, id: int) -> Response:
-        """Change label and tags. A running instance finds it by its new path from its next boot on."""
+        """Change label and tags. A running instance uses the new path from its next boot on."""
         volume, given = self.get_object(), self.body(partial=True)
         changes, tags = changes_of(given)
         return Response(self.get_serializer(volumes.update(self.actor, volume, changes, tags, given.problems)).data)
 
     @operation(WRITE, READ_WRITE)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a volume, which is detached first where its compute is off. Cannot be undone."""
+        """Delete a volume. If its compute is off, the volume is detached first. Cannot be undone."""
         volumes.delete(self.actor, self.get_object())
         return Response({})
 
@@ -67,7 +67,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     def clone(self, request: Request, id: int) -> Response:
         """Copy an active volume, byte for byte, into a new one of the same size and region.
 
-        Follow the event `volume_clone`; the copy is `creating` until then.
+        The copy is `creating` until the event `volume_clone` finishes.
         """
         volume, given = self.get_object(), self.body()
         made = volumes.clone(self.actor, volume, given.get("label"), given.problems)
@@ -76,7 +76,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=VolumeResize, response=VolumeResource)
     def resize(self, request: Request, id: int) -> Response:
-        """Let an active volume grow, attached or not. It shows its new size at once, with `resizing`."""
+        """Enlarge an active volume, attached or not. It shows its new size at once, and is `resizing`."""
         volume, given = self.get_object(), self.body()
         changed = volumes.resize(self.actor, volume, given.get("size"), given.problems)
         return Response(self.get_serializer(changed).data)
@@ -86,9 +86,9 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     def attach(self, request: Request, id: int) -> Response:
         """Attach a volume to an instance of its region, running or not.
 
-        It goes into a free slot of the profile `config_id`, by default the one that boots next; a running instance
-        has it as soon as the volume is made, resized or detached from where it was. With `persist_across_boots`
-        false it is in no profile, and the next boot is without it.
+        The volume gets a free slot of the profile `config_id`, by default the one that boots next. A running
+        instance has the volume as soon as it is made, resized, or detached from its previous instance. With
+        `persist_across_boots` false, the volume is in no profile, and the next boot is without it.
         """
         volume, given = self.get_object(), self.body()
         changed = volumes.attach(self.actor, volume, Place(**given), given.problems)
@@ -97,9 +97,9 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     @action(detail=True, methods=["post"])
     @operation(BOTH, READ_WRITE)
     def detach(self, request: Request, id: int) -> Response:
-        """Take a volume from its instance, running or not, and out of its profiles. Unmount it first.
+        """Detach a volume from its instance, running or not, and remove it from its profiles. Unmount it first.
 
-        Follow the event `volume_detach`: should that fail, the volume shows again where it is.
+        If the event `volume_detach` fails, the volume is shown as attached again.
         """
         volumes.detach(self.actor, self.get_object())
         return Response({})

@@ -1,8 +1,8 @@
 """Claiming jobs: a free slot of a worker takes the ready job that is fairest now. See docs/jobs.md.
 
-A notification only says that there is work. The table decides which work comes first, at the moment of the claim: a
-message that was sent earlier may not decide it. The statements read the index of ready jobs by groups, the jobs of
-one account, urgency and host, so that the length of the queue hardly matters.
+A notification only says that there is work. The table decides at the moment of the claim which job comes first: a
+message that was sent earlier does not decide it. The statements read the index of ready jobs by groups: the jobs of
+one account, urgency and host. So the length of the queue hardly matters.
 """
 
 import logging
@@ -18,15 +18,15 @@ from config.db.rows import violated_constraint
 log = logging.getLogger(__name__)
 
 LONGEST_BULK_WAIT = 60.0
-"""Seconds that a ready bulk job is claimed after the interactive jobs of its account or of others. Later it counts
-as interactive, so that it cannot starve."""
+"""Seconds for which a ready bulk job is claimed after interactive jobs of any account. After this time it counts as
+interactive, so that it cannot starve."""
 UNKNOWN_SLOTS = 4
-"""The number of slots that is assumed while no worker has reported its own."""
+"""The number of slots that is assumed until a worker has reported its own."""
 RACE_ATTEMPTS = 20
-"""How often a claim is repeated that lost a host's slot to a claim of the same moment."""
+"""The number of times that a claim is repeated if another claim took the host's slot at the same moment."""
 
 READY = "state IN ('active', 'undoing') AND ready AND lease_until IS NULL"
-"""SQL: whether a job is among those that workers choose from."""
+"""SQL: the condition for the jobs that workers choose from."""
 SHARE = """(
     SELECT GREATEST(1, floor(%(host_share)s::float8 * COALESCE(NULLIF(sum(slots), 0), %(unknown)s::bigint)))::bigint
       FROM compute_heartbeat
@@ -112,7 +112,7 @@ def claim_next() -> Job | None:
 
 
 def others_wait(job: Job) -> bool:
-    """Whether a job is ready of another account that has none at work."""
+    """Tell whether another account that has no job at work has a ready job."""
     with connection.cursor() as cursor:
         cursor.execute(_OTHERS_WAIT, [job.account_id])
         [waits] = cursor.fetchone()
@@ -120,5 +120,5 @@ def others_wait(job: Job) -> bool:
 
 
 def share_values() -> dict[str, float]:
-    """The parameters of `SHARE`."""
+    """Return the parameters of `SHARE`."""
     return {"host_share": settings.JOB_HOST_SHARE, "unknown": UNKNOWN_SLOTS}

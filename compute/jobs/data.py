@@ -1,10 +1,11 @@
 """The data that a job carries beside its kind: one frozen record, stored as JSON in ``Job.data``.
 
-An attribute is stored under its own name without a trailing ``_id``, so that queries read like those by a foreign
-key (``data__host=7``). Attributes at their default are left out. Every record has a version, so that a worker
-leaves a record that it cannot read to a worker of the release that wrote it. A change that adds an attribute with a
-default, renames one or changes its meaning raises the VERSION of the class and converts the earlier versions in
-`earlier`: jobs live across an upgrade.
+An attribute is stored under its own name without a trailing ``_id``, so that queries read like queries by a foreign
+key (``data__host=7``). Attributes at their default are left out. Every record has a version. A worker that cannot
+read a record leaves the job to a worker of the release that wrote the record.
+
+Jobs live across an upgrade. So a change that adds an attribute with a default, renames an attribute or changes its
+meaning raises the VERSION of the class, and converts earlier versions in `earlier`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ JSON = dict[str, Any]
 
 
 SIMULATED = "simulated"
-"""The one driver there was before data named one."""
+"""The driver of data that names none: earlier releases had no other."""
 
 
 class UnreadableData(Exception):
@@ -24,12 +25,12 @@ class UnreadableData(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobData:
-    """The data that the engine itself reads, and all that jobs of some kinds carry.
+    """The data that the engine itself reads, and that jobs of some kinds carry without further fields.
 
-    `config_id` is the profile that the job boots; `off_status` the status of an instance that is off after the job,
-    where it differs from the kind's. The engine writes `undo_reason` when a job begins to unwind, staff `given_up`
-    when that is to end as it is. The latter did not raise the versions: only jobs that were given up have it, and a
-    worker of an earlier release, which cannot read these, leaves them to others.
+    `config_id` is the profile that the job boots. `off_status` is the status of an instance that is off after the
+    job, if it differs from the kind's. The engine writes `undo_reason` when a job begins to unwind. Staff write
+    `given_up` when the job must end without undoing more. `given_up` did not raise the versions: only jobs that
+    were given up have it, and a worker of an earlier release cannot read these and leaves them to others.
     """
 
     VERSION: ClassVar[int] = 1
@@ -44,7 +45,7 @@ class JobData:
     given_up: str = ""
 
     def to_json(self) -> JSON:
-        """The record as it is stored."""
+        """Return the record in its stored form."""
         stored: JSON = {"version": self.VERSION}
         for name, key, default in _layout(type(self)):
             value = getattr(self, name)
@@ -54,7 +55,8 @@ class JobData:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The record read from `stored`. Raises `UnreadableData` where version or keys do not fit this release."""
+        """Return the record read from `stored`. Raises `UnreadableData` if version or keys do not fit this
+        release."""
         values = dict(stored)
         version = values.pop("version", 0)
         if version == 0:
@@ -77,7 +79,7 @@ class JobData:
 
     @staticmethod
     def flatten(values: JSON) -> JSON:
-        """Values of version 0, where the parts of each nested value now have keys of their own."""
+        """Return the values of version 0 with a key of its own for each part of a nested value."""
         return values
 
 
@@ -85,7 +87,7 @@ _LAYOUTS: dict[type[JobData], tuple[tuple[str, str, Any], ...]] = {}
 
 
 def _layout(cls: type[JobData]) -> tuple[tuple[str, str, Any], ...]:
-    """Each attribute with the key that it is stored under and its default."""
+    """Return each attribute with the key that it is stored under and its default."""
     if cls not in _LAYOUTS:
         _LAYOUTS[cls] = tuple((field.name, field.name.removesuffix("_id"), field.default) for field in fields(cls))
     return _LAYOUTS[cls]
@@ -103,7 +105,7 @@ class BootData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescueData(BootData):
-    """`running` is whether the instance has to be stopped first."""
+    """`running` tells whether the instance must be stopped first."""
 
     running: bool
 
@@ -164,7 +166,7 @@ class MoveData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildData(JobData):
-    """The old profile, disks and image, and the keys of the new rows, among them `config_id` and `disk_ids`."""
+    """The old profile, disks and image, and the keys of the new rows, including `config_id` and `disk_ids`."""
 
     KEYED_BY_ID: ClassVar[tuple[str, ...]] = ("previous_disk_statuses",)
     RENAMED: ClassVar[Mapping[str, str]] = {
@@ -202,7 +204,7 @@ class DiskData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskDeleteData(DiskData):
-    """`previous_status` is the status that a disk gets back where it could not be deleted."""
+    """`previous_status` is restored if the disk could not be deleted."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "was": "previous_status"}
 
@@ -244,7 +246,7 @@ class BackupData(JobData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupsDeleteData(JobData):
-    """Backups whose rows are deleted, and the archives that are left of them."""
+    """Backups whose rows are deleted, and their archives, which are still to be deleted."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {**JobData.RENAMED, "backups": "backup_ids"}
 
@@ -326,7 +328,8 @@ class ImagizeData(ImageData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportData(ImageData):
-    """`size` is that of the unpacked upload, in MB, where it was measured as it came in: before version 2."""
+    """`size` is the size of the unpacked upload in MB. Before version 2, it was measured while the upload was
+    received."""
 
     VERSION: ClassVar[int] = 2
 
@@ -341,14 +344,14 @@ class ImportData(ImageData):
 class VolumeData(JobData):
     """The volume that the job works on and its region; `copy_of` is the volume to copy.
 
-    Without a region the job is on simulated hosts: there were no others when it was written.
+    Data without a region are of a job on simulated hosts: there were no others when it was written.
     """
 
     volume_id: int
     region_id: str | None = None
     copy_of: int | None = None
     attach: bool = False
-    """Written by version 1 of `volume_create` alone: the job is one of the instance, and plugs the volume in."""
+    """Written only by version 1 of `volume_create`: the job is on the instance, and plugs the volume in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,17 +374,17 @@ class VolumeCreateData(LaterVolumeData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeAttachData(LaterVolumeData):
-    """With `waits` an earlier job of the volume has to end first."""
+    """If `waits` is set, an earlier job of the volume must end first."""
 
     waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeDetachData(LaterVolumeData):
-    """`places` are the profiles, each with its slot, that the volume was taken out of when the job was enqueued.
+    """`places` are the profiles, each with its slot, that the volume was removed from when the job was enqueued.
 
     Jobs of version 1 have None: their volume is shown as attached until the job ends. `instance_id` is set if the
-    instance is being deleted: then the job runs without an instance.
+    instance is being deleted. The job then runs without an instance.
     """
 
     VERSION: ClassVar[int] = 3
@@ -409,9 +412,9 @@ class VolumeResizeData(VolumeData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TidyData(JobData):
-    """Something on a host that is to be put away or deleted, by its `name` there: a `compute.models.Drift`.
+    """An object on a host to set aside or to delete, by its `name` there: a `compute.models.Drift`.
 
-    `kind` is the drift's, so that the step can look whether it still is that. `machine` has the disk `name`.
+    `kind` is the drift's kind, so that the step can check whether it still applies. `machine` has the disk `name`.
     """
 
     host_id: int

@@ -11,7 +11,7 @@ from compute.jobs.data import JobData
 D = TypeVar("D", bound=JobData)
 """The data of a kind's jobs."""
 R = TypeVar("R")
-"""The argument of a step: `compute.worker.run.Run` of a job with D, a class that services need not know."""
+"""The argument of a step: `compute.worker.run.Run` of a job with D. Services need not know this class."""
 
 
 class Fail(Exception):
@@ -20,9 +20,9 @@ class Fail(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The step is under way: run it again in `seconds`. `percent` is the progress of this step.
+    """The step is in progress: run it again in `seconds`. `percent` is the progress of this step.
 
-    A step that copies data may report its `rate`, in MB a second, and the seconds `remaining`.
+    A step that copies data may report its `rate` in MB per second, and the seconds `remaining`.
     """
 
     seconds: float
@@ -33,7 +33,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """One effect of several is done: run the same step again at once, for the next. `percent` as in `Wait`."""
+    """One of several effects is done: run the same step again at once for the next one. `percent` is as in
+    `Wait`."""
 
     percent: int = 0
 
@@ -42,18 +43,18 @@ Outcome = Wait | Again | None
 
 
 def nothing(run: Any) -> None:
-    """The undo of a step whose effect, if there is any, is removed by an undo that runs later."""
+    """The undo of a step whose effect, if any, is removed by an undo that runs later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[R, D]):
     """One external effect.
 
-    `do` and `undo` run with no transaction open, may each run any number of times, and `undo` must accept that `do`
+    `do` and `undo` run with no transaction open, and may each run any number of times. `undo` must accept that `do`
     never happened. `persist` records the effect in our own tables, in the transaction that settles the step.
-    ``undo=None`` marks the point of no return: from here on a failure ends the job where it stands. `event` is the
-    action of a new event, opened when the job reaches the step. `when` decides by the job's data whether the step
-    runs at all.
+    ``undo=None`` marks the point of no return: from this step on, a failure ends the job where it stands. `event`
+    is the action of a new event, which is opened when the job reaches the step. `when` decides by the job's data
+    whether the step runs at all.
     """
 
     name: str
@@ -68,18 +69,21 @@ class Step(Generic[R, D]):
 class Kind(Generic[R, D]):
     """A kind of job: the statuses it starts from, the status during it, and its steps from first to last.
 
-    The status afterwards is not written here: the driver reports it. `off` is the status of a machine that is off,
-    unless the job's `off_status` names another. Without `during` the instance keeps its status: the job works on a
-    disk or takes a backup. `verb` completes "Cannot … a compute that is running."
+    The kind does not define the status afterwards: the driver reports it. `off` is the status of a machine that is
+    off, unless the job's `off_status` names another. Without `during` the instance keeps its status: the job works
+    on a disk or takes a backup. `verb` completes "Cannot … a compute that is running."
 
-    Three callbacks write our tables in the last settle: `on_done` after success, `on_rollback` when every effect
-    was undone, and `on_superseded` in place of `on_rollback` where a deletion ended the job. `supersedes` lets a
-    kind end another live job of the instance in order to run. The superseded job is not rolled back, since all the
-    instance has is about to be deleted, unless its kind `has_external_effects`: effects outside the instance's
-    machine, or on a disk that would be left half-made while the deletion is tried. A job of a kind that `outlives`
-    the instance is not superseded: it goes on from its first step as a job of no instance, with the data that
-    `outlives` makes of its own. `was_on` says whether the machine was on before the job: if the job is given up at
-    its deadline, as in a long outage, and leaves the machine off, the platform boots the machine.
+    Three callbacks write our tables in the last settle. `on_done` runs after success, and `on_rollback` when every
+    effect was undone. `on_superseded` replaces `on_rollback` if a deletion ended the job.
+
+    A kind that `supersedes` can end another live job of the instance in order to run. The superseded job is not
+    rolled back, because the whole instance is about to be deleted. It is rolled back if its kind
+    `has_external_effects`: effects outside the instance's machine, or on a disk that would stay half-made while the
+    deletion is tried. A job of a kind that `outlives` the instance is not superseded. It continues from its first
+    step as a job of no instance, with the data that `outlives` returns.
+
+    `was_on` tells whether the machine was on before the job. If the job is given up at its deadline, as in a long
+    outage, and leaves the machine off, the platform boots the machine.
 
     Jobs of an `interactive` kind take seconds while a person waits. They are claimed before jobs that copy data.
     """
@@ -116,10 +120,10 @@ class Kind(Generic[R, D]):
         return [step.name for step in self.plan(data)].index(name)
 
     def percent(self, position: int, within: int, data: D) -> int:
-        """The percentage of the current event, while the step at `position` is at `within` percent.
+        """Return the percentage of the current event, while the step at `position` is at `within` percent.
 
-        All steps of an event segment, the run of steps that share an event, weigh the same. Below 100: only the
-        last settle writes 100.
+        An event segment is the run of steps that share an event. All steps of a segment weigh the same. The result
+        is below 100, because only the last settle writes 100.
         """
         plan = self.plan(data)
         start = max(i for i in range(position + 1) if i == 0 or plan[i].event)
@@ -134,7 +138,7 @@ KINDS: dict[str, Kind[Any, Any]] = {}
 def register(kinds: Iterable[Kind[Any, Any]]) -> None:
     """Add kinds to `KINDS`. Rows store the names: renaming a kind or a step strands live jobs.
 
-    Raises `ValueError` where two kinds, or two steps of a kind, have one name, and for a kind without steps.
+    Raises `ValueError` if two kinds, or two steps of a kind, have the same name, or if a kind has no steps.
     """
     for kind in kinds:
         if KINDS.setdefault(kind.name, kind) is not kind:

@@ -1,4 +1,4 @@
-"""What workers count of jobs."""
+"""Metrics of jobs, counted by workers."""
 
 from config.monitoring.counts import Counter, Histogram
 

@@ -9,7 +9,7 @@ TASK_NAME = "compute.worker.advance"
 
 
 def notify(job_id: int) -> None:
-    """Notify workers of a job. The notification may get lost: the sweep sends another."""
+    """Notify workers of a job. If the notification is lost, the sweep sends another."""
     send(TASK_NAME, job_id)
 
 

@@ -1,8 +1,8 @@
-"""Parking jobs: a job that needs a host which does not answer waits for that host, and calls nobody meanwhile.
+"""Parking jobs: a job that needs a host which does not answer waits for that host, and makes no calls meanwhile.
 
-A parked job has no lease, keeps its step, and names the host in `Job.waits_for`. `resume_all` makes it due when the
-host answers. It reads the present state, not the moment of the answer. So no job is forgotten that was parked just
-after its host answered, whose host was removed, or whose worker died between two statements.
+A parked job has no lease, keeps its step, and names the host in `Job.waits_for`. `resume_all` makes the job due
+when the host answers. It reads the present state, not the moment of the answer. So no job is forgotten if it was
+parked just after its host answered, if its host was removed, or if its worker died between two statements.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from compute.models import Job
 from config.db import leases
 
 MESSAGE = "The host does not answer. The platform continues when the host answers again."
-"""The message of the event of a parked job, behind what the event says already."""
+"""The message of a parked job's event, added after the event's present message."""
 
 # An active job is due at its deadline at the latest, and is given up then. One that was overdue when it was claimed
 # only waits for the host to report the machine's power. One that was cancelled or superseded during its call is
@@ -79,9 +79,10 @@ SELECT id FROM resumed
 
 
 def park(job: Job, host_id: int, error: str, *, counted: bool) -> bool:
-    """Give the lease back and have the job wait for the host. `counted` keeps the attempt that the claim counted.
+    """Release the lease and let the job wait for the host. With `counted`, the attempt that the claim counted is
+    kept.
 
-    False where nothing was written: the host answers by now, is gone, or the lease was lost.
+    Returns False if nothing was written: the host answers by now, is gone, or the lease was lost.
     """
     values: dict[str, Any] = {
         "id": job.pk,
@@ -99,7 +100,7 @@ def park(job: Job, host_id: int, error: str, *, counted: bool) -> bool:
 
 
 def unpark(job: Job) -> None:
-    """Record that a claimed job, which waited for a host, waits no longer."""
+    """Record that a claimed job no longer waits for a host."""
     with connection.cursor() as cursor:
         cursor.execute(_UNPARK, {"id": job.pk, "fence": job.fence, "message": MESSAGE})
     job.waits_for = None

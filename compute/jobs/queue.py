@@ -38,14 +38,16 @@ def enqueue(
     about: EntityRef | None = None,
     message: str = "",
 ) -> Job:
-    """Flip the instance to the kind's status and insert the job with its event, in the caller's transaction.
+    """Set the instance to the kind's status, and insert the job with its event, in the caller's transaction.
 
-    Raises `Busy` while another job of the instance is live, `Invalid` naming the status when the kind cannot start
-    from it, `Missing` when the instance was deleted meanwhile. `data` is of the kind's class. `secrets` are
-    encrypted, and deleted when the job ends. `action` replaces the kind's own action (the watchdog's boots are
-    ``lassie_reboot``). `source` is the instance that a clone copies, and then the entity of the event. `volume` is
-    the volume that the job works on, its row locked by the caller; `about` is the entity of the event where that is
-    not the instance. `message` is why the platform starts this by itself.
+    Raises `Busy` while another job of the instance is live, `Invalid` naming the status if the kind cannot start
+    from it, and `Missing` if the instance was deleted meanwhile.
+
+    `data` is of the kind's class. `secrets` are encrypted, and deleted when the job ends. `action` replaces the
+    kind's own action: the watchdog's boots are ``lassie_reboot``. `source` is the instance that a clone copies, and
+    also the entity of the event. `volume` is the volume that the job works on; the caller has locked its row.
+    `about` is the entity of the event if it is not the instance. `message` is the reason for a job that the
+    platform starts by itself.
     """
     _check_transaction()
     kind = KINDS[kind_name]
@@ -85,9 +87,9 @@ def begin(
     action: str | None = None,
     source: Instance | None = None,
 ) -> Job:
-    """As `enqueue`, for an instance that this very transaction inserts, with the kind's status already set.
+    """As `enqueue`, for an instance that the same transaction inserts, with the kind's status already set.
 
-    `along` are the instance's rows; one statement inserts them together with the event and the job. `keys` are the
+    `along` are the instance's rows. One statement inserts them together with the event and the job. `keys` are the
     primary keys of the event and the job.
     """
     kind = KINDS[kind_name]
@@ -111,9 +113,10 @@ def begin(
 def enqueue_alone(
     kind_name: str, actor: Actor, event: Event | None, data: JobData, volume: Volume | None = None
 ) -> Job:
-    """Insert a job on no instance, in the caller's transaction, which opened `event`; None for a job without one.
+    """Insert a job on no instance, in the caller's transaction, which opened `event`; None for a job without an
+    event.
 
-    `volume` is the volume that the job works on, its row locked by the caller.
+    `volume` is the volume that the job works on; the caller has locked its row.
     """
     job = _draft(KINDS[kind_name], None, actor, event, data, None)
     job.volume = volume
@@ -123,13 +126,14 @@ def enqueue_alone(
 
 
 def _displace(instance_id: int) -> bool:
-    """Cancel the instance's live job and make it ready; False without one. Locks the job before the instance."""
+    """Cancel the instance's live job and make it ready; False if there is none. Locks the job before the
+    instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
     job = live.select_for_update(no_key=True).first()
     if job is None or _let_go(job):
         return False
     notified = job.ready and job.notified_at is not None and job.lease_until is None
-    # it ends at once: no copying is left that others would wait for
+    # the cancelled job ends at once: other jobs do not wait for it to copy data
     live.update(cancelled=True, bulk=False, run_at=Now(), ready=True)
     if not notified:
         live.update(notified_at=Now())
@@ -138,10 +142,11 @@ def _displace(instance_id: int) -> bool:
 
 
 def _let_go(job: Job) -> bool:
-    """Take a locked job that outlives its instance off it, to go on from its first step; False for any other job.
+    """Detach a locked job that outlives its instance, so that it starts again from its first step; False for other
+    jobs.
 
-    The worker that is at it, if one is, loses the lease: whatever it still does to the instance's machine is undone
-    with the machine, and it writes nothing.
+    A worker that is running the job loses the lease, and writes nothing more. Its further effects on the instance's
+    machine are removed with the machine.
     """
     kind = KINDS.get(job.kind)
     if kind is None or kind.outlives is None or job.state != Job.State.ACTIVE or job.cancelled:
@@ -171,7 +176,7 @@ def _let_go(job: Job) -> bool:
 
 
 def _flip(kind: Kind, instance: Instance) -> None:
-    """The conditional UPDATE that lets exactly one of many racing requests through."""
+    """Set the status by a conditional UPDATE, which succeeds for exactly one of many racing requests."""
     free = Instance.objects.filter(pk=instance.pk, status__in=kind.starts_from)
     if kind.during is None:
         # the status stays, but no other job may change it before this one is in the table
@@ -191,7 +196,8 @@ def _flip(kind: Kind, instance: Instance) -> None:
 def note_refusal(kind_name: str, instance: Instance, problems: Problems) -> None:
     """Note, on no field, that the settled status of a locked instance lets no job of this kind start.
 
-    So that it is named along with failing fields. An instance that is not settled is busy, which `enqueue` says.
+    The reason is then named along with failing fields. An instance that is not settled is busy, which `enqueue`
+    reports.
     """
     kind = KINDS[kind_name]
     if instance.status in Instance.SETTLED and instance.status not in kind.starts_from:
@@ -201,8 +207,8 @@ def note_refusal(kind_name: str, instance: Instance, problems: Problems) -> None
 def refusal(kind_name: str, status: str, *, busy: bool) -> str:
     """Return the reason for which `enqueue` would refuse a job of this kind now, or an empty text if it would not.
 
-    `status` is the instance's, and `busy` says whether another job of the instance is live. For pages that show a
-    verb as unavailable: by the time somebody takes it, the answer may be another one.
+    `status` is the instance's, and `busy` tells whether another job of the instance is live. Pages use it to show a
+    verb as unavailable. The answer may have changed by the time the verb is used.
     """
     kind = KINDS[kind_name]
     settled = status in Instance.SETTLED
@@ -228,7 +234,7 @@ def _draft(
     data: JobData,
     secrets: dict[str, Any] | None,
 ) -> Job:
-    """The row of a job that stands at its first step."""
+    """Return the row of a job that stands at its first step."""
     _check_transaction()
     if type(data) is not kind.data:
         raise TypeError(f"a job of kind {kind.name} carries {kind.data.__name__}, not {type(data).__name__}")
@@ -259,7 +265,7 @@ def _notify_after_commit(job: Job) -> None:
 
 
 def run_now(job: Job) -> bool:
-    """Make a waiting or retrying job due now; False when the job is finished, queued or at work."""
+    """Make a waiting or retrying job due now; False if the job is finished, queued or at work."""
     return _nudge(job)
 
 
@@ -278,10 +284,10 @@ def cancel(job: Job) -> bool:
 
 
 def give_up(job: Job, reason: str) -> bool:
-    """Have a job that is undoing end at its next claim, and leave behind what it has not undone yet.
+    """Mark a job that is undoing to end at its next claim, and to leave behind what it has not undone by then.
 
-    False for a job in any other state. `reason` is a sentence that customers read too. A worker that is at the job
-    may still undo something: the data of an undoing job is written by nobody else.
+    False for a job in any other state. `reason` is a sentence that customers read too. A worker that is running the
+    job may still undo something. Nobody else writes the data of an undoing job.
     """
     with transaction.atomic():
         undoing = Job.objects.filter(pk=job.pk, state=Job.State.UNDOING)

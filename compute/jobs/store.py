@@ -1,10 +1,10 @@
 """The statements that move a job on, each of them one conditional UPDATE on the database's clock.
 
-`compute.jobs.claims` chooses which job is claimed, and `compute.jobs.sweeps` which ones workers are notified of.
+`compute.jobs.claims` chooses the job to claim. `compute.jobs.sweeps` chooses the jobs that workers are notified of.
 
-A worker that lost its lease, a notification that comes twice, two beats, two enqueuers: each loses by matching no
-row. All times are compared with the database's clock, so that workers need not agree on theirs. Where job and event
-change together they change in one statement, which is one transaction and one round trip.
+A worker that lost its lease, a repeated notification, a second beat or a second enqueuer loses by matching no row.
+All times are compared with the database's clock, so that workers' clocks need not agree. If job and event change
+together, they change in one statement, which is one transaction and one round trip.
 
 Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance. Several instances are
 locked in the order of their keys; hosts come last.
@@ -33,20 +33,20 @@ JOB_COLUMNS = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 _HOST = """(
     SELECT jsonb_build_array(h.uuid, h.driver, h.location, h.shared, h.host_key, h.unreachable_since IS NOT NULL)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = {job}.instance_id)"""
-# The address of the host of a job's instance, and whether the host is away: they travel with the job, in place of a
+# The address of the host of a job's instance, and whether the host is away. Returned with the job, in place of a
 # query for each step.
 
 _NAMED = """(
     SELECT jsonb_build_object('account_id', i.account_id, 'instance', i.label, 'host', h.label)
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id)"""
-# What the log names the job's instance by, once for each run of the job.
+# The names of the job's instance for the log, read once for each run of the job.
 
 _STAYS = "(step, state) = (%(step)s::text, %(state)s::text)"
 _STEP_SECONDS = """step_seconds || jsonb_build_object(
                CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3)))"""
-# The times at the steps that the job has left, and at the one that it leaves now: not below zero where the clock
-# was set back.
+# The seconds at each step that the job has left, including the one that it leaves now. Never below zero, even if
+# the clock was set back.
 
 LONGEST_WAIT = 3600.0
 """The longest wait of a job before it is run again, in seconds."""
@@ -198,9 +198,9 @@ def postpone(
     rate: float | None = None,
     remaining: float | None = None,
 ) -> Job | None:
-    """Give the lease back and run the same step again in `seconds`; `failed` keeps counting attempts.
+    """Release the lease and run the same step again in `seconds`; `failed` keeps counting attempts.
 
-    With a `percent`, the event also shows the `rate`, in MB a second, and the seconds `remaining`.
+    With a `percent`, the event also shows the `rate` in MB per second, and the seconds `remaining`.
     """
     return _settle(
         job, step=job.step, state=job.state, delay=min(seconds, LONGEST_WAIT), error=error, percent=percent,
@@ -220,12 +220,12 @@ def finish(
     during: str | None,
     booted: int | None = None,
 ) -> Job | None:
-    """End the job and its event and, where the instance's status still is `during`, set it to `status`.
+    """End the job and its event. If the instance's status is still `during`, set it to `status`.
 
-    `status` None leaves the instance alone. `booted` is the profile that the instance runs now, None for no change;
-    a rescue's profile is not recorded, so that the next boot is as the one before the rescue. A clone's source is
-    locked as well: its status is written in the same transaction, which has to be open. `message`, why the job
-    failed, is put behind what the event has said so far; an empty one leaves that as it is.
+    `status` None leaves the instance unchanged. `booted` is the profile that the instance runs now, None for no
+    change. A rescue's profile is not recorded, so that the next boot uses the profile from before the rescue. A
+    clone's source is locked too, because its status is written in the same transaction, which must be open.
+    `message` is the reason for the failure. It is added to the message of the event; an empty text adds nothing.
     """
     if job.source_id is not None:
         _lock_both(job)
@@ -247,16 +247,18 @@ def finish(
 
 
 def _lock_both(job: Job) -> None:
-    """Lock the job, then its instance and its source in the order of their keys, as wherever several are locked."""
+    """Lock the job, then its instance and its source in the order of their keys, as everywhere."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_JOB, [job.pk])
         cursor.execute(_LOCK_INSTANCES, [[job.instance_id, job.source_id]])
 
 
 def join_instance(job: Job, instance_id: int) -> bool:
-    """Make a claimed job on no instance the one job of this instance; False where that is busy, or the lease lost.
+    """Make a claimed job on no instance the one job of this instance; False if the instance is busy or the lease is
+    lost.
 
-    In a transaction of its own. Nobody else begins a job there meanwhile: `compute.jobs.queue` locks the instance.
+    Runs in a transaction of its own. No other job can begin meanwhile, because `compute.jobs.queue` locks the
+    instance.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_LOCK_MINE, {"id": job.pk, "fence": job.fence})
@@ -269,9 +271,9 @@ def join_instance(job: Job, instance_id: int) -> bool:
 
 
 def join_volume(job: Job, volume_id: int) -> bool:
-    """Make a claimed job the one job of this volume; False where another job has the volume, or the lease is lost.
+    """Make a claimed job the one job of this volume; False if another job has the volume or the lease is lost.
 
-    In a transaction of its own. Requests that begin a job of the volume lock the volume's row first as well.
+    Runs in a transaction of its own. Requests that begin a job of the volume lock the volume's row first too.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_LOCK_MINE, {"id": job.pk, "fence": job.fence})
@@ -316,7 +318,7 @@ def promote() -> list[int]:
 
 
 def horizon() -> float:
-    """The seconds from now beyond which a time of a job counts as passed."""
+    """Return the number of seconds from now beyond which a job's time counts as passed."""
     return leases.horizon_of(LONGEST_WAIT, settings.JOB_LEASE)
 
 
@@ -341,7 +343,7 @@ def _settle(job: Job, **changes: Any) -> Job | None:
 
 
 def one_job(sql: str, params: Mapping[str, Any]) -> Job | None:
-    """The job that the statement returns, if any: as `Manager.raw` would, without its cost at every call."""
+    """Return the job that the statement returns, if any: as `Manager.raw`, without its cost at every call."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         row = cursor.fetchone()
@@ -361,7 +363,7 @@ def one_job(sql: str, params: Mapping[str, Any]) -> Job | None:
 
 
 def job_ids(sql: str, params: Mapping[str, Any]) -> list[int]:
-    """The first column of the rows that the statement returns."""
+    """Return the first column of the statement's rows."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return [row[0] for row in cursor.fetchall()]

@@ -1,7 +1,8 @@
-"""The sweep's statements: they make jobs ready whose wait or lease is over, and choose which to notify workers of.
+"""The sweep's statements: they make jobs ready whose wait or lease is over, and choose the jobs to notify workers
+of.
 
-A ready job has `notified_at` set while one message for it waits in the broker. The accounts stay even although a
-worker that takes a message may claim another job: see `return_notification`.
+A ready job has `notified_at` set while one message for it waits in the broker. A worker that takes a message may
+claim another job. `return_notification` keeps the number of notified jobs equal to the number of messages.
 """
 
 from django.conf import settings
@@ -115,22 +116,22 @@ def make_ready() -> None:
 def due(limit: int = SWEEP_LIMIT) -> list[int]:
     """Mark ready jobs as notified that no message waits for, and return their ids.
 
-    Of the jobs of one host, as many as slots of its share are free. The others follow when jobs of the host end
-    their turn: messages that nobody can use now would only be taken and returned.
+    For each host, as many jobs are marked as slots of its share are free. The others follow when jobs of the host
+    end their turn. Further messages now would only be taken and returned.
     """
     return job_ids(_NOTIFY_DUE, {"limit": limit, **share_values()})
 
 
 def notify_one() -> list[int]:
-    """As `due`, for the one job that is ready for longest, whatever its host: a slot is free now."""
+    """As `due`, for the job that has been ready for longest, whatever its host, because a slot is free now."""
     return job_ids(_NOTIFY_ONE, {})
 
 
 def return_notification(job_id: int) -> bool:
     """Record that the message of this job is gone, though the worker that took it claimed another job, or none.
 
-    If the job was claimed by another job's message, its own message stood for a third job: any ready job with a
-    message is recorded then. False if no ready job has a message.
+    If another message had let a worker claim this job, this job's message stood for a third job. Then any ready job
+    with a message is recorded instead. False if no ready job has a message.
     """
     with connection.cursor() as cursor:
         cursor.execute(_RETURN, [job_id])
@@ -138,7 +139,8 @@ def return_notification(job_id: int) -> bool:
 
 
 def count_notified() -> tuple[int, int]:
-    """The number of ready jobs that workers were notified of, and of those longer ago than JOB_NOTIFY_PATIENCE."""
+    """Return the numbers of ready jobs that workers were notified of, and of those notified over
+    JOB_NOTIFY_PATIENCE ago."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, _patience())
         ready, stale = cursor.fetchone()
@@ -146,7 +148,7 @@ def count_notified() -> tuple[int, int]:
 
 
 def due_again(limit: int) -> list[int]:
-    """Mark ready jobs as notified once more whose message may be lost, and return their ids."""
+    """Mark ready jobs whose message may be lost as notified once more, and return their ids."""
     return job_ids(_NOTIFY_AGAIN, {"limit": min(limit, SWEEP_LIMIT), **_patience()})
 
 

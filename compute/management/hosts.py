@@ -1,4 +1,4 @@
-"""What the commands about hosts share."""
+"""Functions that the commands about hosts share."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from compute.worker.hosts import Checked
 
 
 def host_called(label: str) -> Host:
-    """The host with this label. Raises `CommandError`."""
+    """Return the host with this label. Raises `CommandError`."""
     host = Host.objects.filter(label=label).first()
     if host is None:
         raise CommandError(f"There is no host {label}.")
@@ -18,9 +18,9 @@ def host_called(label: str) -> Host:
 
 
 def location_by_ssh(target: str, port: int, directory: str) -> str:
-    """The location of a host on another machine, of what an operator types: ``root@hv1``, 22, a directory there.
+    """Return the location of a host that is reached by ssh, from an operator's input such as ``root@hv1``, 22.
 
-    A port may stand behind the machine instead. Raises `CommandError` for one that is none.
+    The port may instead follow the machine's name. Raises `CommandError` for an invalid port.
     """
     user, _, machine = target.rpartition("@")
     if behind := re.fullmatch(r"([^:]+|\[[^]]*\]):(\d+)", machine):
@@ -33,7 +33,7 @@ def location_by_ssh(target: str, port: int, directory: str) -> str:
 
 
 def describe(checked: Checked) -> str:
-    """What was found on a host, a line each."""
+    """Return the findings about a host, one line each."""
     return "\n".join(_lines(checked))
 
 

@@ -1,4 +1,4 @@
-"""What the commands about official images of hosts share."""
+"""Functions that the commands about official images of hosts share."""
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError
@@ -15,14 +15,14 @@ NO_HOST = "No host gets images of files: make serve HYPERVISOR=qemu, or manage.p
 
 
 def image_id(text: str) -> str:
-    """The id of an official image."""
+    """Return the id of an official image. Raises `ArgumentTypeError`."""
     if not re.fullmatch(r"[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,62}", text):
         raise ArgumentTypeError("an id is as compute/debian13: small letters and digits")
     return text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The options that say which hosts get an image."""
+    """Add the options that choose the hosts, and how they get an image."""
     parser.add_argument(
         "--host", action="append", default=[], metavar="LABEL", dest="labels", help="a host (all that run QEMU)"
     )
@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def hosts_called(labels: list[str]) -> list[Host]:
-    """The hosts with these labels, or all that can get images. Raises `CommandError`."""
+    """Return the hosts with these labels, or all hosts that can get images. Raises `CommandError`."""
     if not labels:
         found = list(Host.objects.filter(driver=official_images.DRIVER).order_by("label"))
         if not found:
@@ -48,7 +48,7 @@ def bring(
     command: BaseCommand, file: Path, image: str, name: str | None, to: list[Host],
     *, replace: bool, identity: str, **options: Any,
 ) -> None:  # fmt: skip
-    """Import a file on each host, saying what came of it. Raises `CommandError` where one failed."""
+    """Import a file on each host, and print the result. Raises `CommandError` if an import failed."""
     failed = 0
     for host in to:
         try:

@@ -15,8 +15,8 @@ from regions.models import Region
 class AddressPool(models.Model):
     """A network of one region that addresses come from.
 
-    `public` and `private` pools hold one `Address` row for each usable IPv4 address; a `slaac` pool is an IPv6
-    /64 in which an instance's address follows from its id, so it has no rows; ranges are cut out of a `routed` one.
+    `public` and `private` pools hold one `Address` row for each usable IPv4 address. A `slaac` pool is an IPv6 /64
+    without rows: an instance's address follows from its id. Ranges are cut out of a `routed` pool.
     """
 
     class Kind(models.TextChoices):
@@ -85,7 +85,7 @@ LINK_LOCAL_GATEWAY = "fe80::1"
 def _slaac_of(instances: QuerySet[Instance]) -> QuerySet:
     """The instances' SLAAC addresses, with the columns of `Address`."""
     pools = AddressPool.objects.filter(kind=AddressPool.Kind.SLAAC).order_by().values("kind")
-    # looked up once for the whole list: a subquery for each row would be most of what a long list costs
+    # read once for the whole list: a subquery for each row would be most of the cost of a long list
     gateways = Subquery(pools.annotate(by_region=_GatewaysByRegion("region_id", "gateway")).values("by_region"))
     link_local = Cast(Value(LINK_LOCAL_GATEWAY), models.GenericIPAddressField())
     gateway = Coalesce(_GatewayOf(gateways, F("region_id")), link_local, output_field=link_local.output_field)
@@ -110,11 +110,11 @@ class AddressQuerySet(models.QuerySet["Address"]):
     """Free addresses and those in use; `of` and `visible_to` also give SLAAC addresses, which have no rows."""
 
     def of(self, instances: QuerySet[Instance]) -> Self:
-        """All addresses that these instances hold: their rows, then their SLAAC addresses, which look like rows
-        of no pool.
+        """Return all addresses of these instances: their rows, and their SLAAC addresses, which look like rows of
+        no pool.
 
-        One SELECT from a UNION, which filters, counts and pages like any other. To be called on the manager itself;
-        not to be updated or locked.
+        One SELECT from a UNION, which filters, counts and pages like any other. Call it on the manager itself. The
+        result cannot be updated or locked.
         """
         held = Address._base_manager.filter(instance__in=instances.values("pk")).order_by()
         fields = Address._meta.concrete_fields
@@ -135,11 +135,11 @@ class AddressQuerySet(models.QuerySet["Address"]):
 
 
 class Address(models.Model):
-    """One IPv4 address. Free while neither an instance nor a load balancer has it.
+    """One IPv4 address. It is free while neither an instance nor a load balancer has it.
 
-    Rows exist before they are taken, so that taking one is an UPDATE of the least recently released free row
-    (``SKIP LOCKED``, through the partial index below): the cost does not depend on how full the pool is, and
-    two requests can never hold the same row.
+    Rows exist before they are taken. Taking an address is an UPDATE of the free row that was released longest ago
+    (``SKIP LOCKED``, through the partial index below). The cost does not depend on the number of used addresses,
+    and two requests never get the same row.
     """
 
     pool = models.ForeignKey(AddressPool, on_delete=models.CASCADE, related_name="addresses")

@@ -1,4 +1,4 @@
-"""Alarms: what the operator is told of by mail or webhook."""
+"""Alarms: failures that the operator is notified of by mail or webhook."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,9 +6,9 @@ from django.db.models.functions import Now
 
 
 class Alarm(models.Model):
-    """Something that does not work, from the first look that found it to the first that does not.
+    """A failure, from the first check that found it until the first check that did not.
 
-    Written by `compute.services.alarms` alone. All times are on the database's clock.
+    Only `compute.services.alarms` writes rows. All times are on the database's clock.
     """
 
     subject = models.CharField(max_length=80, help_text="What does not work: clock, worker, host hv2.")

@@ -22,7 +22,8 @@ class InstanceType(models.Model):
         METAL = "metal"
 
     MOST_NETWORK_OUT = 100_000
-    """Mbit/s. Hosts would take more for no limit at all, as they do 0: Linux cannot keep to such a rate."""
+    """The largest network_out, in Mbit/s. Linux cannot enforce a higher rate: hosts would treat it as unlimited,
+    like 0."""
 
     id = models.SlugField(primary_key=True, max_length=50)
     label = models.CharField(max_length=64)
@@ -99,10 +100,10 @@ class ImageQuerySet(GrantedQuerySet):
 
 
 class Image(models.Model):
-    """Something a disk can be deployed from. Sizes in MB.
+    """A template that disks are deployed from. Sizes are in MB.
 
-    Official ones have no account and an id like ``compute/debian12``. An account's own are ``private/<number>``;
-    grants and the driver's archive name them by `number`.
+    Official images have no account and an id like ``compute/debian12``. An account's own images are
+    ``private/<number>``; grants and the driver's archive name them by `number`.
     """
 
     class Type(models.TextChoices):

@@ -1,4 +1,4 @@
-"""Consoles in browsers: who was at which, and when."""
+"""Sessions of consoles in browsers: the user, the instance and the times."""
 
 from datetime import timedelta
 from typing import Self
@@ -13,23 +13,25 @@ from compute.models.instances import Instance
 
 class ConsoleSessionQuerySet(models.QuerySet["ConsoleSession"]):
     def at_it(self) -> Self:
-        """Those in which somebody is at the console now. The process that serves one says so every few seconds.
+        """Return the sessions whose user is at the console now. The process that serves a session renews it every
+        few seconds.
 
-        Nobody is at that of an instance that was deleted, though it may take seconds until they are told.
+        Sessions of a deleted instance are left out, although their users may be disconnected a few seconds later.
         """
         alive = Now() - ConsoleSession.SILENCE
         return self.filter(instance__isnull=False, opened__isnull=False, ended=None, seen__gt=alive)
 
 
 class ConsoleSession(models.Model):
-    """One time at the console of an instance in a browser, from the ticket that lets the browser in to the end.
+    """A session at the console of an instance in a browser, from the ticket that opens it to the end.
 
-    Written by `compute.services.consoles` alone. A ticket is kept as its SHA-256, and as nothing once it was used.
-    All times are on the database's clock. A record outlives its instance and its user, and has their names then.
+    Only `compute.services.consoles` writes rows. A ticket is stored as its SHA-256, and deleted when it was used.
+    All times are on the database's clock. A record outlives its instance and its user, and keeps their names of
+    that time.
     """
 
     SILENCE = timedelta(seconds=60)
-    """The time without a sign of life after which the process that served a console counts as gone."""
+    """The time without a renewal after which the process that served a console counts as gone."""
 
     instance = models.ForeignKey(Instance, null=True, on_delete=models.SET_NULL, related_name="console_sessions")
     instance_number = models.BigIntegerField(null=True, editable=False, help_text="The instance's id, as it was.")

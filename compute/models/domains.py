@@ -14,9 +14,9 @@ class DomainQuerySet(GrantedQuerySet):
 class Domain(models.Model):
     """A zone that the platform's name servers serve: a master from its records, a slave from its masters.
 
-    `label` is the domain name in lower case, which no other account can have, and `spelling` the name as its
-    customer wrote it, where that differs. A time of 0 seconds is the platform's default. `serial` grows with each
-    change of the zone that is served. `errors` says why something that the customer asked for is not done.
+    `label` is the domain name in lower case, which is unique on the platform. `spelling` is the name as its
+    customer wrote it, if that differs. A time of 0 seconds is the platform's default. `serial` grows with each
+    change of the served zone. `errors` says why a part of the customer's settings has no effect.
     """
 
     class Type(models.TextChoices):

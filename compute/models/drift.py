@@ -1,4 +1,4 @@
-"""Drift: where a host has something else than the platform's rows say."""
+"""Drift: differences between a host and the platform's rows."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,10 +11,10 @@ from compute.models.volumes import Volume
 
 
 class Drift(models.Model):
-    """One difference between a host and the rows, from the first look that saw it until one that did not.
+    """One difference between a host and the rows, from the first check that found it until a check that did not.
 
-    Written by `compute.services.hosts.drift_records`. A finding counts as confirmed when two looks in a row saw it:
-    nothing is repaired, and no verb offered, before. docs/reconciling.md has what is done about each kind.
+    Only `compute.services.hosts.drift_records` writes rows. A finding is confirmed when two checks in a row found
+    it. Nothing is repaired, and no verb offered, before that. docs/reconciling.md lists the repair for each kind.
     """
 
     class Kind(models.TextChoices):
@@ -32,7 +32,7 @@ class Drift(models.Model):
         SET_ASIDE = "set_aside"
 
     CONFIRMED = 2
-    """Looks in a row that have to see a finding before anything is done about it."""
+    """The number of checks in a row that must find a difference before it is repaired."""
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="drift")
     kind = models.CharField(max_length=16, choices=Kind)

@@ -79,14 +79,14 @@ class FirewallDevice(models.Model):
 class PacketFilter(models.Model):
     """The packet filter of an instance by its versions: `wanted` by our tables, and `applied` by the host.
 
-    Every change that concerns the instance increments `wanted` in its own transaction; the worker that delivers the
-    packet filter writes the version that the host confirms to `applied`. A row with less applied than wanted is
-    therefore due, whatever notification was lost. A worker holds a row as it holds a job: by a lease, every result
-    conditional on its `fence`. An instance that never had anything to filter has no row,
-    unless the database was restored since.
+    Every change that concerns the instance increments `wanted` in its own transaction. The worker that delivers the
+    packet filter writes the version that the host confirms to `applied`. So a row whose `applied` is lower than
+    `wanted` is due, even if a notification was lost. A worker claims a row as it claims a job: by a lease, with
+    every result conditional on the `fence`. An instance that never had anything to filter has no row, unless the
+    database was restored since.
 
-    `mail_ports_closed` is part of what is wanted: whether new connections out to mail ports are dropped, whatever
-    the firewall says (`compute.services.firewalls.mail_ports`).
+    `mail_ports_closed` is part of the wanted filter. If it is set, new connections out to mail ports are dropped,
+    whatever the firewall says (`compute.services.firewalls.mail_ports`).
     """
 
     instance = models.OneToOneField(

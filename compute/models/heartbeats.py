@@ -11,7 +11,7 @@ class Heartbeat(models.Model):
     """One process of the installation, and when it last reported that it does its work.
 
     All times are on the database's clock. A process writes `seen` every few seconds, and `stopped` when it ends in
-    order; one that was killed falls silent. Written only by `compute.services.heartbeats`.
+    order. A process that was killed stops writing. Only `compute.services.heartbeats` writes rows.
     """
 
     class Kind(models.TextChoices):

@@ -13,12 +13,14 @@ from regions.models import Region
 
 
 class Host(models.Model):
-    """A hypervisor machine in a region. Staff manage the rows; placement picks an `enabled` one with enough free.
+    """A hypervisor machine in a region. Staff manage the rows; placement picks an `enabled` one with enough free
+    capacity.
 
-    All hosts of a region have the same `driver`: instances move between them, and volumes are in reach of all.
+    All hosts of a region have the same `driver`: instances move between them, and all of them can reach the
+    volumes.
 
-    Memory and disk in MB. `*_used` is the sum of the host's reservations, kept on the row so that taking some is
-    one conditional UPDATE; the CHECK stands behind it. While `maintenance` is set, the host's instances are
+    Memory and disk are in MB. `*_used` is the sum of the host's reservations, kept on the row so that a reservation
+    is one conditional UPDATE; a CHECK constraint protects it. While `maintenance` is set, the host's instances are
     ``stopped``. `compute.services.hosts.reachability` records whether the host answers, only when that changes.
     """
 
@@ -95,9 +97,9 @@ class Host(models.Model):
 
 
 class Reservation(models.Model):
-    """The capacity that an instance takes of a host; of two while it moves.
+    """The capacity that an instance takes of a host. While it moves, it has a reservation on each of two hosts.
 
-    Written by `compute.services.hosts.placement` alone.
+    Only `compute.services.hosts.placement` writes rows.
     """
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="reservations")

@@ -19,22 +19,23 @@ CLAIMABLE = Q(state__in=["active", "undoing"], ready=True, lease_until__isnull=T
 class Job(models.Model):
     """One piece of work on one instance, on a volume, on a volume of an instance, or on neither.
 
-    The queue (`compute.jobs.queue`) inserts these rows, cancels and hastens jobs; only the engine
+    The queue (`compute.jobs.queue`) inserts these rows, cancels and hastens jobs. Only the engine
     (`compute.worker.engine`) moves them on, always by a conditional UPDATE:
 
-    - a worker holds a job while `lease_until` is ahead of the database's clock, and every result it writes is
-      conditional on the `fence` of its claim, so that a worker which lost its lease changes nothing;
-    - `step` names the step to run next, or, while ``undoing``, the one to undo next;
-    - `step_began` is when the job came to that step, or began to undo it; `step_seconds` has, for each step that it
-      has left since, by the step's name or as ``undo <name>``, the seconds until then with all waiting and retries;
-    - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too;
-    - `waits_for` is the host whose silence stopped the job; `compute.jobs.parking` says when the job goes on;
-    - a job that is `ready` is due, and a worker may claim it. The sweep makes a job ready whose wait is over;
-    - `notified_at` is set while a notification of a ready job waits in the broker;
-    - `account_id` (0 for the platform), `bulk` and `claimed_at` decide which job is claimed next, and `share_host`
-      (0 for no host) which host's share of the workers' slots it takes. `share_slot` is its number in that share
-      while it is at work;
-    - a ``queued`` job waits for the instance's live job to end; an instance has at most one of each.
+    - A worker holds a job while `lease_until` is ahead of the database's clock. Every result that it writes is
+      conditional on the `fence` of its claim, so a worker that lost its lease changes nothing.
+    - `step` names the step to run next, or, while ``undoing``, the step to undo next.
+    - `step_began` is when the job came to that step, or began to undo it. `step_seconds` has the seconds that the
+      job spent at each step it has left since, with all waiting and retries. Its keys are the step's name, or
+      ``undo <name>``.
+    - `attempt` counts claims since the last progress, so that a step which kills its worker is counted too.
+    - `waits_for` is the host whose silence stopped the job. `compute.jobs.parking` says when the job goes on.
+    - A job that is `ready` is due, and a worker may claim it. The sweep makes a job ready when its wait is over.
+    - `notified_at` is set while a notification of a ready job waits in the broker.
+    - `account_id` (0 for the platform), `bulk` and `claimed_at` decide which job is claimed next. `share_host` (0
+      for no host) is the host whose share of the workers' slots the job takes. `share_slot` is its number in that
+      share while it is at work.
+    - A ``queued`` job waits for the instance's live job to end. An instance has at most one of each.
     """
 
     class State(models.TextChoices):
@@ -100,10 +101,10 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     host: tuple[Any, ...] | None = None
-    """The columns of the instance's host that make its address, and whether it is recorded as not answering, as
-    `compute.jobs.store` last returned this job. None: they have to be looked up."""
+    """The columns of the instance's host that make its address, and whether the host is recorded as not answering.
+    `compute.jobs.store` sets them when it returns the job. None: they must be read."""
     named: Mapping[str, Any] = {}
-    """How the log names its instance, host and account, where it was claimed."""
+    """The names of its instance, host and account for the log, set by the claim."""
     was_notified = True
     """Whether a notification of the job still waited in the broker when it was claimed."""
     overdue = False
@@ -164,5 +165,5 @@ class Job(models.Model):
 
     @property
     def instance_host(self) -> Host | None:
-        """The host that its instance is on, or was on to its end; None for work on no instance."""
+        """Return the host that its instance is on, or was on to its end; None for work on no instance."""
         return self.last_host if self.instance is None else self.instance.host

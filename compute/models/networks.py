@@ -1,4 +1,4 @@
-"""VLANs, IPv6 ranges, and addresses that several instances may answer for."""
+"""VLANs, IPv6 ranges, and addresses that several instances share."""
 
 from typing import Self
 
@@ -14,7 +14,8 @@ from regions.models import Region
 
 
 def naming() -> models.QuerySet[Config]:
-    """The account's profiles that name a VLAN, in any region; for `Exists` and the like in a query of VLANs."""
+    """Return the account's profiles that name a VLAN, in any region; for `Exists` and the like in a query of
+    VLANs."""
     interface = JSONObject(purpose=Cast(Value("vlan"), TextField()), label=OuterRef("label"))
     wanted = Func(interface, function="JSONB_BUILD_ARRAY", output_field=JSONField())
     return Config.objects.filter(instance__account=OuterRef("account"), interfaces__contains=wanted)
@@ -34,9 +35,9 @@ class VLANQuerySet(models.QuerySet["VLAN"]):
 
 
 class VLAN(models.Model):
-    """A private network of an account in a region. Comes into being when a profile first names it.
+    """A private network of an account in a region. A row is created when a profile first names the VLAN.
 
-    At most ten per account and region. Which instances are on it follows from their profiles' interfaces.
+    An account has at most ten in each region. The interfaces of profiles decide which instances are on a VLAN.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="vlans")
@@ -56,7 +57,7 @@ class VLAN(models.Model):
 
 
 class IPv6RangeQuerySet(models.QuerySet["IPv6Range"]):
-    """Restricted users see the ranges of the instances they have grants on."""
+    """IPv6 ranges. Restricted users see the ranges of the instances they have grants on."""
 
     def visible_to(self, actor: Actor) -> Self:
         return self._within(actor, Instance.objects.visible_to(actor))
@@ -120,7 +121,7 @@ class IPv6Range(models.Model):
 
 
 class AddressShare(models.Model):
-    """An instance that may take over an address which another one holds (IP failover)."""
+    """An instance that may take over an address of another instance (IP failover)."""
 
     address = models.ForeignKey(Address, on_delete=models.CASCADE, related_name="shares")
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="address_shares")

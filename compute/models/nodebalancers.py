@@ -19,11 +19,11 @@ class NodeBalancerQuerySet(GrantedQuerySet):
 
 
 class NodeBalancer(models.Model):
-    """A load balancer of a region. `client_conn_throttle` in connections a second per client, 0 is off.
+    """A load balancer of a region. `client_conn_throttle` is in connections per second per client; 0 is off.
 
     `version` grows with every change of the row, of its configs and of their nodes, in the same transaction and
-    with this row locked: exporters read it alone to know whether anything changed. The reports of balancing hosts
-    (`status`, samples) leave the version as it is.
+    with this row locked. Exporters read only the version to find out whether anything changed. Reports of balancing
+    hosts (`status`, samples) do not change the version.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="nodebalancers")
@@ -152,14 +152,14 @@ class NodeBalancerConfig(models.Model):
 
     @property
     def watched(self) -> bool:
-        """Whether the status of the nodes is watched: by checks, or by the nodes' answers to clients."""
+        """Tell whether the status of the nodes is monitored: by checks, or by the nodes' answers to clients."""
         return self.check_type != self.Check.NONE or self.check_passive
 
 
 class NodeBalancerNode(models.Model):
     """A backend of a config: a private address of an instance, and a port.
 
-    `status` is the one that the balancing host saw last, ``Unknown`` where nodes are not watched.
+    `status` is the last one that the balancing host reported, ``Unknown`` if nodes are not monitored.
     """
 
     class Mode(models.TextChoices):

@@ -26,14 +26,15 @@ class StackScriptQuerySet(GrantedQuerySet):
         return self.filter(public | mine)
 
     def for_api(self, actor: Actor | None) -> Self:
-        """Rows with what the API shows beside the columns: `mine`, the author's gravatar, the disks that run it."""
+        """Return rows with further values of the API: `mine`, the author's gravatar, and the number of disks
+        deployed with it."""
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
         disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
         return self.annotate(
             mine=Cast(Value(False), BooleanField())  # PostgreSQL would take a bare parameter as text
             if actor is None
             else ExpressionWrapper(
-                # of no account, it would be neither true nor false
+                # without an account, the comparison would be neither true nor false
                 Q(account_id=actor.account_id) & Q(account__isnull=False),
                 output_field=BooleanField(),
             ),

@@ -1,4 +1,4 @@
-"""Usage of instances: samples that beat stores and thins out, monthly transfer, and alerts that were raised."""
+"""Usage of instances: samples that beat writes and thins out, monthly transfer, and alerts."""
 
 from django.db import models
 
@@ -41,8 +41,8 @@ class Sample(models.Model):
 class Meter(models.Model):
     """The driver's counters of an instance when they were last read; the next reading adds their growth.
 
-    `bucket` is the five minutes, counted from 1970, of that reading: one reading counts in each, however many
-    workers read.
+    `bucket` is the five-minute interval of that reading, counted from 1970. Only one reading counts in each
+    interval, however many workers read.
     """
 
     instance = models.OneToOneField(Instance, primary_key=True, on_delete=models.CASCADE, related_name="meter")

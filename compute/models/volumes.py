@@ -19,7 +19,7 @@ def volume_name(volume_id: int) -> str:
 
 
 def volume_of(name: str) -> int | None:
-    """The key in a volume's name; None in a name that is none of ours. There may be no such volume."""
+    """Return the key in a volume's name; None if the name is not one of ours. The volume may not exist."""
     found = _VOLUME.fullmatch(name)
     return None if found is None else int(found[1])
 
@@ -29,10 +29,10 @@ class VolumeQuerySet(GrantedQuerySet):
 
 
 class Volume(models.Model):
-    """Storage that outlives the instances it is attached to. `size` in GB.
+    """Storage that outlives the instances it is attached to. `size` is in GB.
 
     Only the instance in `instance` can have the volume in its profiles and plugged in. `tags` repeat other rows for
-    lists and filters; the services that write those rows write these too.
+    lists and filters. The services that write those rows write `tags` too.
     """
 
     class Status(models.TextChoices):

@@ -50,7 +50,8 @@ class MoveForm(InstanceForm):
 
 
 class MoveAddressView(AddressPage, NetworkPage):
-    """``/home/instances/<id>/addresses/<address>/move``: to another instance, or for an address of that."""
+    """``/home/instances/<id>/addresses/<address>/move``: to another instance, or in exchange for one of its
+    addresses."""
 
     form_class = MoveForm
     operations = frozenset({"networking_ips_assign"})

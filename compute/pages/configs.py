@@ -79,7 +79,8 @@ def devices_of(config: Config, volumes: Mapping[int, str]) -> tuple[tuple[str, s
 
 
 def deleting(instance: Instance) -> str:
-    """Why the profiles cannot be changed now; empty if they can. Jobs do not stand in the way."""
+    """Return the reason why the profiles cannot be changed now; empty if they can. Live jobs do not prevent
+    changes."""
     return str(Busy()) if instance.status == Instance.Status.DELETING else ""
 
 

@@ -1,4 +1,4 @@
-"""Consoles in browsers: the page with a console, which staff have as well."""
+"""Consoles in browsers: the page with a console, for customers and staff."""
 
 import json
 from typing import Any
@@ -26,10 +26,10 @@ SOCKETS = {"http": "ws", "https": "wss"}
 
 
 class _Console(Page, LoginRequiredMixin, TemplateView):
-    """The page with a console, and the tickets that its script asks for by POST.
+    """The page with a console, and the tickets that its script requests by POST.
 
     The answer is ``{"address": …}`` of the websocket, or ``{"reason": …, "occupied": …, "again": …}``: why there is
-    no ticket, whether somebody else is at the console, and whether asking again may help.
+    no ticket, whether somebody else is at the console, and whether another request may succeed.
     """
 
     template_name = "compute/console.html"
@@ -96,7 +96,7 @@ class ConsoleView(_Console):
 
 
 class StaffConsoleView(_Console):
-    """``/admin/compute/instance/<id>/console/``, for staff who may use consoles. They say what for, and it is
+    """``/admin/compute/instance/<id>/console/``, for staff who may use consoles. They must give a reason, which is
     logged."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class StaffConsoleView(_Console):
 
 
 def sockets_of(request: HttpRequest) -> str:
-    """Where websockets are served, such as ``wss://cloud.example.com``: by the stream processes."""
+    """Return the origin of the websockets, such as ``wss://cloud.example.com``. Stream processes serve them."""
     site = settings.STREAM_URL or f"{request.scheme}://{request.get_host()}"
     parts = urlsplit(site)
     return f"{SOCKETS[parts.scheme]}://{parts.netloc}"

@@ -46,5 +46,5 @@ def volume_choice(pk: int) -> str:
 
 
 def renamed_devices(slots: Iterable[str]) -> dict[str, str]:
-    """The names of the fields, by the names that the service has for their problems."""
+    """Return the names of the fields, by the field names that the service uses in problems."""
     return {f"devices.{slot}.{key}": f"devices.{slot}" for slot in slots for key in DEVICE_KEYS}

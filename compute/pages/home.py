@@ -37,7 +37,7 @@ class Notice:
 
 
 class HomeView(AccountPage, TemplateView):
-    """``/home``. Staff, who are on no account, are led to their profile."""
+    """``/home``. Staff have no account, and are redirected to their profile."""
 
     template_name = "compute/home.html"
 
@@ -51,7 +51,7 @@ class HomeView(AccountPage, TemplateView):
 
 
 class HomeStateView(AccountPage, TemplateView):
-    """``/home/state?seen=…``: what home shows, if it has changed."""
+    """``/home/state?seen=…``: the content of home, if it has changed."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         return fragment(request, "compute/home_state.html", overview(self.actor))

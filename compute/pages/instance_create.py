@@ -52,7 +52,7 @@ STRENGTHS = ("very weak", "weak", "fair", "good", "strong")
 SHOWN_SCRIPT = "script_shown"
 """The name of the hidden input with the script whose fields the page shows."""
 UPDATE = "update"
-"""The name of the button that shows the page again with what the choices allow, for browsers without scripts."""
+"""The name of the button that shows the page again with updated choices, for browsers without scripts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +205,11 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
         return page_after(self.request, self.made)
 
     def made_before(self) -> int | None:
-        """The instance that this form has made already: a form that is sent again makes no second one.
+        """Return the instance that this form has made already: a form that is sent again makes no second one.
 
-        `perform` asks again while it holds the lock of the session. If a form is sent twice at the same moment, the
-        second request waits for the first one and leads to its instance. If the first one takes too long, it says
-        `ALREADY_SENT`. PostgreSQL alone decides this: a frozen Redis changes nothing.
+        `perform` checks again while it holds the lock of the session. If a form is sent twice at the same moment,
+        the second request waits for the first one and redirects to its instance. If the first one takes too long,
+        the second request answers `ALREADY_SENT`. PostgreSQL alone decides this: a frozen Redis changes nothing.
         """
         return self.request.session.get(CREATED, {}).get(self.once)
 

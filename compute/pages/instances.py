@@ -56,11 +56,11 @@ class InstanceView(InstanceTab, TemplateView):
 class InstanceStateView(InstancePage, TemplateView):
     """``/home/instances/<id>/state?seen=…``: the head of the instance's pages, if it has changed.
 
-    Once the instance is gone, its open pages lead to the list.
+    When the instance is deleted, its open pages redirect to the list.
     """
 
     def get_queryset(self) -> QuerySet[Instance]:
-        """Return the instances that the user may see. Open pages ask all the time, and need no other tables."""
+        """Return the instances that the user may see. Open pages poll this view, so no other tables are read."""
         return Instance.objects.visible_to(self.actor)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -35,7 +35,7 @@ class AddressRow:
 
 @dataclass(frozen=True, slots=True)
 class VLANRow:
-    """An interface of a profile that leads to a VLAN."""
+    """An interface of a profile on a VLAN."""
 
     label: str
     address: str
@@ -112,7 +112,8 @@ class NetworkView(PartTab):
                     yield VLANRow(each["label"], each["ipam_address"], eth, config.pk, config.label)
 
     def _firewalls(self) -> list[Row]:
-        """The firewalls on the instance that the user may see; those that the user may change can be taken off."""
+        """The firewalls on the instance that the user may see. The user can remove those that the user may
+        change."""
         seen = Firewall.objects.visible_to(self.actor).values("pk")
         rows = FirewallDevice.objects.filter(instance=self.instance, firewall__in=seen).order_by("pk")
         devices = list(rows.select_related("firewall"))

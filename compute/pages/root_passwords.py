@@ -57,7 +57,7 @@ def keep_to_show(request: HttpRequest, instance: Instance, password: str) -> Non
 
 
 def page_after(request: HttpRequest, instance_id: int) -> str:
-    """The address of the page that shows the generated password, or of the instance if there is none to show.
+    """Return the address of the page that shows the generated password, or of the instance if none was generated.
 
     A reload of that page sends no form.
     """

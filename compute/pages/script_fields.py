@@ -16,14 +16,15 @@ SECRET = re.compile(r"pass(word|wd|phrase)?(_|$)|secret|token|api_?key|private_?
 
 
 class SeveralField(ListField):
-    """Several of the choices, which a script gets as one text with commas."""
+    """A field for several of the choices, which a script gets as one text separated by commas."""
 
     def to_python(self, value: Any) -> Any:
         return ",".join(str(each) for each in super().to_python(value))
 
 
 def is_secret(field: Field) -> bool:
-    """Whether the value is not shown: by the field's name, since scripts do not say. Choices are no secrets."""
+    """Tell whether the value is hidden: by the field's name, since scripts do not declare it. Choices are never
+    hidden."""
     return "oneOf" not in field and "manyOf" not in field and SECRET.search(field["name"]) is not None
 
 

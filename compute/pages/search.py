@@ -22,7 +22,7 @@ NOUN_OF_KIND = {
 }  # fmt: skip
 """The entry of the navigation for each kind of entity that the search finds."""
 PAGE_OF_KIND = {"compute": "instance"}
-"""The URL name of an object's page. Objects of other kinds lead to the page of their noun."""
+"""The URL name of an object's page. Objects of other kinds link to the page of their noun."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class StorageView(PartTab):
         )
 
     def _volumes(self, refusals: Mapping[str, str]) -> list[VolumeRow]:
-        """The attached volumes that the user may see; those that the user may change can be detached."""
+        """The attached volumes that the user may see. The user can detach those that the user may change."""
         seen = list(Volume.objects.visible_to(self.actor).filter(instance=self.instance).order_by("pk"))
         keys = [volume.pk for volume in seen]
         writable = Volume.objects.writable_keys(self.actor, keys) if self.may_change else ()

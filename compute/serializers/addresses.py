@@ -1,4 +1,4 @@
-"""What addresses and ranges look like on the wire, and the requests that are about them."""
+"""Addresses and IPv6 ranges on the wire, and the bodies of requests about them."""
 
 import ipaddress
 from collections.abc import Iterable, Mapping
@@ -25,12 +25,12 @@ def subnet_mask(address: str, prefix: int) -> str:
 
 
 def gateway(address: str, public: bool, stored: str) -> str | None:
-    """Private IPv4 leads nowhere else."""
+    """Return the gateway of an address; None for private IPv4, which is not routed outside its region."""
     return stored if public or ":" in address else None
 
 
 def reverse_name(address: str, public: bool, stored: str | None) -> str | None:
-    """The name that was set, or the platform's for public IPv4."""
+    """Return the reverse name that was set, or the platform's default for public IPv4."""
     if stored or not public or ":" in address:
         return stored or None
     return default_rdns(address, settings.PLATFORM_DOMAIN)
@@ -111,7 +111,7 @@ class IPv6PoolResource(IPv6RangeResource):
 
 
 class IPv6RangeDetail(Resource):
-    """A range with the instance it is routed to, and those that it is shared with."""
+    """A range, the instance that it is routed to, and the instances that share it."""
 
     range = CharField(source="range.range", read_only=True, help_text="The first address of the range.")
     prefix = IntegerField(source="range.prefix", read_only=True)
@@ -148,7 +148,7 @@ class IPv6Networking(Resource):
 
 
 class NetworkingResource(Resource):
-    """All addresses of an instance: `shared` are others' that it may take over."""
+    """All addresses of an instance. It may take over the `shared` addresses, which belong to other instances."""
 
     ipv4 = IPv4Networking(read_only=True, help_text="Its IPv4 addresses.")
     ipv6 = IPv6Networking(read_only=True, help_text="Its IPv6 addresses and ranges.")
@@ -181,7 +181,7 @@ class AddressAllocation(AddressRequest):
 
 
 class RdnsRequest(Resource):
-    """The body of another reverse name."""
+    """The body of a change of a reverse name."""
 
     rdns = CharField(
         allow_null=True,
@@ -192,7 +192,7 @@ class RdnsRequest(Resource):
 
 
 class AssignmentRequest(Resource):
-    """One address, and the instance that is to have it."""
+    """An address or range, and the instance that gets it."""
 
     address = CharField(
         max_length=64, help_text="An IPv4 address, or an IPv6 range with or without its prefix length."
@@ -214,7 +214,7 @@ class AssignRequest(Resource):
 
 
 class ShareRequest(Resource):
-    """The body of a sharing of addresses."""
+    """The body of a request that shares addresses."""
 
     compute_id = IdField(help_text="The instance that may take them over.")
     ips = ListField(
@@ -226,7 +226,7 @@ class ShareRequest(Resource):
 
 @extend_schema_field({"type": "integer", "enum": list(SIZES)})
 class SizeField(IntegerField):
-    """How large a range is to be. A choice of numbers would take texts as well."""
+    """The prefix length of a new range. A choice field would accept texts too."""
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
@@ -271,5 +271,5 @@ def range_spec(given: Mapping[str, Any]) -> RangeSpec:
 
 
 def shown(rows: Iterable[Address]) -> list[dict[str, Any]]:
-    """Addresses as the API shows them."""
+    """Return addresses as the API shows them."""
     return AddressResource(rows, many=True).data

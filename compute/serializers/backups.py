@@ -15,12 +15,12 @@ from config.api.serializers import Resource
 
 
 def is_available(status: str, maintenance: datetime | None) -> bool:
-    """Whether the backup is complete, and the host of its instance is not under maintenance."""
+    """Tell whether the backup is complete and its instance's host is not under maintenance."""
     return bool(status == Backup.Status.SUCCESSFUL) and maintenance is None
 
 
 def disks_shown(disks: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What clients see of a backup's disks: not where their content is kept."""
+    """Return a backup's disks as clients see them, without the places of their content."""
     return [{name: disk[name] for name in ("label", "size", "filesystem")} for disk in parsed(disks)]
 
 
@@ -33,7 +33,7 @@ class BackupDisk(Resource):
 
 
 class BackupResource(Resource):
-    """What the disks and profiles of an instance were at one time."""
+    """A backup: the disks and profiles of an instance at one time."""
 
     id = IntegerField(read_only=True)
     type = ChoiceField(
@@ -97,7 +97,7 @@ class Snapshots(Resource):
 
 
 class BackupListing(Resource):
-    """The automatic backups, and the snapshot that is there and that is being made."""
+    """The automatic backups of an instance, its snapshot, and the snapshot that is being made."""
 
     automatic = BackupResource(
         many=True,
@@ -118,7 +118,8 @@ class SnapshotRequest(Resource):
 
 
 class RestoreRequest(Resource):
-    """The body of a restore. `compute_id` is where to; with `overwrite`, all that is there is deleted first."""
+    """The body of a restore to the instance `compute_id`. With `overwrite`, its disks and profiles are deleted
+    first."""
 
     compute_id = IdField(help_text="The instance to restore to, in the same region; the backup's own or another.")
     overwrite = BooleanField(

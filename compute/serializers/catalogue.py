@@ -15,14 +15,14 @@ from config.api.serializers import Resource
 
 
 class Price(Resource):
-    """USD."""
+    """Price of an instance, in USD."""
 
     hourly = FloatField(source="price_hourly", help_text="USD an hour.")
     monthly = FloatField(source="price_monthly", help_text="USD a month at most.")
 
 
 class BackupsPrice(Resource):
-    """USD, on top of the instance's; null where backups are not offered."""
+    """Price of backups in USD, in addition to the instance's price; null where backups are not offered."""
 
     hourly = FloatField(
         source="backup_price_hourly", allow_null=True, help_text="USD an hour; null where backups are not offered."
@@ -41,13 +41,13 @@ class BackupsAddon(Resource):
 
 
 class Addons(Resource):
-    """What else can be had with an instance."""
+    """Additional services for an instance."""
 
     backups = BackupsAddon(source="*", help_text="Backups of the instance.")
 
 
 class TypeResource(Resource):
-    """A plan: how large an instance is, and its price."""
+    """A plan: the size of an instance, and its price."""
 
     id = CharField(help_text="Its name in requests, such as `g6-nanode-1`.")
     label = CharField(help_text="Its name for people.")

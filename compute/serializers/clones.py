@@ -8,7 +8,7 @@ from config.api.serializers import Resource
 
 
 class CloneRequest(Resource):
-    """The body of a clone. Without `compute_id` it makes a new instance, by default like the source."""
+    """The body of a clone. Without `compute_id`, a new instance is made, with the source's values as defaults."""
 
     region = CharField(required=False, help_text="The region of the new instance; by default the source's.")
     type = CharField(required=False, help_text="The type of the new instance; by default the source's.")

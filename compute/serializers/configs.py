@@ -31,7 +31,7 @@ from config.api.serializers import Positions, Resource
 
 MOST_INTERFACES = 3
 MOST_NAMED = 100
-"""Slots that there are not, of those that a body fills."""
+"""The most unknown slots of a body that an answer names."""
 ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
 MOST_COMMENTS = 65535
 
@@ -79,12 +79,12 @@ class InterfaceResource(Resource):
     }
 )
 class InterfacesField(JSONField):
-    """The interfaces of a profile, in order. A column of JSON, checked as a list of `InterfaceResource`."""
+    """The interfaces of a profile, in order. They are a JSON column, checked as a list of `InterfaceResource`."""
 
     items: ListSerializer = ListSerializer(child=InterfaceResource())
     reasons.describe("interfaces", items)
     item = items.child
-    """What each item is checked by."""
+    """The serializer of one interface."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, list):
@@ -99,7 +99,7 @@ def shown_interfaces(stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 class Helpers(Resource):
-    """What the platform does to the system on the root device before it boots."""
+    """Boot helpers: changes that the platform makes to the system on the root device before it boots."""
 
     updatedb_disabled = BooleanField(required=False, help_text="Keeps `updatedb` from running each night.")
     distro = BooleanField(required=False, help_text="Adjusts the system to the platform: console, file systems.")
@@ -120,7 +120,7 @@ class Device(Resource):
 
 
 class Devices(Resource):
-    """What is in which slot; null where nothing is. There are no other slots that something could be in."""
+    """The devices in the slots of a profile; null for an empty slot. A profile has no other slots."""
 
     sda = Device(allow_null=True, required=False, help_text="What is on `/dev/sda`; null for nothing.")
     sdb = Device(allow_null=True, required=False, help_text="What is on `/dev/sdb`; null for nothing.")
@@ -164,14 +164,14 @@ class _Merge(Func):
 
 
 def _filled(model: type[Model], **device: Any) -> Coalesce:
-    """The slots of a profile that rows of `model` are in, as one JSON object."""
+    """Return an expression: the slots of a profile that rows of `model` fill, as one JSON object."""
     rows = model._default_manager.filter(config=OuterRef("pk")).order_by().values("config")
     by_slot = rows.annotate(by_slot=_ObjectAgg("slot", JSONObject(**device))).values("by_slot")
     return Coalesce(Subquery(by_slot), Value({}, models.JSONField()))
 
 
 def _all_slots() -> _Merge:
-    """All eight slots of a profile as one JSON object, ``null`` where nothing sits."""
+    """Return an expression: all eight slots of a profile as one JSON object, with ``null`` for an empty slot."""
     none = Value(None, models.JSONField())
     return _Merge(
         Value(dict.fromkeys(ConfigDevice.SLOTS), models.JSONField()),
@@ -181,8 +181,8 @@ def _all_slots() -> _Merge:
 
 
 class ConfigRequest(Resource):
-    """What is written of a profile. A change replaces `devices` and `interfaces` as a whole, of `helpers` what it
-    names."""
+    """Values of a configuration profile. A change replaces `devices` and `interfaces` as a whole, and only the
+    given `helpers`."""
 
     label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
     kernel = CharField(
@@ -264,6 +264,6 @@ class ConfigResource(Resource):
 
 
 def changes_of(given: dict[str, Any]) -> ConfigChanges:
-    """What the service takes, from what is good in a body."""
+    """Return the changes that the service takes, from the good fields of a body."""
     apart = {name: given.pop(name, None) for name in ("helpers", "devices", "interfaces")}
     return ConfigChanges(given, **apart)

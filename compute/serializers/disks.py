@@ -1,4 +1,4 @@
-"""Disks on the wire, and what every body that deploys an image has."""
+"""Disks on the wire, and the fields of every body that deploys an image."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ FILESYSTEMS_MEAN = {
 
 
 class DeployRequest(Resource):
-    """What is to be put on a disk, in each body that deploys an image."""
+    """Values for a disk that an image is deployed to."""
 
     image = CharField(
         required=False, help_text="The image to deploy (`GET /images`). Without one the disk is empty."
@@ -85,7 +85,7 @@ class DiskResource(Resource):
 
 
 class DiskCreate(DeployRequest):
-    """The body of a new disk: empty, or with `image` deployed from that."""
+    """The body of a new disk: empty, or deployed from `image`."""
 
     size = IntegerField(
         min_value=1,
@@ -115,7 +115,7 @@ class DiskResize(Resource):
 
 
 class DiskPassword(Resource):
-    """The body of a new password."""
+    """The body of a new root password for a disk."""
 
     password = CharField(
         trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
@@ -123,5 +123,5 @@ class DiskPassword(Resource):
 
 
 def spec_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given of a body, as a spec takes it: lists are tuples."""
+    """Return the given fields of a body for a spec, with tuples in place of lists."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

@@ -36,7 +36,7 @@ def as_sent(column: str, help_text: str) -> Field:
 
 
 class DomainResource(Resource):
-    """A zone. Seconds are rounded up to those that zones may have; 0 is the platform's default."""
+    """A zone. Times are in seconds, rounded up to the next valid time; 0 is the platform's default."""
 
     id = IntegerField(read_only=True)
     type = ChoiceField(
@@ -138,7 +138,7 @@ class DomainImportRequest(Resource):
 
 
 class ZoneFile(Resource):
-    """A zone as name servers have it."""
+    """A zone file, as name servers have it."""
 
     zone_file = ListField(
         child=CharField(), read_only=True, help_text="The lines of the zone, in the format of BIND."
@@ -146,7 +146,7 @@ class ZoneFile(Resource):
 
 
 class RecordResource(Resource):
-    """A record. A target is written in full: a name in it is never below the domain unless it says so."""
+    """A record of a domain. A host name in its target is the full name."""
 
     id = IntegerField(read_only=True)
     type = ChoiceField(
@@ -223,12 +223,13 @@ class RecordResource(Resource):
 
 
 class RecordRequest(RecordResource):
-    """The body of a record. Write host names in `target` in full: the domain is not appended, except for SRV."""
+    """The body of a record. Write host names in `target` in full: the domain is appended only to a single label of
+    an SRV record."""
 
     service = CharField(required=False, allow_null=True, max_length=64)
     protocol = CharField(required=False, allow_null=True, max_length=64)
 
 
 def spec_of(given: Body) -> DomainSpec:
-    """What the service takes, from a body."""
+    """Return the spec that the service takes, from the good fields of a body."""
     return DomainSpec(tags=given.pop("tags", None), values=dict(given))

@@ -21,14 +21,15 @@ DECISIONS = ("ACCEPT", "DROP")
 PROTOCOLS = ("TCP", "UDP", "ICMP", "IPENCAP")
 DECISIONS_MEAN = {"ACCEPT": "It passes.", "DROP": "It is dropped, without an answer."}
 STATUSES = (*Firewall.Status.values, "deleted")
-"""One that is deleted is gone, and so never seen as such."""
+"""The statuses of the contract. A deleted firewall has no row, so `deleted` is never shown."""
 LABEL = re.compile(r"[a-zA-Z](?:(?!--|__|\.\.)[a-zA-Z0-9-_.])+", re.ASCII)
 
 WRONG_LABEL = not_valid("label", "a letter, then letters, digits, - _ and . only, none of these twice in a row")
 
 
 class FirewallLabelField(CharField):
-    """3..32 characters: first a letter, then letters, digits and ``-_.``, of which none stands twice in a row."""
+    """A text of 3..32 characters: first a letter, then letters, digits and ``-_.``, none of which stands twice in a
+    row."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(min_length=3, max_length=32, **kwargs)
@@ -41,7 +42,7 @@ class FirewallLabelField(CharField):
 
 
 class RuleAddresses(Resource):
-    """Networks in CIDR notation: at most 255 of a rule, IPv4 and IPv6 together."""
+    """Networks in CIDR notation. A rule has at most 255, IPv4 and IPv6 together."""
 
     ipv4 = ListField(
         child=CharField(),
@@ -94,7 +95,7 @@ class RuleResource(Resource):
 
 
 class RulesResource(Resource):
-    """What is let through; the policies say what becomes of traffic that no rule is about."""
+    """The rules of a firewall. The policies decide about traffic that no rule matches."""
 
     inbound = RuleResource(
         many=True,
@@ -115,7 +116,8 @@ class RulesResource(Resource):
 
 
 class FirstRules(RulesResource):
-    """At most 25 rules, inbound and outbound together; null is none. The first that fits decides, or the policy."""
+    """At most 25 rules, inbound and outbound together; null is an empty list. The first rule that matches decides,
+    else the policy."""
 
     # the stubs know no max_length of serializers of many
     inbound = RuleResource(many=True, required=False, allow_null=True, max_length=MOST_RULES)  # type: ignore[call-arg]
@@ -123,7 +125,7 @@ class FirstRules(RulesResource):
 
 
 class RulesRequest(FirstRules):
-    """Each list that is given replaces the one there is as a whole."""
+    """New rules of a firewall. A list that is given replaces the whole present list."""
 
     inbound_policy = ChoiceField(DECISIONS, required=False)
     outbound_policy = ChoiceField(DECISIONS, required=False)

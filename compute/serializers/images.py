@@ -73,7 +73,7 @@ class ImageResource(Resource):
 
 
 class ImageCreate(Resource):
-    """The body of a new image of a disk."""
+    """The body of a new image from a disk."""
 
     disk_id = IdField(help_text="The disk to keep.")
     label = CharField(max_length=50, required=False, help_text="A name for it; by default the disk's.")
@@ -103,7 +103,7 @@ class ImageUpdate(Resource):
 
 
 class ImageUpload(Resource):
-    """The body of a new image of a file."""
+    """The body of a new image from a file."""
 
     label = CharField(max_length=50, help_text="A name for it; up to 50 characters.")
     region = CharField(help_text="The region to upload to; it can be deployed everywhere.")

@@ -35,7 +35,7 @@ WRONG_LABEL = reasons.not_valid(
 
 
 class LabelField(CharField):
-    """3..64 characters that begin and end alphanumeric, with no two of ``-_.`` in a row."""
+    """A text of 3..64 characters that begins and ends alphanumeric, with no two of ``-_.`` in a row."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(min_length=3, max_length=64, **kwargs)
@@ -48,12 +48,13 @@ class LabelField(CharField):
 
 
 def threshold(column: str, help_text: str) -> IntegerField:
-    """An alert's limit, averaged over two hours; 0 turns it off."""
+    """Return the field of an alert's threshold for the average of two hours; 0 turns the alert off."""
     return IntegerField(source=column, min_value=0, max_value=MAX_INTEGER, required=False, help_text=help_text)
 
 
 class Alerts(Resource):
-    """Above which averages of two hours mails are sent."""
+    """Thresholds of an instance's alerts. A mail is sent when the average of two hours exceeds one; 0 turns an
+    alert off."""
 
     cpu = threshold("alert_cpu", "Percent, 100 for each core; by default 90 for each.")
     io = threshold("alert_io", "Disk operations a second; by default 10000.")
@@ -63,7 +64,7 @@ class Alerts(Resource):
 
 
 class Schedule(Resource):
-    """When backups of an instance are taken."""
+    """The day and the window in which backups of an instance are taken."""
 
     day = ChoiceField(
         Instance.Day.choices,
@@ -113,12 +114,12 @@ class Schedule(Resource):
 
 
 def is_available(there: bool, maintenance: datetime | None) -> bool:
-    """Whether there is a backup to restore from, and the host is not under maintenance."""
+    """Tell whether there is a backup to restore, and the host is not under maintenance."""
     return there and maintenance is None
 
 
 class Backups(Resource):
-    """Whether and when an instance is backed up."""
+    """Backup settings of an instance."""
 
     enabled = BooleanField(
         source="backups_enabled", read_only=True, help_text="Whether the instance is backed up each day."
@@ -142,7 +143,7 @@ class Backups(Resource):
 
 
 class Specs(Resource):
-    """What an instance's type gives it."""
+    """Resources of an instance, which its type defines."""
 
     disk = IntegerField(source="type.disk", read_only=True, help_text="Room of all disks together, in MB.")
     memory = IntegerField(source="type.memory", read_only=True, help_text="Memory, in MB.")
@@ -243,7 +244,7 @@ class MetadataRequest(Resource):
 
 
 class InstanceCreate(DeployRequest):
-    """The body of a create. With `backup_id`, disks, profiles and root's password are as in that backup."""
+    """The body of a new instance. With `backup_id`, disks, profiles and root's password are those of the backup."""
 
     region = CharField(help_text="The region it is to be in (`GET /regions`).")
     type = CharField(help_text="The type it is to have (`GET /compute/types`).")
@@ -297,7 +298,7 @@ class BootRequest(Resource):
 
 
 def spec_of(given: Mapping[str, Any]) -> InstanceSpec:
-    """What the service takes, from what is good in a body."""
+    """Return the spec that the service takes, from the good fields of a body."""
     return InstanceSpec(**spec_fields(given))
 
 

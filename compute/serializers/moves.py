@@ -6,7 +6,7 @@ from config.api.serializers import Resource
 
 
 class MigrateRequest(Resource):
-    """The body of a migration: with a `region` to there, without to another host."""
+    """The body of a migration: to another `region`, or without it to another host."""
 
     region = CharField(
         required=False,

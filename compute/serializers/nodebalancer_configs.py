@@ -31,7 +31,7 @@ def _count(status: str) -> Coalesce:
 
 
 def redacted(fingerprint: str) -> str | None:
-    """What stands for a certificate or a key, if there is one."""
+    """Return the text that stands for a certificate or a key; None where there is none."""
     return REDACTED if fingerprint else None
 
 
@@ -43,14 +43,14 @@ def pem(what: str) -> CharField:
 
 
 class NodesStatus(Resource):
-    """How many nodes are up and down. The others' status is not known."""
+    """Numbers of nodes that are up and down. The status of other nodes is not known."""
 
     up = IntegerField(read_only=True, help_text="Nodes that are `UP`.")
     down = IntegerField(read_only=True, help_text="Nodes that are `DOWN`.")
 
 
 class NodeBalancerConfigRequest(Resource):
-    """What is written of a config."""
+    """Values of a config: a port of a load balancer."""
 
     port = IntegerField(
         min_value=1, max_value=65535, required=False, help_text="The port it listens on; by default 80."
@@ -190,7 +190,7 @@ class NodeBalancerConfigRebuild(NodeBalancerConfigRequest):
 
 
 class NodeBalancerConfigResource(Resource):
-    """What a load balancer does on one port."""
+    """A config: a port of a load balancer, and how its traffic is distributed."""
 
     id = IntegerField(read_only=True)
     port = IntegerField(min_value=1, max_value=65535)
@@ -230,7 +230,7 @@ class NodeBalancerConfigResource(Resource):
 
 
 def wish_of(given: Mapping[str, Any]) -> ConfigWish:
-    """What the service takes, from a validated body."""
+    """Return the config that the service takes, from a validated body."""
     fields = dict(given)
     cert, key = (_new_text(fields.pop(name, None)) for name in ("ssl_cert", "ssl_key"))
     nodes = tuple(map(node_wish, fields.pop("nodes", ())))
@@ -238,5 +238,5 @@ def wish_of(given: Mapping[str, Any]) -> ConfigWish:
 
 
 def _new_text(text: str | None) -> str | None:
-    """None for what says nothing new."""
+    """Return a new certificate or key; None for a text that leaves the present one in place."""
     return None if text in (None, "", REDACTED) else text

@@ -18,7 +18,7 @@ MOST_WEIGHT = 255
 
 
 class NodeBalancerNodeResource(Resource):
-    """A place that the traffic of a config goes to."""
+    """A node: an address and a port that a config sends traffic to."""
 
     id = IntegerField(read_only=True)
     address = CharField(
@@ -69,7 +69,7 @@ class NodeBalancerNodeResource(Resource):
 
 
 class RebuiltNode(Resource):
-    """A node as a rebuild takes it: with an `id` one that is there, changed by what else is given."""
+    """A node of a rebuild. With an `id`, an existing node is kept, and the other given fields change it."""
 
     id = IdField(
         required=False,
@@ -88,5 +88,5 @@ class RebuiltNode(Resource):
 
 
 def node_wish(given: Mapping[str, Any]) -> NodeWish:
-    """What the service takes, from a validated body."""
+    """Return the node that the service takes, from a validated body."""
     return NodeWish(**given)

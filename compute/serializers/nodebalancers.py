@@ -30,7 +30,7 @@ MB = 10**6
 
 
 class _Month(Func):
-    """The first day of the month (UTC) of a time."""
+    """SQL: the first day of a time's month, in UTC."""
 
     template = "(date_trunc('month', %(expressions)s AT TIME ZONE 'UTC'))::date"
     output_field = models.DateField()
@@ -41,7 +41,7 @@ def _megabytes(number: Any) -> Expression:
 
 
 def _transfer() -> Coalesce:
-    """What went through in this month, null where nobody has measured."""
+    """Return an expression for the traffic of this month; its parts are null if nothing was measured."""
     counted = NodeBalancerTransfer.objects.filter(nodebalancer=OuterRef("pk"), month=_Month(Now()))
     total = _megabytes(F("received") + F("sent"))
     sums = JSONObject(total=total, out=_megabytes(F("sent")), **{"in": _megabytes(F("received"))})
@@ -50,7 +50,7 @@ def _transfer() -> Coalesce:
 
 
 class NodeBalancerTransferResource(Resource):
-    """MB in this month; null where it is not measured."""
+    """Traffic of a load balancer this month, in MB; null where it is not measured."""
 
     total = FloatField(
         allow_null=True, help_text="MB in both directions this month; null where it is not measured."
@@ -121,12 +121,12 @@ class NewNodeBalancer(Resource):
     }
 )
 class PointsField(JSONField):
-    """A chart. The contract calls its items numbers; what clients of the published service read are pairs of
-    them, as in the stats of computes."""
+    """A chart. The contract says that its items are numbers. The published service answers with pairs of numbers,
+    as in the stats of computes, and clients read these."""
 
 
 class NodeBalancerTraffic(Resource):
-    """Bits a second."""
+    """Traffic of a load balancer, in bits a second."""
 
     in_ = PointsField(help_text="Bits a second from clients.")
     out = PointsField(help_text="Bits a second to clients.")
@@ -140,7 +140,7 @@ class NodeBalancerStatsData(Resource):
 
 
 class NodeBalancerStats(Resource):
-    """What went through a load balancer in the last 24 hours."""
+    """Statistics of a load balancer for the last 24 hours."""
 
     title = CharField()
     data = NodeBalancerStatsData(help_text="The charts.")

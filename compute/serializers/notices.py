@@ -13,7 +13,7 @@ from config.api.serializers import Resource
 
 
 class NoticeEntity(Resource):
-    """What a notice is about."""
+    """The instance of a maintenance."""
 
     label = CharField(source="notice_label", help_text="The instance's label.")
     id = IntegerField(source="notice_id", help_text="The instance's id.")
@@ -57,7 +57,7 @@ class MaintenanceResource(Resource):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a kind of notification says. `{}` in the message is the label of what it is about."""
+    """The texts of one kind of notification. `{}` in the message is the label of its subject."""
 
     type: str
     severity: str
@@ -66,7 +66,7 @@ class Topic:
     entity: str = "compute"
 
     def about(self, label: str) -> str:
-        """The message about something with this label."""
+        """Return the message about a subject with this label."""
         return self.message.format(label)
 
 
@@ -116,13 +116,13 @@ TYPES = (
 
 
 def entity_of(topic: str, key: int | None, label: str, url: str) -> dict[str, Any]:
-    """What a notification is about. A region has no numeric id, and its label is its id."""
+    """Return the subject of a notification. A region has no numeric id, and its label is its id."""
     about = {"label": label, "type": TOPICS[topic].entity, "url": url}
     return about if key is None else {"id": key, **about}
 
 
 class NotificationEntity(Resource):
-    """What a notification is about."""
+    """The subject of a notification: an instance or a region."""
 
     id = IntegerField(required=False, help_text="The id of the instance; regions have none.")
     label = CharField(help_text="Its label; of a region its id.")
@@ -140,7 +140,7 @@ def _of_topic(attribute: str) -> Case:
 
 
 class NotificationResource(Resource):
-    """Something that the account should know now."""
+    """A notice for the account, such as an outage or a scheduled migration."""
 
     entity = Computed(
         NotificationEntity(),

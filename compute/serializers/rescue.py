@@ -5,13 +5,14 @@ from config.api.serializers import Resource
 
 
 class RescueDevices(Devices):
-    """What is in which slot of a rescue. The last one is its own system's."""
+    """The devices in the slots of a rescue; null for an empty slot. The slot `sdh` is reserved for the rescue
+    system."""
 
     sdh = None
 
 
 class RescueRequest(Resource):
-    """The body of a rescue. Without `devices` it has the disks of the instance, in their order."""
+    """The body of a rescue. Without `devices`, all disks of the instance are attached, in their order."""
 
     devices = RescueDevices(
         required=False,

@@ -6,7 +6,7 @@ from config.api.serializers import Resource
 
 
 class UserDefinedField(Resource):
-    """What a script asks for, as its tags say."""
+    """A user-defined field of a script, as its UDF tag describes it."""
 
     label = CharField(help_text="What is asked, for people.")
     name = CharField(help_text="The name of the value in `stackscript_data`.")

@@ -10,13 +10,13 @@ from config.api.serializers import Resource
 
 
 def points(help_text: str) -> ListField:
-    """A chart: times in milliseconds since 1970, each with its value."""
+    """Return the field of a chart: pairs of a time in milliseconds since 1970 and a value."""
     pair = ListField(child=FloatField(), help_text="Milliseconds since 1970, and what was measured.")
     return ListField(child=pair, help_text=help_text)
 
 
 class Network(Resource):
-    """Bits a second."""
+    """Network traffic, in bits a second."""
 
     in_ = points("Public traffic to the instance.")
     out = points("Public traffic from the instance.")
@@ -25,7 +25,7 @@ class Network(Resource):
 
 
 class DiskStats(Resource):
-    """Blocks a second."""
+    """Disk activity, in blocks a second."""
 
     io = points("Blocks read and written.")
     swap = points("Blocks swapped in and out.")
@@ -41,8 +41,8 @@ class ComputeStatsData(Resource):
 
 
 class ComputeStats(Resource):
-    """The contract's schema has the charts beside the title; what the published service answers has them in `data`,
-    where clients look for them."""
+    """Statistics of an instance. The contract's schema has the charts beside the title. The published service
+    answers with the charts in `data`, where clients look for them."""
 
     title = CharField()
     data = ComputeStatsData(help_text="The charts.")
@@ -56,7 +56,7 @@ class ComputeStats(Resource):
 
 
 class InstanceTransfer(Resource):
-    """What an instance has used of its transfer this month."""
+    """Network transfer of an instance this month."""
 
     used = IntegerField(help_text="Bytes that were sent this month.")
     quota = IntegerField(help_text="GB that the compute adds to the account's pool this month.")
@@ -67,7 +67,7 @@ class InstanceTransfer(Resource):
 
 
 class MonthlyTransfer(Resource):
-    """What an instance has received and sent in a month."""
+    """Bytes that an instance received and sent in a month."""
 
     bytes_in = IntegerField(help_text="Bytes that were received.")
     bytes_out = IntegerField(help_text="Bytes that were sent.")
@@ -78,7 +78,7 @@ class MonthlyTransfer(Resource):
 
 
 class AccountTransfer(Resource):
-    """What the account has used of its transfer this month."""
+    """Network transfer of the account this month."""
 
     used = IntegerField(help_text="GB that all computes together have sent this month.")
     quota = IntegerField(help_text="GB that they may send together.")

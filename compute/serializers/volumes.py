@@ -18,7 +18,8 @@ LETTER, LABEL = re.compile("[a-zA-Z]"), re.compile("((?!--|__)[a-zA-Z0-9_-])*")
 
 
 class LabelField(CharField):
-    """A letter, then letters, digits, dashes and underscores with no two dashes or underscores in a row."""
+    """A text that begins with a letter, then letters, digits, dashes and underscores, with no two dashes or
+    underscores in a row."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(min_length=1, max_length=32, **kwargs)
@@ -33,7 +34,7 @@ class LabelField(CharField):
 
 
 def filesystem_path(label: str) -> str:
-    """Where the guest finds the volume."""
+    """Return the path of the volume's device in the guest."""
     return f"/dev/disk/by-id/scsi-0Skerry_Volume_{label}"
 
 
@@ -86,7 +87,7 @@ class VolumeResource(Resource):
 
 
 class VolumeCreate(Resource):
-    """The body of a new volume. `region` is needed unless `compute_id` says where it is attached."""
+    """The body of a new volume. `region` is required unless the volume is attached to the instance `compute_id`."""
 
     label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
     size = IntegerField(
@@ -106,7 +107,8 @@ class VolumeCreate(Resource):
 
 
 class VolumeUpdate(Resource):
-    """What can be changed: label and tags. The rest is there because clients send back what they got."""
+    """New label and tags of a volume. Other fields are accepted, because clients send back complete answers, and
+    have no effect."""
 
     UNCHANGED = ("region", "size", "compute_id")
 
@@ -143,7 +145,7 @@ class VolumeResize(Resource):
 
 
 class VolumeAttach(Resource):
-    """The body of an attachment. `config_id` is by default the profile that boots next."""
+    """The body of an attachment. By default, `config_id` is the profile that boots next."""
 
     compute_id = IdField(help_text="The instance to attach it to, in its region.")
     config_id = IdField(

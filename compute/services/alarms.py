@@ -1,8 +1,9 @@
-"""Alarms: the operator is told, by mail and webhook, what does not work, and once more when it does again.
+"""Alarms: the operator is notified of failures, by mail and webhook, and again when a failure is over.
 
-Web and stream processes look every `EVERY` seconds, and workers do when the clock tells them: whichever of them
-is left tells of the others. Nobody can tell where the database is gone, or all of them: that takes somebody outside
-who asks ``/readyz``. Mails go out from here and not by the outbox, which needs the workers that may be missing.
+Web and stream processes check every `EVERY` seconds, and workers check when the clock tells them. So any process
+that is left reports the others. If the database is down, or all processes are, nobody reports it: an external
+monitor must poll ``/readyz``. Mails are sent from here and not by the outbox, which needs the workers that may be
+missing.
 """
 
 import logging
@@ -25,23 +26,22 @@ from config.db.advisory import advisory_lock
 log = logging.getLogger(__name__)
 
 EVERY = 15.0
-"""Seconds between two looks of a process."""
+"""Seconds between two checks of a process."""
 ALARM_DELAY = timedelta(minutes=1)
-"""How long something has to be wrong before the operator is told: restarts are nobody's trouble."""
+"""The time for which a failure must last before the operator is notified, so that restarts are not reported."""
 ALARM_RETENTION = timedelta(days=90)
 MAX_LISTED_ALARMS = 20
-"""Alarms that one message spells out; the rest is counted."""
+"""The most alarms that one message lists; the rest is counted."""
 WEBHOOK_SECONDS = 10
 ADVISORY_LOCK = 0x616C61726D
-"""Any number that nothing else in the database takes as an advisory lock."""
+"""The key of the advisory lock. Nothing else in the database uses this number."""
 
 
 def check_alarms() -> None:
-    """Record what does not work now, and tell the operator what is new of it. Does nothing where nobody is to be
-    told, or while another process looks.
+    """Record the present failures, and notify the operator of new ones and of those that are over.
 
-    Nor does a process that has just started: it cannot know yet who is missing, and what it does not find would
-    count as over.
+    Does nothing if no operator is configured, or while another process checks. A process that has just started does
+    nothing either. It cannot know yet which processes are missing, and would end alarms that are not over.
     """
     if not (settings.OPERATOR_EMAILS or settings.OPERATOR_WEBHOOK) or starting():
         return
@@ -52,7 +52,8 @@ def check_alarms() -> None:
 
 
 def _wrong() -> dict[str, str]:
-    """What does not work, by its subject. Hosts in maintenance are expected to be silent."""
+    """Return the present failures by subject. Hosts in maintenance are left out, because they are expected to be
+    silent."""
     found = {each.component: each.text for each in missing()}
     for host in silent().filter(maintenance=None):
         since = moment_of(host.unreachable_since) if host.unreachable_since else "a moment ago"
@@ -90,7 +91,7 @@ def _tell() -> None:
 
 
 def _untold() -> QuerySet[Alarm]:
-    """What has been wrong for long enough, and that the operator does not know of."""
+    """Return the alarms that have lasted long enough, and that the operator does not know of."""
     return Alarm.objects.filter(
         Q(began__lt=Now() - Value(ALARM_DELAY)), ended=None, notified=None
     ).order_by("pk")  # fmt: skip
@@ -101,7 +102,7 @@ def _ways() -> list[str]:
 
 
 def _send(begun: list[Alarm], over: list[Alarm]) -> list[str]:
-    """Tell the operator by each way that is set up; why, for each that failed."""
+    """Notify the operator by each configured channel. Return the reason for each channel that failed."""
     problems = []
     for way in _ways():
         try:
@@ -112,13 +113,13 @@ def _send(begun: list[Alarm], over: list[Alarm]) -> list[str]:
 
 
 class NotTaken(requests.RequestException):
-    """The webhook answered, and not by 2xx."""
+    """The webhook answered with a status other than 2xx."""
 
 
 def _reason(error: Exception) -> str:
-    """Why a way failed, without its address: that of a webhook is as good as a password.
+    """Return the reason why a channel failed, without its address: a webhook's address is as secret as a password.
 
-    Errors of HTTP have it in their texts, and behind them the one of the system, which has not.
+    The texts of HTTP errors contain the address. The text of the system's error behind them does not.
     """
     if not isinstance(error, requests.RequestException) or isinstance(error, NotTaken):
         return f"{type(error).__name__}: {error}"
@@ -129,7 +130,7 @@ def _reason(error: Exception) -> str:
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:
-    """The errors that led to this one, the last first."""
+    """Yield the errors that caused this one, the last first."""
     while error.__context__ is not None:
         error = error.__context__
         yield error
@@ -178,7 +179,7 @@ def _post(begun: list[Alarm], over: list[Alarm]) -> None:
         ],
         "over": [each.subject for each in over],
     }
-    # the body is not read: nobody needs it, and it could last for ever
+    # the body is not read: nobody needs it, and it might never end
     with requests.post(
         settings.OPERATOR_WEBHOOK, json=body, timeout=WEBHOOK_SECONDS, allow_redirects=False, stream=True
     ) as answer:

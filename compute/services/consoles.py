@@ -1,7 +1,7 @@
-"""Consoles in browsers: who may be at which, single-use tickets, and the record of each session.
+"""Consoles in browsers: permission to use them, single-use tickets, and the record of each session.
 
-A page asks for a ticket, which its browser brings to a stream process within `TICKET_SECONDS`: that one knows no
-cookies. Whoever was let in stays for as long as they could be let in again: `refusal` is asked every so often.
+A page asks for a ticket. Its browser brings the ticket to a stream process, which reads no cookies, within
+`TICKET_SECONDS`. A session lasts while its user could open it again: the process calls `recheck` regularly.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from config.errors import Denied, Invalid, Missing
 TICKET_SECONDS = 30
 _signer = TimestampSigner(salt="compute.console")
 WRITE = "compute.add_consolesession"
-"""The permission that staff need."""
+"""The permission that staff need to use consoles."""
 
 INSTANCE_OFF = "The instance is off."
 INSTANCE_DELETED = "The instance was deleted."
@@ -48,24 +48,24 @@ TOO_MANY = "You are at {most} consoles already: leave one first."
 AT_IT = "{name} is at this console since {since:%H:%M} UTC."
 SOMEBODY = "Somebody of the platform's staff"
 _OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
-"""Of all others the driver knows whether the machine is on."""
+"""Statuses of instances that are off. For other statuses, only the driver knows whether the machine is on."""
 
 
 class Occupied(Invalid):
-    """Somebody else is at the console, who can be asked to leave. Answers 400."""
+    """Somebody else is at the console, and can be asked to leave. Answers 400."""
 
 
 class Full(Invalid):
-    """The user is at as many consoles as one may; those of a process that has just stopped count for a minute."""
+    """The user has as many consoles as allowed. Consoles of a process that has just stopped count for a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Browser:
     """The browser that asks for a ticket.
 
-    `origin` is that of the page, such as ``https://cloud.example.com``; `session` is the hash of the sign-in's id,
-    as its table has it; `device` the row of the remembered browser; `by_key` whether a security key signed the user
-    in.
+    `origin` is the page's origin, such as ``https://cloud.example.com``. `session` is the hash of the sign-in's id,
+    as in its table. `device` is the row of the remembered browser. `by_key` tells whether the user signed in with a
+    security key.
     """
 
     origin: str
@@ -76,17 +76,17 @@ class Browser:
 
 
 def ask(user: User, instance: Instance, browser: Browser, *, take_over: bool = False) -> str:
-    """A ticket for the console of an instance of the user's account.
+    """Return a ticket for the console of an instance of the user's account.
 
-    The user's own session at this console ends; with `take_over` that of others too. Raises `Denied` where the user
-    may not be there, `TooMany` after too many tickets, `Occupied` where somebody else is at it, and `Invalid` where
-    the instance is off.
+    The user's own session at this console ends. With `take_over`, other users' sessions end too. Raises `Denied` if
+    the user may not use the console, `TooMany` after too many tickets, `Occupied` if somebody else is at the
+    console, and `Invalid` if the instance is off.
     """
     return _ask(ConsoleSession(user=user, instance=instance), user, instance, browser, take_over)
 
 
 def ask_as_staff(user: User, instance: Instance, browser: Browser, reason: str, *, take_over: bool = False) -> str:
-    """As `ask`, for staff, who say what they are there for; it is written into the admin's log."""
+    """As `ask`, for staff, who must give a reason. The reason is written into the admin's log."""
     reason = reason.strip()
     if not reason:
         raise Invalid("Say what you are there for: it is logged.", "reason")
@@ -119,8 +119,8 @@ def _ask(session: ConsoleSession, user: User, instance: Instance, browser: Brows
 
 
 def _make_room(session: ConsoleSession, instance: Instance, take_over: bool) -> None:
-    """Have those at the console leave it. Raises `Occupied`, and `Invalid` where the user is at too many others."""
-    # the row is locked, so that of two who ask at once the second finds the first
+    """End the sessions at the console. Raises `Occupied`, and `Invalid` if the user has too many other consoles."""
+    # the row is locked, so that of two requests at once the second finds the first
     Instance.objects.select_for_update().filter(pk=instance.pk).first()
     there = ConsoleSession.objects.at_it().filter(instance=session.instance_id)
     others = there.exclude(user=session.user_id)
@@ -133,7 +133,8 @@ def _make_room(session: ConsoleSession, instance: Instance, take_over: bool) -> 
 
 
 def _check_number(session: ConsoleSession) -> None:
-    """Consoles count, not sessions: one whose process is gone may still have a session, which nobody has ended."""
+    """Raise `Full` if the user has too many consoles. Several sessions at one console count once: a dead process
+    may leave one."""
     there = ConsoleSession.objects.at_it().filter(user=session.user_id, to_end="")
     elsewhere = there.exclude(instance=session.instance_id).values("instance").distinct()
     if elsewhere.count() >= settings.CONSOLES_PER_USER:
@@ -141,7 +142,8 @@ def _check_number(session: ConsoleSession) -> None:
 
 
 def is_ticket(ticket: str) -> bool:
-    """Whether the ticket was made here, and not long ago. Asks nobody: what is none costs next to nothing."""
+    """Tell whether the ticket was made here, and not long ago. Reads no table, so invalid tickets cost next to
+    nothing."""
     try:
         _signer.unsign(ticket, max_age=2 * TICKET_SECONDS)  # by this machine's clock, the database's decides
     except BadSignature:
@@ -151,14 +153,14 @@ def is_ticket(ticket: str) -> bool:
 
 @transaction.atomic
 def admit(ticket: str, origin: str) -> ConsoleSession:
-    """The session that a ticket is for, which begins now. A ticket is good once.
+    """Begin the session of a ticket and return it. A ticket can be used once.
 
-    Raises `Missing` for a ticket that is none, was used, is too old, or comes from a page of another site, and
-    `DomainError` where the user may not be there any more.
+    Raises `Missing` if the ticket is invalid, was used, is too old, or comes from a page of another site. Raises
+    `DomainError` if the user may not use the console any more.
     """
     young = Now() - timedelta(seconds=TICKET_SECONDS)
     asked = ConsoleSession.objects.filter(ticket=_digest(ticket), created__gt=young)
-    # as who asks does: of two tickets that come at once the second finds the first at the console
+    # locked as in `_make_room`: of two tickets at once, the second finds the first at the console
     Instance.objects.select_for_update().filter(pk__in=asked.values("instance")).first()
     session = asked.select_for_update().first()
     if session is None or session.instance is None:
@@ -170,7 +172,7 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
     _check_number(session)
     own = ConsoleSession.objects.at_it().filter(instance=session.instance_id, user=session.user_id)
     own.update(to_end=OPENED_AGAIN)
-    # what a process of the release before has asked for comes without the names
+    # a request of a process of the release before has no names
     named = {
         "username": _username(session),
         "instance_number": session.instance.pk,
@@ -181,10 +183,10 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
 
 
 def still_there(sessions: Sequence[int]) -> Mapping[int, str]:
-    """Record that these are still there, and return those that were asked to end, with the reason.
+    """Renew the sessions' heartbeats, and return the sessions that must end, with the reason for each.
 
-    One statement, for all consoles of a process. A session without its row is one whose instance was deleted by the
-    release before, which deleted its records as well.
+    One statement renews all sessions of a process. A session without a row is one whose instance was deleted by the
+    release before, which deleted its sessions too.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STILL_THERE, [list(sessions), INSTANCE_DELETED, SIGNED_OUT])
@@ -199,24 +201,25 @@ RETURNING id, CASE WHEN instance_id IS NULL THEN %s WHEN user_id IS NULL THEN %s
 
 
 def recheck(session_id: int) -> str:
-    """Why somebody who is at a console may be there no longer; empty where they may."""
+    """Return the reason why the user of a session may not stay at the console; empty if the user may stay."""
     session = _whole(ConsoleSession.objects.filter(pk=session_id)).first()
     return INSTANCE_DELETED if session is None or session.instance_id is None else refusal(session)
 
 
 def leave(session_id: int, outcome: str) -> None:
-    """Record the end of a session, and why it ended."""
+    """Record the end of a session, and the reason."""
     ConsoleSession.objects.filter(pk=session_id, ended=None).update(ended=Now(), seen=Now(), outcome=outcome)
 
 
 def end(session: ConsoleSession) -> None:
-    """Have somebody leave, as staff. They do so within seconds. Raises `Invalid` where the session has ended."""
+    """End a session as staff. Its user is disconnected within seconds. Raises `Invalid` if the session has
+    ended."""
     if not ConsoleSession.objects.at_it().filter(pk=session.pk).update(to_end=ENDED_BY_STAFF):
         raise Invalid("Nobody is at this console any more.")
 
 
 def refusal(session: ConsoleSession) -> str:
-    """Why the session's user may not be at its console, in its browser; empty where they may."""
+    """Return the reason why the session's user may not use the console in this browser; empty if the user may."""
     user = session.user
     if user is None or not user.is_active:
         return SIGNED_OUT
@@ -238,7 +241,7 @@ def refusal(session: ConsoleSession) -> str:
 
 
 def delete_old() -> int:
-    """Delete sessions that ended, or were never begun, longer ago than LOGINS_KEPT, and return how many."""
+    """Delete sessions that ended, or were never begun, longer ago than LOGINS_KEPT, and return their number."""
     silent = Q(seen=None) | Q(seen__lt=Now() - ConsoleSession.SILENCE)
     return delete_in_batches(ConsoleSession.objects.filter(silent, created__lt=Now() - settings.LOGINS_KEPT))
 
@@ -264,7 +267,7 @@ def _credentials(user: User) -> str:
 
 
 def _name(other: ConsoleSession, reader: ConsoleSession) -> str:
-    """What customers are told of staff is that they are."""
+    """Return the name of a session's user for a reader. Customers do not see the names of staff."""
     return SOMEBODY if other.staff and not reader.staff else _username(other)
 
 
@@ -273,5 +276,5 @@ def _own_name(session: ConsoleSession) -> str:
 
 
 def _username(session: ConsoleSession) -> str:
-    """As it is now, where the user is still there."""
+    """Return the user's present name, or the recorded name if the user was deleted."""
     return session.user.username if session.user else session.username

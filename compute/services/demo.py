@@ -15,8 +15,8 @@ REGION = "us-east"
 def create_example(actor: Actor) -> None:
     """Create an instance on a simulated host, so that the forms of the API reference have one to work with.
 
-    Nobody knows its root password. An operator's own catalogue may lack the region, or offer neither the type nor
-    the image: then no instance is created.
+    Nobody knows its root password. No instance is created if an operator's own catalogue lacks the region, the type
+    or the image.
     """
     if not Host.objects.filter(region=REGION, driver="simulated").exists():
         return

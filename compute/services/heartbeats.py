@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 EVERY = 5.0
 """Seconds between two heartbeats of a process."""
 SILENCE = timedelta(seconds=30)
-"""The time without a heartbeat after which a process counts as gone: six were missed."""
+"""The time without a heartbeat after which a process counts as gone: six heartbeats are missing."""
 HEARTBEAT_RETENTION = timedelta(days=1)
-"""How long the rows of processes that are gone are kept."""
+"""The time for which rows of processes that are gone are kept."""
 
 _RECORD = """
 INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues, slots)
@@ -45,7 +45,7 @@ ANSWER_MILLISECONDS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """This process, as its heartbeats name it. `version` is that of the release it runs."""
+    """The identity of this process in its heartbeats. `version` is the release that it runs."""
 
     kind: str
     version: str
@@ -59,7 +59,7 @@ def record(
 ) -> None:
     """Record a heartbeat of the process. `using` is a connection.
 
-    `queues` are those that a worker takes tasks from, `slots` the number of tasks that it runs at the same time.
+    `queues` are those that a worker takes tasks from. `slots` is the number of tasks that it runs at the same time.
     """
     values: dict[str, Any] = {
         "id": process.id,
@@ -81,21 +81,20 @@ def stop(process: Process, using: BaseDatabaseWrapper | None = None) -> None:
 
 
 def alive() -> Q:
-    """The condition for the rows of processes that run."""
+    """Return the condition for the rows of processes that run."""
     return Q(stopped=None, seen__gte=Now() - Value(SILENCE))
 
 
 def delete_old() -> int:
-    """Delete the rows of processes that are long gone, and return how many."""
+    """Delete the rows of processes that are long gone, and return the number of rows."""
     return delete_in_batches(Heartbeat.objects.filter(seen__lt=Now() - Value(HEARTBEAT_RETENTION)))
 
 
 @contextmanager
 def own_connection() -> Iterator[BaseDatabaseWrapper]:
-    """A connection for one statement, which gives up soon where the database does not answer.
+    """Open a connection for one statement, which gives up soon if the database does not answer.
 
-    The connection is closed again at once, by the thread that forks, so that no process that a worker forks
-    inherits it.
+    The thread that forks closes the connection again at once, so that no forked process of a worker inherits it.
     """
     own: BaseDatabaseWrapper = connection.copy()
     own.settings_dict["OPTIONS"] = {
@@ -110,7 +109,8 @@ def own_connection() -> Iterator[BaseDatabaseWrapper]:
 
 
 class Pulse:
-    """Writes the heartbeats of this process. A database that is down does not end it: the error is logged once."""
+    """Writes the heartbeats of this process. If the database is down, the error is logged once, and writing
+    continues."""
 
     def __init__(self, kind: str):
         self.process = Process(kind, VERSION)

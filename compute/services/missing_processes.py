@@ -1,4 +1,4 @@
-"""Processes that an installation needs and that do not run, by their heartbeats, or that leave messages waiting."""
+"""Required processes that do not run, by their heartbeats, or that leave messages waiting."""
 
 import time
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ from compute.services.heartbeats import SILENCE, alive
 from config import queues
 
 BROKER_SECONDS = 0.5
-"""How long the broker has to answer, in seconds. It is asked only where no worker has a fresh heartbeat."""
+"""Seconds within which the broker must answer. It is asked only if no worker has a fresh heartbeat."""
 
 LATE_SECONDS = 60
-"""The age from which the oldest message of a queue says that workers stand still, or are too few."""
+"""The age in seconds of a queue's oldest message which shows that workers are stuck, or too few."""
 
 _started = time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A kind of process that does not run, ``web``, ``broker``, ``worker`` or ``clock``, and what comes of it.
+    """A kind of process that does not run, ``web``, ``broker``, ``worker`` or ``clock``, and the consequence.
 
-    The component ``queue`` is there while workers run and leave messages waiting.
+    The component ``queue`` is reported if workers run and leave messages waiting.
     """
 
     component: str
@@ -36,10 +36,10 @@ class Missing:
 
 
 def missing() -> Iterator[Missing]:
-    """The kinds of process of which none runs. One query, and one look at the broker.
+    """Yield the kinds of process of which none runs. One query, and one request to the broker.
 
-    Web processes are missed where the last of them fell silent: behind a server that is not ours they have no
-    heartbeats, and who stops all of them means to.
+    Web processes are reported only if the last of them fell silent. Behind a server that is not ours they have no
+    heartbeats, and an operator who stops all of them does so on purpose.
     """
     if starting():
         return
@@ -75,7 +75,7 @@ def missing() -> Iterator[Missing]:
 
 
 def late_queues() -> Iterator[Missing]:
-    """The queues whose oldest message is too old, as one line. None if the broker does not answer."""
+    """Yield one entry for all queues whose oldest message is too old. Yields none if the broker does not answer."""
     late = {name: each for name, each in (queues.backlogs() or {}).items() if each.oldest >= LATE_SECONDS}
     texts = [
         f"{each.messages:,} in the queue {name}, the oldest for {int(each.oldest // 60)} min"
@@ -86,7 +86,8 @@ def late_queues() -> Iterator[Missing]:
 
 
 def starting() -> bool:
-    """Whether this process has just started, perhaps with all others, whose first heartbeats are yet to come."""
+    """Tell whether this process has just started: other processes may have started too, and not sent heartbeats
+    yet."""
     return time.monotonic() - _started < SILENCE.total_seconds()
 
 
@@ -101,12 +102,12 @@ def broker_answers() -> bool:
 
 
 def last(seen: datetime | None, subject: str = "") -> str:
-    """When the last process was seen, in words; `subject` names its kind."""
+    """Return a text that says when the last process was seen; `subject` names its kind."""
     name = f"last {subject} seen" if subject else "last seen"
     return f"{name} {moment_of(seen)}" if seen else f"no {subject or 'one'} was ever seen".replace("no one", "none")
 
 
 def moment_of(time: datetime) -> str:
-    """A moment in UTC, with its day where that is not today: ``14:02 UTC``, ``2030-01-31 14:02 UTC``."""
+    """Return a moment in UTC, with its day if that is not today: ``14:02 UTC``, ``2030-01-31 14:02 UTC``."""
     today = time.date() == now().date()
     return f"{time:%H:%M} UTC" if today else f"{time:%Y-%m-%d %H:%M} UTC"

@@ -76,7 +76,7 @@ def notifications(actor: Actor) -> list[QuerySet[Any]]:
 
 
 def of_instance(actor: Actor, instance: Instance) -> list[dict[str, Any]]:
-    """The notifications about one instance and its region, with their columns as keys. One query."""
+    """Return the notifications about one instance and its region, with their columns as keys. One query."""
     moves, kept_off, outages, away = notifications(actor)
     found = [rows.filter(notice_id=instance.pk) for rows in (moves, kept_off, away)]
     found.append(outages.filter(notice_label=instance.region_id))
@@ -84,7 +84,7 @@ def of_instance(actor: Actor, instance: Instance) -> list[dict[str, Any]]:
 
 
 def united(tables: Iterable[QuerySet[Any]]) -> QuerySet[Any, dict[str, Any]]:
-    """Notifications of several tables as one queryset, with their columns as keys."""
+    """Return notifications of several tables as one queryset, with their columns as keys."""
     columns = ("notice_topic", "notice_when", "notice_body", "notice_id", "notice_label")
     first, *others = (rows.order_by().values(*columns) for rows in tables)
     return first.union(*others, all=True)
@@ -104,9 +104,9 @@ def _in_maintenance(actor: Actor) -> QuerySet[Instance]:
 
 
 def _on_silent_hosts(actor: Actor) -> QuerySet[Instance]:
-    """Instances whose host has not answered for a round of the watchdog: a shorter silence is no outage.
+    """Return instances whose host has not answered for a round of the watchdog: a shorter silence is no outage.
 
-    Hosts in maintenance are left out: their instances have a notice of that, and are off anyway.
+    Hosts in maintenance are left out. Their instances have a notice of the maintenance, and are off anyway.
     """
     since = Now() - timedelta(seconds=settings.WATCHDOG_EVERY)
     rows = Instance.objects.visible_to(actor).filter(host__maintenance=None, host__unreachable_since__lte=since)

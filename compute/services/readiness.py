@@ -1,4 +1,4 @@
-"""What an installation lacks before customers come, by its rows. For ``manage.py check --deploy``."""
+"""Checks of the rows that an installation needs before it has customers. For ``manage.py check --deploy``."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from compute.services.heartbeats import alive
 from regions.models import Region
 
 SHARED = ("ATTACHMENTS_DIR", "UPLOADS_DIR", "ARCHIVES_DIR")
-"""Folders in which processes of one machine leave files for those of another."""
+"""Settings of folders in which processes of one machine leave files for processes of another."""
 
 
 def findings() -> Iterator[tuple[str, str]]:
-    """Number and sentence of each. A fixed number of queries."""
+    """Yield the number and the sentence of each finding. A fixed number of queries."""
     yield from _processes()
     yield from _places()
 

@@ -1,4 +1,4 @@
-"""Deleting the rows of an instance or an image, and releasing what an instance held."""
+"""Deleting the rows of an instance or an image, and releasing the resources of an instance."""
 
 from django.db.models import Q
 from django.utils.timezone import now
@@ -20,14 +20,14 @@ def remove(instance: Instance) -> None:
     """Delete the instance with its disks and profiles; release its addresses, ranges and capacity on its host.
 
     Its grants, tags and backups are deleted too; another job deletes the backups' archives. Its volumes stay,
-    attached nowhere. Runs in the transaction that settles the job behind the deletion, which has locked the jobs of
-    the instance.
+    attached nowhere. Runs in the transaction that settles the job of the deletion, which has locked the jobs of the
+    instance.
     """
     # One UPDATE of each job, with the host for staff: a second UPDATE would lock the rows that the job refers to
     # when the transaction commits, and the source of a clone is one of them.
     Job.objects.filter(instance=instance).update(instance=None, last_host=instance.host_id)
     Job.objects.filter(source=instance).update(source=None)
-    # before its addresses: a request that is just adding one has locked the row, and is waited for
+    # locked before its addresses, to wait for a request that is adding an address and has locked the row
     Instance.objects.filter(pk=instance.pk).select_for_update().first()
     release_all(instance)
     records.discard_all(instance)
@@ -43,7 +43,8 @@ def remove(instance: Instance) -> None:
 
 
 def remove_image(number: int) -> None:
-    """Delete an account's own image with the grants on it. Instances and disks deployed from it then name none."""
+    """Delete an account's own image with the grants on it. Instances and disks deployed from it then name no
+    image."""
     # the deletion clears the image in their rows: locked in one order, as everywhere that several are locked
     owned = Instance.objects.filter(account__images__number=number)
     using = owned.filter(Q(image__number=number) | Q(disks__image__number=number)).values("pk")

@@ -1,4 +1,4 @@
-"""How long finished jobs are kept."""
+"""Deleting finished jobs after their retention."""
 
 from django.conf import settings
 from django.db.models.functions import Now
@@ -8,5 +8,5 @@ from compute.models import Job
 
 
 def delete_old() -> int:
-    """Delete jobs that finished longer ago than JOBS_KEPT, and return how many. Live ones stay, however old."""
+    """Delete jobs that finished longer ago than JOBS_KEPT, and return their number. Live jobs stay, however old."""
     return delete_in_batches(Job.objects.filter(finished_at__lt=Now() - settings.JOBS_KEPT))

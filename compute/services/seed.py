@@ -1,4 +1,4 @@
-"""The catalogue of a fresh installation, types, kernels, images and scripts, and demo regions to try things out."""
+"""The catalogue of a fresh installation (types, kernels, images and scripts), and demo regions for tests."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -20,24 +20,24 @@ from config.errors import Problems
 from regions.models import Region
 
 OWN_SECTION = "*"
-"""The key of a `SeededRow` that stands for its whole kind: the operator keeps these rows in a file of their own
-(`compute.services.catalogue`), and `seed` neither adds to them nor resets them."""
+"""The key of a `SeededRow` that stands for its whole kind. The operator keeps these rows in a catalogue file
+(`compute.services.catalogue`), so `seed` neither adds to them nor resets them."""
 STEP = 10
-"""Between the positions of two rows of the file: staff may put one of theirs there."""
+"""The distance between the positions of two rows of the file. Staff may place rows of their own between them."""
 DATA = Path(__file__).resolve().parent.parent / "data"
 CATALOGUE = DATA / "catalogue.json"
 SCRIPTS = DATA / "scripts.json"
 AUTHOR = "skerry"
-"""Who clients see as the author of the platform's own scripts."""
+"""The author of the platform's own scripts, as clients see it."""
 
-# Nothing here is routed anywhere: the benchmark range, the documentation ranges and private space. The
+# None of these networks is routed: the benchmark range, the documentation ranges and private space. The
 # documentation range 198.51.100.0/24 and 2001:db8:1::/48 to :b::/48 belong to the regions' resolvers.
 # Clients know public addresses by the prefix 24, and private ones by 192.168.
 PUBLIC, PUBLIC_PREFIX = list(IPv4Network("198.18.0.0/15").subnets(new_prefix=20)), 24
 EXTRA_PUBLIC = [IPv4Network("192.0.2.0/24"), IPv4Network("203.0.113.0/24")]
 PRIVATE_PREFIX = 21
 EARLIER_PRIVATE = list(IPv4Network("10.0.0.0/12").subnets(new_prefix=20))
-"""The private pools of regions by their place in the catalogue, as releases before seeded them."""
+"""The private pools of regions by their position in the catalogue, as earlier releases seeded them."""
 SLAAC = IPv6Network("2001:db8:1000::/36")
 ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
 
@@ -47,8 +47,8 @@ def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
     table.
 
     With `demo` also regions, each with two hosts and address pools that are routed nowhere. Existing rows stay as
-    staff keep them; with `update` those of the file get its values again. A row that was seeded before and is gone
-    was deleted, and is not inserted again. What the operator keeps in a catalogue file is left alone.
+    staff keep them. With `update`, rows of the file get its values again. A row that was seeded before and is
+    missing was deleted, and is not inserted again. Rows that the operator keeps in a catalogue file are left alone.
     """
     data = json.loads(CATALOGUE.read_text())
     with transaction.atomic():
@@ -69,7 +69,7 @@ def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
 
 
 def own_sections() -> set[str]:
-    """The kinds of row that the operator keeps in a catalogue file."""
+    """Return the kinds of row that the operator keeps in a catalogue file."""
     return set(SeededRow.objects.filter(key=OWN_SECTION).values_list("kind", flat=True))
 
 
@@ -79,14 +79,14 @@ def _counts() -> dict[str, int]:
 
 
 def _unseeded(kind: str, keys: Iterable[str]) -> set[str]:
-    """Those of the keys that were never seeded before, which are recorded as seeded from now on."""
+    """Return the keys that were never seeded before, and record them as seeded."""
     fresh = set(keys) - set(SeededRow.objects.filter(kind=kind).values_list("key", flat=True))
     SeededRow.objects.bulk_create(SeededRow(kind=kind, key=key) for key in sorted(fresh))
     return fresh
 
 
 def _bring(kind: str, rows: Iterable[Any], update: bool) -> None:
-    """Insert the rows that are missing, which have the order of the file; with `update`, reset the others."""
+    """Insert the missing rows, in the order of the file; with `update`, reset the others."""
     rows = list(rows)
     for number, row in enumerate(rows, 1):
         row.position = number * STEP
@@ -200,7 +200,7 @@ _COLUMNS: dict[type[models.Model], list[str]] = {
         "position",
     ],
 }
-"""The columns that `update` sets to the file's values again. A region that was retired stays so."""
+"""The columns that `update` sets to the file's values again. A region that was retired stays retired."""
 
 
 # --- Places to try things out -----------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _bring_places(regions: list[Region], update: bool, own: set[str]) -> None:
 
 
 def _add_hosts(regions: list[Region]) -> None:
-    """Add two hosts to each region without any, except where a host elsewhere has the label."""
+    """Add two hosts to each region without hosts, unless a host elsewhere has the label."""
     wanted = {f"{region.pk}-h{number}": region for region in regions for number in (1, 2)}
     fresh = _unseeded(SeededRow.Kind.HOST, wanted)
     known = list(Host.objects.values_list("label", "region_id"))
@@ -231,7 +231,7 @@ def _add_hosts(regions: list[Region]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A network that a region starts with; `earlier` is the one that releases before seeded in its place."""
+    """A network that a region starts with. `earlier` is the network that earlier releases seeded instead."""
 
     region: Region
     kind: AddressPool.Kind
@@ -240,7 +240,7 @@ class _Wanted:
 
 
 def _networks(regions: list[Region]) -> Iterator[_Wanted]:
-    """The networks that each region starts with; they follow from its place in the catalogue."""
+    """Yield the networks that each region starts with; they follow from its position in the catalogue."""
     private = settings.PRIVATE_NETWORK.subnets(new_prefix=PRIVATE_PREFIX)
     slaac = SLAAC.subnets(new_prefix=64)
     routed = ROUTED.subnets(new_prefix=ROUTED_PREFIX)
@@ -255,10 +255,10 @@ def _networks(regions: list[Region]) -> Iterator[_Wanted]:
 
 
 def _add_pools(regions: list[Region], there: set[str]) -> None:
-    """Add the pools of the regions that exist, except where staff have one that overlaps.
+    """Add the pools of the regions that exist, except where staff have a pool that overlaps.
 
-    What releases before seeded stays in place of what is seeded now, and is not seeded again where it was deleted;
-    a region with private addresses keeps those, whatever the setting PRIVATE_NETWORK says now.
+    A network is not added if an earlier release seeded another one in its place, even if staff deleted that one. A
+    region with private addresses keeps them, even if the setting PRIVATE_NETWORK has changed.
     """
     noted = set(SeededRow.objects.filter(kind=SeededRow.Kind.POOL).values_list("key", flat=True))
     wanted = [each for each in _networks(regions) if each.region.pk in there and str(each.earlier) not in noted]

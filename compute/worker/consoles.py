@@ -1,4 +1,4 @@
-"""Ways into an instance that its driver has."""
+"""Access to an instance through its driver: the text console and ssh."""
 
 from compute.drivers.base import Console, Driver, Power
 from compute.machine_names import machine_name
@@ -7,12 +7,12 @@ from compute.worker.drivers import Drivers, address_of_instance, configured
 
 
 def open_console(instance: Instance, drivers: Drivers = configured) -> Console:
-    """The text console of an instance. Raises `DriverError` where it is off, or its host does not answer."""
+    """Open the text console of an instance. Raises `DriverError` if it is off, or if its host does not answer."""
     return _driver(instance, drivers).console(machine_name(instance.pk))
 
 
 def ssh_command(instance: Instance, drivers: Drivers = configured) -> str | None:
-    """What somebody on the instance's host, or in its network, types to log in by ssh; None while it is off."""
+    """Return the ssh command to log in from the instance's host or its network; None while the instance is off."""
     driver, machine = _driver(instance, drivers), machine_name(instance.pk)
     if driver.power(machine) is not Power.ON:
         return None

@@ -9,8 +9,8 @@ from kombu import Connection
 
 FIRST_PAUSE_SECONDS = 1
 LONGEST_PAUSE_SECONDS = 4
-"""The pauses between attempts to connect grow to this. Celery's own grow to half a minute, so a broker that is
-back would wait that long for its workers."""
+"""The longest pause between attempts to connect. Celery's own pauses grow to half a minute, which would delay the
+workers after a broker's outage."""
 
 
 class Consumer(consumer.Consumer):
@@ -22,7 +22,7 @@ class Consumer(consumer.Consumer):
         return self.ensure_connected(self.app.connection_for_read(heartbeat=heartbeat, transport_options=options))
 
     def ensure_connected(self, conn: Connection) -> Connection:
-        """Connect, however long that takes, and try often."""
+        """Connect, however long that takes, with frequent attempts."""
         conn.ensure_connection = partial(  # type: ignore[method-assign]
             conn.ensure_connection,
             interval_start=FIRST_PAUSE_SECONDS,

@@ -1,7 +1,7 @@
-"""Tells a worker that takes messages from one that is connected and takes none.
+"""Distinguishes a worker that takes messages from one that is connected and takes none.
 
 A worker sends a message to itself every few seconds, into a queue of its own. The message goes through the broker
-and comes back over the channel that brings the worker its tasks, so a channel that brings nothing brings no such
+and comes back over the channel that brings the worker its tasks. A channel that brings no tasks does not bring this
 message either. A worker whose slots are all busy takes no messages, and that is healthy: time limits end its tasks.
 """
 
@@ -13,13 +13,13 @@ CHECK_EVERY = 2.0
 PATIENCE_SECONDS = 6.0
 """How long a message may take to come back while a slot is free."""
 STALL_SECONDS = 3 * CHECK_EVERY
-"""A check that is later than this says that the worker itself stood still: messages had no chance to come back."""
+"""The delay of a check from which the worker itself stood still, so that messages had no chance to come back."""
 RELAPSE_SECONDS = 60.0
-"""A worker that stops taking messages again this soon after it reconnected is not helped by reconnecting."""
+"""The time after a reconnect within which a new stall shows that reconnecting does not help."""
 
 
 class Verdict(Enum):
-    """The outcome of a check: a worker may have to reconnect, or to end, or neither."""
+    """The outcome of a check: the worker has to reconnect, has to end, or can go on."""
 
     HEALTHY = "healthy"
     RECONNECT = "reconnect"
@@ -28,10 +28,10 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class Consumption:
-    """The judgement of one worker over all its connections. Times are seconds of a monotonic clock."""
+    """The checks of one worker over all its connections. Times are seconds of a monotonic clock."""
 
     unanswered_since: float | None = None
-    """The time at which the first message was sent that has not come back, and none after it."""
+    """The time of the first message that has not come back, and after which none has."""
     checked_at: float | None = None
     reconnected_at: float | None = None
 

@@ -1,4 +1,4 @@
-"""Calls of drivers as spans of a trace: which verb, of which host, on what, and what the host said."""
+"""Calls of drivers as spans of a trace, with the verb, the host, the subject and the host's error."""
 
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -11,9 +11,11 @@ from config import tracing
 
 
 class _Traced:
-    """Stands before a driver. Calls outside of a job are left out: the watchdog's alone would be most of all spans.
-    Of the arguments only the first is told, the name of a machine, volume or archive: there are passwords among the
-    others."""
+    """A proxy of a driver that records each call of a job as a span.
+
+    Calls outside of a job are left out, because the watchdog's calls alone would be most of all spans. Of the
+    arguments, only the first is recorded, the name of a machine, volume or archive: others may be passwords.
+    """
 
     def __init__(self, driver: Driver, address: Address):
         self._driver = driver
@@ -36,7 +38,7 @@ class _Traced:
                 raise
 
     def _pass(self, function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Call it with the drivers behind their spans: a driver knows others of its kind by their class."""
+        """Call the function with unwrapped drivers: a driver recognizes others of its kind by their class."""
         return function(*map(_behind, values), **{name: _behind(value) for name, value in named.items()})
 
     @cached_property
@@ -57,5 +59,5 @@ def _behind(value: Any) -> Any:
 
 
 def traced(driver: Driver, address: Address) -> Driver:
-    """The driver, each of its calls a span."""
+    """Return the driver with a span for each of its calls."""
     return cast(Driver, _Traced(driver, address))

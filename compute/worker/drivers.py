@@ -1,4 +1,4 @@
-"""The drivers of hosts, as rows and settings name them."""
+"""The drivers of hosts, which rows and settings name."""
 
 from functools import cache
 from typing import Protocol
@@ -28,14 +28,14 @@ class HostAway(Unreachable):
 
 
 class Drivers(Protocol):
-    """What finds the driver of a host."""
+    """An object that finds the driver of a host."""
 
     def at(self, address: Address) -> Driver:
-        """The driver of the host. Raises `DriverError` where this worker has no such driver."""
+        """Return the driver of the host. Raises `DriverError` if this worker has no such driver."""
 
 
 class ConfiguredDrivers:
-    """The drivers of the setting DRIVERS, each made once for each host and database that this process works on."""
+    """The drivers of the setting DRIVERS. Each driver is made once for each host and database of this process."""
 
     def at(self, address: Address) -> Driver:
         # a call and its one reconnect must end before the step they serve is called overdue
@@ -56,7 +56,8 @@ def _driver(address: Address, options: Options) -> Driver:
 
 
 def _conninfo() -> str:
-    """The database of the simulated hypervisor: ours, in a schema of its own, unless another one is configured."""
+    """Return the database of the simulated hypervisor: ours, in a schema of its own, unless another one is
+    configured."""
     if settings.DRIVER_CONNINFO:
         return settings.DRIVER_CONNINFO
     return _own_database(connection.settings_dict["NAME"])
@@ -77,12 +78,12 @@ def address_of(host: Host) -> Address:
 
 
 def address_of_instance(instance_id: int) -> Address:
-    """The address of the host that an instance is on. Raises `InstanceGone`."""
+    """Return the address of the host that an instance is on. Raises `InstanceGone`."""
     return address_of(host_of_instance(instance_id))
 
 
 def host_of_instance(instance_id: int) -> Host:
-    """The host that an instance is on. Raises `InstanceGone`."""
+    """Return the host that an instance is on. Raises `InstanceGone`."""
     host = Host.objects.filter(instances=instance_id).first()
     if host is None:
         raise InstanceGone("The compute was deleted.")
@@ -90,9 +91,9 @@ def host_of_instance(instance_id: int) -> Host:
 
 
 def host_in(region_id: str) -> Host:
-    """A host of the region, which all have its volumes: one that answers, where there is one.
+    """Return a host of the region, preferably one that answers. All hosts of a region have its volumes.
 
-    Raises `DriverError` where the region has no host.
+    Raises `DriverError` if the region has no host.
     """
     answering_first = F("unreachable_since").asc(nulls_first=True)
     host = Host.objects.filter(region=region_id).order_by(answering_first, "-enabled", "pk").first()
@@ -102,5 +103,5 @@ def host_in(region_id: str) -> Host:
 
 
 def anywhere(driver: str) -> Address:
-    """An address of no host, for what every host with this driver has: archives."""
+    """Return an address of no host, for archives, which every host with this driver has."""
     return Address("", driver)

@@ -34,7 +34,7 @@ def notify_promoted() -> None:
 
 
 class Ending:
-    """One claimed job at its current step, and the ways in which it ends."""
+    """One claimed job at its current step, and the ways in which the job ends."""
 
     def __init__(self, job: Job, data: JobData, drivers: Drivers):
         self.job = job
@@ -50,13 +50,14 @@ class Ending:
         return self.plan[self.at]
 
     def _name(self) -> str:
-        """The job as the log names it: ``job 7 (boot) of web-1 (12)``."""
+        """Return the job's name for the log: ``job 7 (boot) of web-1 (12)``."""
         label, key = self.job.named.get("instance"), self.job.instance_id
         of = f"{label} ({key})" if label else "no instance" if key is None else f"({key})"
         return f"job {self.job.pk} ({self.kind.name}) of {of}"
 
     def _finish(self, state: str, rolled_back: bool = False) -> None:
-        """The last settle: job, event and instance in one transaction, with the power that the driver reports."""
+        """Write the last settle: job, event and instance in one transaction, with the power that the driver
+        reports."""
         power = self.context.power()
         if power == self.kind.goal:
             state = Job.State.DONE
@@ -90,7 +91,7 @@ class Ending:
                     if not done and finished.cancelled and self._deletion_waits():
                         callback = self.kind.on_superseded
                     if callback:
-                        # the rows of an instance that was deleted beside the job are gone with it
+                        # if the instance was deleted during the job, its rows are gone too
                         with suppress(InstanceGone):
                             callback(self.context)
         if finished is not None:
@@ -105,15 +106,17 @@ class Ending:
         JOB_SECONDS.observe((finished.finished_at - finished.created).total_seconds(), self.kind.name, outcome)
 
     def _status(self, power: Power, owed: bool = False) -> str | None:
-        """The status of the instance from now on; None where this kind does not change the status.
+        """Return the status of the instance from now on; None if the job must not change it.
 
-        An instance without a machine is offline after any kind of job.
-        One whose machine is gone keeps the status that it has until its row goes: another may have its label
-        since the deletion began, and with any other status the two would be alike. `owed` is for a job that was
-        given up at its deadline: a machine that was on before is then booted by the platform, as after maintenance.
+        After any kind of job except a deletion, an instance without a machine is offline. After a deletion, the
+        instance keeps the status `deleting` until its row is deleted. Another instance may have the same label
+        since the deletion began, and with any other status of this instance, the label would not be unique.
+
+        `owed` is set for a job that was given up at its deadline. A machine that was on before such a job is then
+        booted by the platform, as after maintenance.
         """
         if power == Power.ABSENT:
-            # no machine runs, nor does one wait for its host
+            # there is no machine that could run or wait for its host
             return None if self.kind.goal == Power.ABSENT else Instance.Status.OFFLINE
         if self.kind.during is None:
             return None
@@ -122,24 +125,26 @@ class Ending:
         return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 
     def _public(self, message: str) -> str:
-        """The message for customers: a sentence of the driver or ours as it is, `INTERNAL` in place of a bug's."""
+        """Return the message for customers: a sentence of the driver or ours unchanged, `INTERNAL` in place of a
+        bug's."""
         return INTERNAL if message.startswith(UNEXPECTED) else message
 
     def _deletion_waits(self) -> bool:
-        """Whether a job that supersedes this one is queued behind it."""
+        """Tell whether a job that supersedes this one is queued behind it."""
         waiting = Job.objects.filter(state=Job.State.QUEUED)
         mine = waiting.filter(instance_id=self.job.instance_id)  # type: ignore[misc] # the stubs know no None here
         return mine.exists()
 
     def _moot(self) -> bool:
-        """Whether undoing is pointless: a queued deletion takes away all that this job has made."""
+        """Tell whether undoing is pointless, because a queued deletion removes everything that this job has
+        made."""
         return self.job.cancelled and not self.kind.has_external_effects and self._deletion_waits()
 
     def _end_superseded(self) -> None:
-        """End the job without undoing its steps: the queued deletion takes away whatever is there."""
+        """End the job without undoing its steps: the queued deletion removes their effects."""
         reason = Event.SUPERSEDED
         if self.kind.on_superseded:
-            # a source whose host is away keeps the status that it had: a clone changes no power
+            # if the host does not answer, the source keeps its previous status: a clone changes no power
             with suppress(Unreachable):
                 self.context.ask_source()
         with transaction.atomic():
@@ -159,10 +164,11 @@ class Ending:
         notify_promoted()
 
     def _abandon(self) -> None:
-        """End a job whose undoing staff gave up: our rows become as if all had been undone, and the error says what
-        was not. The host is asked for the power of the machine, and does not have to answer.
+        """End a job whose undoing staff gave up. Our rows change as if all steps had been undone; the error names
+        the others.
 
-        A deletion ends as one that succeeded: what it could not delete is on a host that is gone.
+        The host is asked for the power of the machine, and need not answer. A deletion ends as if it had succeeded,
+        because the host with the objects that it could not delete is gone.
         """
         steps = [step.name for step in self.plan[: self.at + 1] if step.undo is not None]
         try:

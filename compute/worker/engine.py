@@ -1,8 +1,7 @@
 """The engine: claims a due job, runs its steps one by one, settles each under the fence.
 
-A step runs with no transaction open. Its outcome is written by one conditional UPDATE, so that a crash at any
-point leaves a job that another worker takes up at the same step when the lease runs out. docs/jobs.md tells the
-whole story.
+A step runs with no transaction open. Its outcome is written by one conditional UPDATE. So after a crash at any
+point, another worker takes up the job at the same step when the lease runs out. docs/jobs.md describes the engine.
 """
 
 import logging
@@ -45,8 +44,9 @@ TURN_SECONDS = 2.0
 def run_next(notified_id: int, drivers: Drivers = configured) -> None:
     """Claim the job that is fairest now, work on it, and have the slot's next job claimed.
 
-    `notified_id` is the job of the message that was taken, which may be late, repeated or about a finished job. If
-    it stands for no message any more, that is recorded: another message is sent when the job can be claimed.
+    `notified_id` is the job of the message that the worker took. The message may be late, repeated or about a
+    finished job. If it stands for no job any more, that is recorded, and another message is sent when the job can
+    be claimed.
     """
     if leaving():
         notify(notified_id)
@@ -62,7 +62,7 @@ def run_next(notified_id: int, drivers: Drivers = configured) -> None:
 
 
 def run(job_id: int, drivers: Drivers = configured) -> None:
-    """Claim this job, whoever's turn it is, and work on it; do nothing if it is not due."""
+    """Claim this job out of turn, and work on it; do nothing if it is not due."""
     job = store.claim(job_id)
     if job is not None:
         _work(job, drivers)
@@ -74,9 +74,9 @@ def _work(job: Job, drivers: Drivers) -> None:
 
 
 def _run(claimed: Job, drivers: Drivers) -> None:
-    """Work on the job until it ends, waits or fails for now, or has to give its slot to others.
+    """Work on the job until it ends, waits, fails for now, or must give its slot to other jobs.
 
-    A worker that was told to stop runs no further step, and has another one notified.
+    A worker that was told to stop runs no further step, and has another worker notified.
     """
     started = time.monotonic()
     job: Job | None = claimed
@@ -93,16 +93,18 @@ def _run(claimed: Job, drivers: Drivers) -> None:
 
 
 def _turn_is_over(job: Job, seconds: float) -> bool:
-    """Whether the task has no time for another driver call within its limits, or has to give its slot to others."""
+    """Tell whether the task's limits leave no time for another driver call, or the job must give its slot to
+    others."""
     if seconds > settings.JOB_SOFT_LIMIT - settings.JOB_DRIVER_TIMEOUT:
         return True
     return seconds > TURN_SECONDS and claims.others_wait(job)
 
 
 def _runner(job: Job, drivers: Drivers) -> "Runner | None":
-    """The runner of a claimed job; None where this worker cannot run the job, whose error then says why.
+    """Return the runner of a claimed job. None if this worker cannot run the job; the job's error then has the
+    reason.
 
-    The attempt does not count: nothing was tried, and a worker of another release may do better.
+    The attempt does not count, because nothing was tried. A worker of another release may be able to run the job.
     """
     try:
         return Runner(job, _known(job), drivers)
@@ -123,7 +125,7 @@ class Unknown(Exception):
 
 
 def _known(job: Job) -> JobData:
-    """The job's data. Raises `Unknown` or `UnreadableData` where this release cannot continue the job."""
+    """Return the job's data. Raises `Unknown` or `UnreadableData` if this release cannot continue the job."""
     kind = KINDS.get(job.kind)
     if kind is not None:
         data = kind.read(job.data)
@@ -160,16 +162,16 @@ class Runner(Ending):
         except (Fail, Refused) as error:
             return self._give_up(str(error))
         except Busy:
-            # the job begins another one, of an instance that something else has just begun on: it asks again
+            # the job enqueues another one, and its instance has just become busy: the step is retried
             self._wait(Wait(BUSY_SECONDS))
             return None
         except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
-            # whatever it was, the job stays due; soft time limits arrive here as well
+            # any other error leaves the job due; soft time limits arrive here too
             self._retry(error)
             return None
 
     def _described(self) -> dict[str, str | int | None]:
-        """The job as traces name it."""
+        """Return the attributes of the job for traces."""
         job = self.job
         return {
             "skerry.job.id": job.pk,
@@ -184,7 +186,7 @@ class Runner(Ending):
     # --- forwards -------------------------------------------------------------------------------------
 
     def _hopeless(self) -> str:
-        """The reason not to try an active job any further, or an empty string."""
+        """Return the reason to give up an active job, or an empty string."""
         if self.job.cancelled:
             return Event.SUPERSEDED if self._deletion_waits() else "Cancelled."
         if self.job.overdue:
@@ -255,15 +257,15 @@ class Runner(Ending):
     # --- backwards ------------------------------------------------------------------------------------
 
     def _give_up(self, reason: str) -> Job | None:
-        """Begin to unwind the job from the current step, whose effect may be half there."""
+        """Begin to unwind the job from the current step, whose effect may be incomplete."""
         if self._moot():
             self._end_superseded()
             return None
         if self.job.state == Job.State.UNDOING:
-            # an undo has no other way out than to succeed; staff see the error beside the job
+            # an undo is retried until it succeeds; staff see the error beside the job
             self._retry(DriverError(reason))
             return None
-        # a customer's deletion of a busy instance is no trouble
+        # a customer's deletion of a busy instance is no failure
         self.span.note({"skerry.job.outcome": "given up"})
         self.span.fail(self._public(reason))
         level = logging.INFO if reason == Event.SUPERSEDED else logging.WARNING
@@ -298,7 +300,8 @@ class Runner(Ending):
         return None
 
     def _retry(self, error: Exception) -> None:
-        """Postpone the step, with the error written to the job; until its host answers, if it does not."""
+        """Postpone the step and write the error to the job. If its host does not answer, park the job until it
+        does."""
         if isinstance(error, Unreachable) and self._park(error):
             return
         STEP_FAILURES.add(self.kind.name, self.current.name)
@@ -318,10 +321,10 @@ class Runner(Ending):
         )  # fmt: skip
 
     def _park(self, error: Unreachable) -> bool:
-        """Have the job wait for the host that does not answer. False for a host that nobody knows, or that answers.
+        """Park the job until the host answers. False for a host that nobody knows, or that answers.
 
-        The attempt counts for the job that found out alone. A call that never ends, on a host that is well, would
-        otherwise make the host look away again and again until the job's deadline.
+        Only the attempt of the job that detected the silence counts. If it did not count, a call that never ends on
+        a healthy host would get the host recorded as silent again and again, until the job's deadline.
         """
         host = host_of(error, self.job.instance_id)
         if host is None:
@@ -338,12 +341,12 @@ class Runner(Ending):
         return True
 
     def _asked_after(self) -> datetime:
-        """When the lease was last taken, on the database's clock; the driver calls made since came after that."""
+        """Return when the lease was last taken, on the database's clock. The driver calls since then are later."""
         assert self.job.lease_until is not None  # noqa: S101 - this worker holds the job
         return self.job.lease_until - timedelta(seconds=settings.JOB_LEASE)
 
     def _end(self, state: str) -> None:
-        """Finish the job, or retry later when the driver cannot report the power of the machine."""
+        """Finish the job, or retry later if the driver cannot report the power of the machine."""
         try:
             self._finish(state)
         except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
@@ -368,9 +371,10 @@ def sweep() -> int:
 
 
 def _lost_notifications() -> list[int]:
-    """Mark jobs as notified again whose messages the broker has lost: as many as it has too few messages.
+    """Mark jobs whose messages the broker has lost as notified again: as many as messages are missing.
 
-    None while the broker does not answer. Only if a job has waited for JOB_NOTIFY_PATIENCE is the broker asked.
+    Marks none while the broker does not answer. The broker is asked only if a job has waited for
+    JOB_NOTIFY_PATIENCE.
     """
     notified, stale = sweeps.count_notified()
     if not stale:

@@ -12,7 +12,7 @@ DIRECTIONS = ("inbound", "outbound")
 
 
 def firewall_spec(wanted: Wanted) -> FirewallSpec:
-    """The packet filter that a host should have."""
+    """Return the packet filter that a host should have."""
     rules = None if wanted.rules is None else _rules(wanted.rules)
     return FirewallSpec(wanted.version, rules, MAIL_PORTS if wanted.mail_ports_closed else ())
 

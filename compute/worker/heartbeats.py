@@ -31,9 +31,9 @@ from compute.worker.leaving import leave
 log = logging.getLogger(__name__)
 
 END_SECONDS = 10.0
-"""How long a worker that ends by itself waits for the steps that run."""
+"""Seconds that a worker which ends by itself waits for the steps that run."""
 QUEUE_SECONDS = 60
-"""How long the broker keeps the last message of a worker that is gone."""
+"""Seconds that the broker keeps the last message of a worker that is gone."""
 
 
 class WorkerHeartbeat(bootsteps.StartStopStep):
@@ -75,16 +75,16 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
         self.renew(parent)
 
     def renew(self, parent: Consumer) -> None:
-        """Note that the worker does its work, and record it if the last heartbeat is old enough."""
+        """Note that the worker works, and record a heartbeat if the last one is old enough."""
         self.consumption.took()
         if time.monotonic() >= self.next_beat:
             worker_pulse().beat(tuple(parent.app.amqp.queues.consume_from), parent.pool.num_processes)
             self.next_beat = time.monotonic() + EVERY
 
     def check(self, parent: Consumer, producer: Producer) -> None:
-        """Send the next message, unless the worker is busy, and reconnect or end a worker that takes none.
+        """Send the next message, unless the worker is busy. Reconnect or end a worker that takes no messages.
 
-        Raises an error of the connection to reconnect, as if the broker had closed it.
+        To reconnect, raises an error of the connection, as if the broker had closed it.
         """
         if len(state.active_requests) >= parent.pool.num_processes:
             self.renew(parent)
@@ -100,9 +100,9 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
 
 
 def end() -> None:
-    """Have the worker stop in order, and end it where that takes too long: a process of its pool may hang.
+    """Stop the worker in order, and end it if that takes too long: a process of its pool may hang.
 
-    Steps that run go on in the processes of the pool, and their leases protect them as those of a killed worker.
+    Steps that run go on in the processes of the pool. Their leases protect them like those of a killed worker.
     """
     leave()
     state.should_stop = EX_FAILURE
@@ -112,7 +112,7 @@ def end() -> None:
 
 
 def own_queue() -> Queue:
-    """Return the queue that this worker process sends messages to itself through. No exchange knows of it."""
+    """Return the queue through which this worker process sends messages to itself. No exchange is bound to it."""
     name = f"heartbeat.{worker_pulse().process.id}"
     return Queue(name, Exchange(""), routing_key=name, expires=QUEUE_SECONDS)
 
@@ -121,7 +121,7 @@ _worker: list[Pulse] = []
 
 
 def worker_pulse() -> Pulse:
-    """The pulse of this worker process: one, however often the worker loses its broker."""
+    """Return the pulse of this worker process: the same one after each loss of the broker."""
     if not _worker:
         _worker.append(Pulse(Heartbeat.Kind.WORKER))
         worker_shutdown.connect(end_worker)
@@ -152,7 +152,7 @@ class Clock(Scheduler):
         return min(pause, EVERY)
 
     def _compare_hosts(self) -> None:
-        """Have every host compared with the rows: nobody knows what happened while no clock ran."""
+        """Schedule a comparison of every host with the rows, because no clock watched them before."""
         try:
             with own_connection() as using, using.cursor() as cursor:
                 cursor.execute(COMPARE_EVERYWHERE)

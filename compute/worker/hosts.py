@@ -1,4 +1,4 @@
-"""Checking hosts: what their drivers find there is written to their rows."""
+"""Checking hosts: the findings of their drivers are written to their rows."""
 
 import time
 from dataclasses import dataclass
@@ -19,20 +19,21 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A host that is ready for instances, and what was found there."""
+    """A host that is ready for instances, and the driver's report on it."""
 
     host: Host
     report: HostReport
     withdrawn: bool = False
-    """Whether the region offered volumes until now, which this host does not have."""
+    """Whether this check ended the region's offer of volumes, because the host does not have them."""
 
 
 def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) -> Checked:
-    """Have the driver make a host ready, look what it can do, and write that to its row: it takes instances then.
+    """Have the driver prepare a host, inspect it, write the findings to its row, and enable it for instances.
 
-    Waits while the host is made ready, for `patience` seconds at most. Raises `NotReady`, and writes nothing, where
-    the host does not answer or cannot be made ready, and where it has other volumes than the other hosts of its
-    region, or none. A region whose volumes a host in service turns out not to have offers none any more.
+    Waits `patience` seconds at most for the preparation. Raises `NotReady`, and leaves the host's row unchanged, if
+    the host does not answer, cannot be prepared, or has other volumes than the other hosts of its region. A new
+    host without volumes is not ready either if its region offers volumes. If a host in service turns out to lack
+    the region's volumes, the region offers no volumes from then on.
     """
     try:
         report = _ask_host(host, drivers, patience)

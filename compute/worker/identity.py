@@ -1,7 +1,8 @@
 """The platform's private key, as a file of the user that this worker runs as.
 
-It is a row of the database, encrypted, so that workers of any machine have it; ssh wants a file. That is in a
-directory of the user's alone below the one for temporary files, in which connections are kept as well.
+The key is an encrypted row of the database, so that workers on any machine have it, but ssh needs a file. The file
+is in a directory of that user alone, below the directory for temporary files. Connections are kept in the same
+directory.
 """
 
 import hashlib
@@ -18,7 +19,8 @@ from compute.services.hosts import access
 
 
 def file() -> Path:
-    """The file of the key, written where it is not there. Raises `DriverError` where it would not be safe there."""
+    """Return the file of the key, and write it if it is missing. Raises `DriverError` if it would not be safe
+    there."""
     found = _written(str(connection.settings_dict["NAME"]), tempfile.gettempdir())
     if not found.exists():  # what is for a while is cleared away now and then
         _written.cache_clear()
@@ -28,7 +30,7 @@ def file() -> Path:
 
 @cache
 def _written(database: str, temporary: str) -> Path:
-    """For each database that this process works on."""
+    """Write the file once for each database that this process works on."""
     folder = _own_folder(Path(temporary) / f"skerry-{os.getuid()}")
     key = access.platform_key()
     path = folder / f"identity-{hashlib.sha256(key.public.encode()).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""Hosts that are reached by ssh: what their administrator does there for the platform, from where workers are."""
+"""Hosts that are reached by ssh: the administrator's tasks there, carried out from a worker's machine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from compute.worker.hosts import NotReady
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The key that a host presents, which is nobody's word yet but its own."""
+    """The key that a host presents, which nobody has verified yet."""
 
     key: str
     fingerprint: str
@@ -26,7 +26,7 @@ def is_by_ssh(host: Host) -> bool:
 
 
 def presented(location: str) -> Presented:
-    """Raises `NotReady` where the host presents none."""
+    """Return the key that a host presents. Raises `NotReady` if it presents none."""
     try:
         key = scan(location)
         return Presented(key, access.fingerprint(key))
@@ -35,9 +35,11 @@ def presented(location: str) -> Presented:
 
 
 def join(host: Host, identity: str = "", guest: Path | None = None, user: str = "") -> None:
-    """Put the agent and the platform's key onto a host by the operator's own ssh, with `identity` as its key where
-    one is named, and what is in `guest` where the host has none. QEMU is to run as `user` there. Raises
-    `NotReady`."""
+    """Install the agent and the platform's key on a host by the operator's own ssh.
+
+    `identity` is the ssh key to use, if not the default one. Files in `guest` are copied if the host has none. QEMU
+    will run as `user` there. Raises `NotReady`.
+    """
     try:
         found = operator(host, identity).join(access.platform_key().public, guest, user)
     except DriverError as error:
@@ -48,7 +50,7 @@ def join(host: Host, identity: str = "", guest: Path | None = None, user: str = 
 
 
 def have_route(host: Host, identity: str = "") -> None:
-    """Have a host route to its machines. Raises `NotReady`."""
+    """Set up routing from a host to its machines. Raises `NotReady`."""
     try:
         operator(host, identity).have_route(str(settings.PRIVATE_NETWORK))
     except DriverError as error:
@@ -56,7 +58,7 @@ def have_route(host: Host, identity: str = "") -> None:
 
 
 def leave(host: Host, identity: str = "") -> None:
-    """Have a host let the platform's key in no longer. Raises `NotReady`."""
+    """Remove the platform's key from a host. Raises `NotReady`."""
     try:
         operator(host, identity).dismiss(access.platform_key().public)
     except DriverError as error:
@@ -64,15 +66,15 @@ def leave(host: Host, identity: str = "") -> None:
 
 
 def place_of(host: Host) -> Place:
-    """The user, machine and directory that a host's location names."""
+    """Return the user, machine and directory that a host's location names."""
     return Place.of(host.location)
 
 
 def public_key() -> str:
-    """The platform's key, as it stands in a host's ``authorized_keys``."""
+    """Return the platform's key as a line of a host's ``authorized_keys``."""
     return access.platform_key().public
 
 
 def operator(host: Host, identity: str = "") -> Operator:
-    """A host as who runs this reaches it: its administrator."""
+    """Return access to a host as its administrator, by the ssh of the user who runs this process."""
     return Operator(host.location, host.shared, host.host_key, identity)

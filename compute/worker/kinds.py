@@ -195,7 +195,7 @@ MIGRATE = Kind[MoveData](
 
 MIGRATE_REGION = replace(MIGRATE, name="migrate_region", event="compute_migrate_datacenter")
 
-# On no instance at first where another job is at work on the disk: it waits, and is the instance's job then.
+# If another job works on the disk, this one waits without an instance, and then becomes the instance's job.
 IMAGIZE = Kind[ImagizeData](
     name="imagize",
     verb="make an image of",
@@ -444,8 +444,8 @@ HOST_STOP = Kind[JobData](
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-# What the reconciler or staff do about a host: of no account, so without an event. Nothing is undone: what was put
-# away can be read of on the host, and the next look at it tells.
+# Repairs of a host by the reconciler or staff. They belong to no account, so they have no event. Nothing is undone:
+# objects that were set aside stay on the host, and the next comparison finds them.
 TIDY = Kind[TidyData](
     name="tidy",
     verb="tidy up after",
@@ -470,8 +470,9 @@ REDEFINE = Kind[JobData](
     was_on=lambda run: drift.is_booted(run.data),
 )
 
-# On no instance, also where the volume is made for one: that may be busy, or wait to boot with the volume. A job of
-# the instance attaches it, when that is idle. Jobs of an earlier release are on the instance, and plug it in.
+# On no instance, even if the volume is made for one, which may be busy or wait to boot with the volume. When the
+# instance is idle, a job of the instance attaches the volume. Jobs of an earlier release are on the instance, and
+# plug the volume in.
 VOLUME_CREATE = Kind[VolumeCreateData](
     name="volume_create",
     verb="make a volume for",
@@ -507,7 +508,7 @@ VOLUME_CLONE = Kind[VolumeData](
     deadline=LONG,
 )
 
-# On no instance, also where the volume is attached: it grows in use, whatever its instance does meanwhile.
+# On no instance, even if the volume is attached: it grows in use, whatever its instance does meanwhile.
 VOLUME_RESIZE = Kind[VolumeResizeData](
     name="volume_resize",
     verb="resize",
@@ -557,7 +558,7 @@ VOLUME_DETACH = Kind[VolumeDetachData](
     has_external_effects=True,
 )
 
-# As the deletion of backups: the volume's row is gone already, so the job is retried until it succeeds.
+# As for the deletion of backups: the volume's row is gone already, so the job is retried until it succeeds.
 VOLUME_DELETE = Kind[VolumeDeleteData](
     name="volume_delete",
     verb="delete",

@@ -1,8 +1,8 @@
-"""A worker that was told to stop hands back what it holds, so that another one continues at once.
+"""A worker that was told to stop hands its jobs back, so that another worker continues at once.
 
-Celery's warm shutdown waits for the tasks that run. A task may run many steps of a job; from here on it ends the
-one it is at, gives the lease back and has workers notified again. Notifications that the worker has taken and not
-begun would be dropped: they are sent once more, in place of being missed until the sweep notifies again.
+Celery's warm shutdown waits for the tasks that run. A task may run many steps of a job. After the signal, it ends
+its present step, gives the lease back and has workers notified again. Celery would drop notifications that the
+worker has taken and not begun. They are sent once more, so that they need not wait for the sweep.
 """
 
 import mmap
@@ -15,19 +15,19 @@ from celery.worker.consumer import Consumer, Tasks
 from config.notify import notify
 
 _flag = mmap.mmap(-1, 1)
-"""Shared with the processes that the worker forks, which get no signal when it is told to stop."""
+"""A flag that is shared with forked processes, which get no signal when the worker is told to stop."""
 _taken: list[tuple[str, tuple[Any, ...]]] = []
 """Tasks that had not begun when the worker was told to stop, with their arguments."""
 
 
 def leaving() -> bool:
-    """Whether the worker that this process belongs to was told to stop."""
+    """Tell whether this process's worker was told to stop."""
     return _flag[0] != 0
 
 
 @signals.worker_shutting_down.connect
 def leave(**kwargs: Any) -> None:
-    """Runs in the handler of a signal, so it only writes down what is to be done."""
+    """Note that the worker leaves. Runs in a signal handler, so it starts no work."""
     _flag[0] = 1
     begun = set(state.active_requests)
     _taken.extend((each.name, tuple(each.args)) for each in tuple(state.reserved_requests) if each not in begun)
@@ -39,7 +39,8 @@ class HandBack(bootsteps.StartStopStep):
     requires = (Tasks,)
 
     def stop(self, parent: Consumer) -> None:
-        """One that has begun after all does no harm: it finds its job leased, or not due."""
+        """Send the noted tasks again. A task that has begun after all does no harm: it finds its job leased, or not
+        due."""
         while _taken:
             name, arguments = _taken.pop()
             notify(name, *arguments)

@@ -1,4 +1,4 @@
-"""Official images onto hosts: a file from where an operator is becomes an image that each of them deploys."""
+"""Official images of hosts: an operator's file becomes an image that each host deploys."""
 
 import time
 from pathlib import Path
@@ -17,11 +17,11 @@ DRIVER = "qemu"
 def import_image(
     host: Host, file: Path, image: str, label: str | None = None, replace: bool = False, identity: str = ""
 ) -> Checked:
-    """Make the file of a disk an official image of a host, and have the host's row say so.
+    """Import the file of a disk as an official image of a host, and record it in the host's row.
 
-    An image that the host has already stays as it is, unless it is to `replace` it; disks that were deployed from
-    it are their own. A host on another machine is reached as its administrator, by the operator's own ssh. Raises
-    `NotReady` where the host cannot be reached or the file is no image.
+    An existing image of the host stays, unless `replace` is set. Disks that were deployed from it are not affected.
+    A host on another machine is reached as its administrator, by the operator's own ssh. Raises `NotReady` if the
+    host cannot be reached or the file is no image.
     """
     try:
         if is_by_ssh(host):

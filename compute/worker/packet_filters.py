@@ -1,4 +1,4 @@
-"""Delivers packet filters to hosts, apart from the jobs of instances, so that neither waits for the other."""
+"""Delivers packet filters to hosts, separately from the jobs of instances, so that neither waits for the other."""
 
 import logging
 import time
@@ -20,7 +20,7 @@ INTERNAL = "Unexpected "
 def apply(instance_id: int, drivers: Drivers = configured) -> None:
     """Deliver the packet filter of an instance to its host until the host has the newest version, if it is due.
 
-    A delivery that fails is retried for ever: staff see it under Needs attention.
+    A failed delivery is retried without end. Staff see it under Needs attention.
     """
     started = time.monotonic()
     while claimed := delivery.claim(instance_id):
@@ -38,21 +38,21 @@ def apply(instance_id: int, drivers: Drivers = configured) -> None:
 
 
 def sweep() -> int:
-    """Notify of every due packet filter: lost notifications, retries and dead workers in one."""
+    """Notify of every due packet filter, also after lost notifications, failures and dead workers."""
     found = delivery.due()
     delivery.notify_all(found)
     return len(found)
 
 
 def _deliver(claimed: delivery.Claim, drivers: Drivers) -> bool:
-    """Deliver a claimed packet filter and settle the outcome; True where a newer version waits."""
+    """Deliver a claimed packet filter and settle the outcome; True if a newer version is wanted."""
     machine = machine_name(claimed.instance_id)
     wanted = delivery.read(claimed.instance_id)
     if wanted is None:
         return False  # the row was deleted meanwhile, with the instance
     address = address_of_instance(claimed.instance_id)
     held = drivers.at(address).set_firewall(machine, firewall_spec(wanted))
-    # a machine that does not exist yet boots with the packet filter of that time
+    # a machine that does not exist yet will boot with the packet filter that is current then
     return delivery.settle(claimed, held or wanted.version)
 
 

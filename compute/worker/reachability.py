@@ -1,4 +1,4 @@
-"""Records which host did not answer a call, and names instances for the log."""
+"""Records the host that did not answer a call, and names instances for the log."""
 
 from datetime import datetime
 
@@ -11,9 +11,10 @@ from compute.services.hosts import reachability
 
 
 def host_of(error: Unreachable, instance_id: int | None) -> Host | None:
-    """The host that did not answer a call for an instance: the one that the driver names, or else the instance's.
+    """Return the host that did not answer a call for an instance: the one that the driver names, or else the
+    instance's.
 
-    None where there is no such host, as when a driver names one wrongly.
+    None if there is no such host, for example if a driver names it wrongly.
     """
     if error.host is None:
         return Host.objects.filter(instances=instance_id).first() if instance_id is not None else None
@@ -24,8 +25,7 @@ def host_of(error: Unreachable, instance_id: int | None) -> Host | None:
 def record_unreachable(error: Unreachable, instance_id: int | None, asked: datetime) -> bool:
     """Record that a call for an instance, made at `asked` by the database's clock, was not answered.
 
-    False where nobody knows the host: the caller then has to log the error, which is otherwise logged once for the
-    host.
+    False if the host is unknown. The caller must then log the error. For a known host it is logged once, here.
     """
     host = host_of(error, instance_id)
     if host is None:
@@ -35,7 +35,7 @@ def record_unreachable(error: Unreachable, instance_id: int | None, asked: datet
 
 
 def name_of(instance_id: int | None) -> str:
-    """An instance as the log names it: ``web-1 (12)``; one query. Only the id where it is gone."""
+    """Return an instance's name for the log: ``web-1 (12)``; one query. Only the id if the instance is gone."""
     if instance_id is None:
         return "no instance"
     label = Instance.objects.filter(pk=instance_id).values_list("label", flat=True).first()

@@ -1,4 +1,4 @@
-"""The reconciler: compares hosts with the rows, one host at a time, and puts right what is safe."""
+"""The reconciler: compares hosts with the rows, one host at a time, and repairs what is safe to repair."""
 
 import logging
 
@@ -12,7 +12,8 @@ log = logging.getLogger(__name__)
 
 
 def start_due() -> int:
-    """Notify workers of each host that is due; returns how many. Two clocks may: one worker takes the look."""
+    """Notify workers of each host that is due; returns how many. Two clocks may do so: one worker claims the
+    host."""
     found = drift_records.due()
     for host_id in found:
         notify(drift_records.TASK_NAME, host_id)
@@ -20,9 +21,9 @@ def start_due() -> int:
 
 
 def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
-    """Compare a host that is due; returns how many differences there are.
+    """Compare a host that is due; returns the number of differences.
 
-    None where it is not due, or does not answer: then nothing is concluded of its machines.
+    None if the host is not due or does not answer: a silent host says nothing about its machines.
     """
     host = drift_records.claim(host_id)
     if host is None:

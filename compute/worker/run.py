@@ -17,7 +17,7 @@ D = TypeVar("D", bound=JobData, covariant=True)
 class Run(Generic[D]):
     """One run of one step: the job as it was claimed, its data, its instance, its secrets and the drivers.
 
-    The instance is read once for each run of a job and never written by a step; steps write through `persist`.
+    The instance is read once for each run of a job. A step never writes it: steps write through `persist`.
     """
 
     def __init__(self, job: Job, data: D, drivers: Drivers):
@@ -63,16 +63,17 @@ class Run(Generic[D]):
         return self._on(Host.objects.get(pk=host_id))
 
     def driver_in(self, region_id: str) -> Driver:
-        """The driver of a host of the region, for its volumes. Raises `DriverError` where the region has none."""
+        """Return the driver of a host of the region, for its volumes. Raises `DriverError` if the region has no
+        host."""
         return self._on(host_in(region_id))
 
     def _on(self, host: Host) -> Driver:
         return self._at(address_of(host), host.unreachable_since is not None)
 
     def _at(self, address: Address, away: bool) -> Driver:
-        """The driver at this address. Raises `HostAway` for a host that is recorded as not answering.
+        """Return the driver at this address. Raises `HostAway` for a host that is recorded as not answering.
 
-        Every step asks here, so no job calls such a host: only the watchdog does.
+        Every step calls this function, so no job calls such a host. Only the watchdog does.
         """
         if away:
             raise HostAway(address.name)
@@ -90,9 +91,9 @@ class Run(Generic[D]):
         return machine_name(self.job.instance_id)
 
     def power(self) -> Power:
-        """The power of the instance's machine, as the driver reports it; `ABSENT` for a job on no instance.
+        """Return the power of the instance's machine, as the driver reports it; `ABSENT` for a job on no instance.
 
-        Asks for the power of a clone's source as well, since the last settle writes the status of both.
+        Also asks for the power of a clone's source, since the last settle writes the status of both.
         """
         self.ask_source()
         return Power.ABSENT if self.job.instance_id is None else self.driver.power(self.machine)

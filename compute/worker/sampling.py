@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 def sample(drivers: Drivers = configured) -> int:
     """Take a sample of every instance on every host and check the alerts; returns how many samples were written.
 
-    A host that is known not to answer is not asked: it would hold up the others.
+    A host that is recorded as not answering is left out, because it would delay the others.
     """
     taken = 0
     for host in Host.objects.filter(unreachable_since=None).order_by("pk"):
@@ -27,7 +27,7 @@ def sample(drivers: Drivers = configured) -> int:
         try:
             taken += _sample_host(drivers, host)
         except Unreachable as error:
-            # the host's counters go on, and the next sample includes what this one missed
+            # the host keeps counting, so the next sample includes the growth that this one missed
             reachability.record_unreachable(str(host.uuid), str(error), asked)
         except DriverError as error:
             log.warning("host %s tells nothing of its machines: %s", host, error)

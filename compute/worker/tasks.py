@@ -20,8 +20,8 @@ from compute.worker import engine, packet_filters, reconciler, sampling, watchdo
 def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:
     """Register a function as the task ``compute.worker.<name>``. `options` are those of a Celery task.
 
-    The function also has the name of the release before, ``compute.jobs.<name>``: processes of that release send it
-    until they are restarted. The next release drops the old name.
+    The function also has the name of the release before, ``compute.jobs.<name>``. Processes of that release send
+    this name until they are restarted. The next release drops the old name.
     """
 
     def register(function: Callable[..., None]) -> Task:
@@ -36,7 +36,7 @@ def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:
 
 @worker_task()
 def advance(job_id: int) -> None:
-    """Work on the job whose turn it is. `job_id` is the one that the sender of the message notified of."""
+    """Work on the job whose turn it is. `job_id` is the job that the sender of the message notified of."""
     engine.run_next(job_id)
 
 
@@ -50,9 +50,9 @@ def apply_firewall(instance_id: int) -> None:
 def sweep() -> None:
     """Notify of the due jobs and packet filters that no message waits for.
 
-    The task expires in the queue: a beat that ran while no worker did leaves no backlog. A worker judges by its own
-    clock the expiry that the beat wrote by the beat's clock, so no task may expire sooner than the clocks of two
-    hosts differ: after a minute at least.
+    The task expires in the queue: a beat that ran while no worker did leaves no backlog. The beat writes the expiry
+    by its own clock, and a worker judges it by the worker's clock. So no task may expire sooner than the clocks of
+    two hosts can differ: after a minute at least.
     """
     engine.sweep()
     packet_filters.sweep()
@@ -60,25 +60,25 @@ def sweep() -> None:
 
 @worker_task(expires=60)
 def tell_operator() -> None:
-    """Look for what does not work, and tell the operator."""
+    """Check for failures, and notify the operator."""
     alarms.check_alarms()
 
 
 @worker_task(expires=60)
 def watch() -> None:
-    """Notify of the hosts that are to be asked, and of the jobs that waited for one."""
+    """Notify of the hosts to probe, and of the jobs that waited for a host."""
     watchdog.start_due()
 
 
 @worker_task(expires=60)
 def watch_host(host_id: int) -> None:
-    """Ask one host whether it answers, and look there for instances that are off."""
+    """Probe one host, and check its instances for machines that are off."""
     watchdog.watch(host_id)
 
 
 @worker_task(expires=60)
 def reconcile() -> None:
-    """Notify of the hosts that are to be compared with the rows."""
+    """Notify of the hosts to compare with the rows."""
     reconciler.start_due()
 
 
@@ -115,7 +115,7 @@ def thin_samples() -> None:
 
 @worker_task(expires=60)
 def keep_maintenance() -> None:
-    """Stop instances on hosts in maintenance, and boot those that a maintenance stopped, once they are free."""
+    """Stop instances on hosts in maintenance, and boot those that a maintenance stopped, once they are idle."""
     maintenance.keep_up()
 
 
@@ -127,14 +127,15 @@ def take_backups() -> None:
 
 @worker_task(expires=120)
 def keep_mail_ports() -> None:
-    """Write the packet filters whose mail ports differ from what their account may, as after a new setting."""
+    """Write the packet filters whose mail ports differ from their account's state, for example after a new
+    setting."""
     mail_ports.keep()
 
 
 @worker_task(expires=3600)
 def delete_old() -> None:
-    """Delete jobs that finished long ago, whose events stay, drift and alarms that ended, heartbeats of processes
-    long gone, and records of who was at consoles."""
+    """Delete old finished jobs (but not their events), ended drift and alarms, old heartbeats, and old console
+    sessions."""
     retention.delete_old()
     consoles.delete_old()
     drift_records.delete_old()

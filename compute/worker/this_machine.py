@@ -11,7 +11,7 @@ DRIVER = "qemu"
 
 
 def check_programs() -> None:
-    """Raise `NotReady` where this machine lacks programs: the text has the one line that installs them."""
+    """Raise `NotReady` if this machine lacks programs: the text has the one line that installs them."""
     try:
         this_machine.check()
     except DriverError as error:
@@ -21,8 +21,8 @@ def check_programs() -> None:
 def add_this_machine(directory: Path) -> Checked:
     """Make this machine the host of the region ``local``, with its machines in `directory`; may be repeated.
 
-    The first time it takes half a minute at most where it has a ``/dev/kvm`` that does not work, and seconds
-    elsewhere. Raises `NotReady` where machines cannot run here, and a `DomainError` where no network is free.
+    The first call takes seconds, or up to half a minute if the machine's ``/dev/kvm`` does not work. Raises
+    `NotReady` if machines cannot run here, and a `DomainError` if no network is free.
     """
     shared = directory / "shared"
     try:

@@ -1,4 +1,4 @@
-"""The watchdog: notices instances that powered themselves off, and boots those that ask for it."""
+"""The watchdog: finds instances that powered themselves off, and boots those with an enabled watchdog."""
 
 import logging
 from datetime import datetime, timedelta
@@ -44,7 +44,7 @@ TIRED = f"Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times
 def start_due() -> int:
     """Notify workers of each host that is due, and make the jobs due that wait for a host which answers.
 
-    Returns how many hosts. Each is a task of its own: a host that hangs delays none of the others.
+    Returns how many hosts. Each host has a task of its own, so that a host that hangs delays no other.
     """
     parking.resume_all()
     found = probes.due()
@@ -54,7 +54,7 @@ def start_due() -> int:
 
 
 def watch(host_id: int, drivers: Drivers = configured) -> int:
-    """Ask a host that is due; returns the number of instances found off there that should be running.
+    """Probe a host that is due; returns the number of instances found off there that should be running.
 
     Only this function records that a host answers again. An error that the host itself returns is an answer.
     """
@@ -94,7 +94,7 @@ def _restart_ended(host: Host, driver: Driver, off: frozenset[str], asked_at: da
     try:
         machines = driver.inventory().machines
     except DriverError as error:
-        # the next look comes soon, and can tell why they are off
+        # the next probe comes soon, and can find out why they are off
         log.warning("host %s could not tell the watchdog why machines are off: %s", host, error)
         return 0
     why = {machine.name: machine.ended for machine in machines}
@@ -102,9 +102,9 @@ def _restart_ended(host: Host, driver: Driver, off: frozenset[str], asked_at: da
 
 
 def _note(instance: Instance, asked_at: datetime, why: Ended | None) -> bool:
-    """Record that the instance is off and, where its watchdog is on or it fell with its host, enqueue a boot.
+    """Record that the instance is off. If its watchdog is on or it went off with its host, enqueue a boot.
 
-    False where the driver's answer is out of date, or a job took the instance in the same moment: the next round
+    False if the driver's answer is out of date, or if a job took the instance in the same moment. The next round
     finds an instance that is still off.
     """
     try:
@@ -135,8 +135,10 @@ def _write_off(instance: Instance, asked_at: datetime, why: Ended | None) -> boo
 
 
 def _bring_back(instance: Instance, platform: Actor) -> bool:
-    """Boot an instance that was on when its host restarted, whether it has a watchdog or not: nobody turned it off.
-    On a host in maintenance it waits for the end of that."""
+    """Boot an instance that was on when its host restarted, even without a watchdog: nobody turned it off.
+
+    On a host in maintenance, the instance waits for the end of the maintenance.
+    """
     if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
         Instance.objects.filter(pk=instance.pk).update(status=Instance.Status.STOPPED)
         message = LATER
@@ -149,7 +151,8 @@ def _bring_back(instance: Instance, platform: Actor) -> bool:
 
 
 def _tired(instance: Instance) -> bool:
-    """More than five boot jobs within fifteen minutes: booting it once more would not help."""
+    """Tell whether the instance had more than five boot jobs within fifteen minutes: another boot would not
+    help."""
     boots = Job.objects.filter(instance=instance, kind="boot", created__gt=Now() - WITHIN)
     return boots.count() > MOST_BOOTS
 

@@ -1,4 +1,4 @@
-"""``manage.py balance``: configure the HAProxy of this host by the load balancers of its regions."""
+"""``manage.py balance``: configure this host's HAProxy from the load balancers of its regions."""
 
 import logging
 import signal
@@ -84,7 +84,7 @@ class Command(BaseCommand):
             except HAProxyError as error:
                 log.error("%s", error)
             except (DatabaseError, InterfaceError) as error:
-                # HAProxy goes on meanwhile
+                # HAProxy keeps running meanwhile
                 log.error("the database: %s", error)
                 connection.close()
             stopped.wait(every)

@@ -16,7 +16,7 @@ from config.errors import DomainError
 
 STANDARD_INPUT = "-"
 WOULD_CHANGE = 2
-"""The exit code of ``--check`` where something would change."""
+"""The exit code of ``--check`` if something would change."""
 
 
 class Command(BaseCommand):
@@ -105,7 +105,8 @@ def _sections(names: list[str]) -> list[str]:
 
 
 def _ask() -> None:
-    """Ask at the terminal. Raises `CommandError` where the answer is not yes, or nobody is there."""
+    """Ask for confirmation at the terminal. Raises `CommandError` if the answer is not yes, or if there is no
+    terminal."""
     if not sys.stdin.isatty():
         raise CommandError("Nobody is there to ask: --yes applies it, --check does not. Nothing is applied.")
     if input("Apply it? Only yes does. ").strip() != "yes":

@@ -18,7 +18,7 @@ from compute.worker.consoles import open_console, ssh_command
 from config.folders import state_variable
 
 ESCAPE = b"\x1d"
-"""Ctrl-] leaves the console."""
+"""The key that leaves the console: Ctrl-]."""
 
 
 class Command(BaseCommand):
@@ -51,7 +51,7 @@ class Command(BaseCommand):
 
 
 def named(text: str) -> Instance:
-    """The instance with this id or label. Raises `CommandError`; a label may be several accounts'."""
+    """Return the instance with this id or label. Raises `CommandError`, also if several accounts use the label."""
     found = list(Instance.objects.filter(label=text).order_by("pk")[:10])
     if not found and text.isascii() and text.isdecimal():
         found = list(Instance.objects.filter(pk=int(text[:18])))
@@ -65,7 +65,7 @@ def named(text: str) -> Instance:
 
 @contextmanager
 def raw_terminal(descriptor: int) -> Iterator[None]:
-    """Have a terminal send each key at once, and show none by itself; anything else stays as it is."""
+    """Set a terminal to send each key at once and to echo none. Other settings stay as they are."""
     if not os.isatty(descriptor):
         yield
         return
@@ -78,9 +78,9 @@ def raw_terminal(descriptor: int) -> Iterator[None]:
 
 
 def carry(console: Console, keys: int, screen: int) -> None:
-    """Carry keys to a console and its output to a screen, until the console ends or Ctrl-] is typed.
+    """Copy keys to a console and its output to a screen, until the console ends or Ctrl-] is typed.
 
-    Keys that end (a pipe) leave the console open: what their last ones bring about is shown.
+    If the keys end, as from a pipe, the console stays open to show the effect of the last ones.
     """
     watched, waiting = [console.fileno(), keys], b""
     while True:

@@ -39,7 +39,7 @@ class Command(BaseCommand):
                 continue
             if watch is None:
                 return
-            # between looks at the tables: a host apart from the platform is not notified of changes
+            # between polls of the tables: a name server's host is not notified of changes
             time.sleep(watch)
             close_old_connections()
 
@@ -51,7 +51,8 @@ class Command(BaseCommand):
         return done
 
     def _reload(self, command: str, keep: bool) -> bool:
-        """Run the reload command; True on success. With `keep` a failure is retried later, else `CommandError`."""
+        """Run the reload command; True on success. With `keep`, a failure is retried later. Otherwise it raises
+        `CommandError`."""
         done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode == 0:
             return True

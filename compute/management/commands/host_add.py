@@ -1,4 +1,4 @@
-"""``manage.py host_add``: a host of a region, checked and ready for instances."""
+"""``manage.py host_add``: add a host to a region, check it, and enable it for instances."""
 
 import hmac
 from argparse import ArgumentParser
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         self.stdout.write(describe(checked), self.style.SUCCESS)
 
     def _pinned(self, location: str, expected: str) -> str:
-        """The key that the host presents, if it is the operator's word that this is its key."""
+        """Return the key that the host presents, if it is the one that the operator expects."""
         try:
             found = joining.presented(location)
         except hosts.NotReady as error:
@@ -107,7 +107,7 @@ class Command(BaseCommand):
 
 
 def _guest(named: str) -> Path | None:
-    """The directory of the guest: what `make guest` made, where none is named and that is there."""
+    """Return the directory of the guest: the named one, else the output of `make guest` if that exists."""
     if named:
         return Path(named)
     built = settings.STATE_DIR / "hypervisor"

@@ -1,4 +1,4 @@
-"""``manage.py host_check``: look again at what a host can do."""
+"""``manage.py host_check``: check again what a host can do."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""``manage.py host_local``: this machine as a host of real machines, without root and without a daemon."""
+"""``manage.py host_local``: add this machine as a host of real machines, without root and without a daemon."""
 
 from argparse import ArgumentParser
 from pathlib import Path

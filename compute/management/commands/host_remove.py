@@ -1,4 +1,4 @@
-"""``manage.py host_remove``: a host that has no instances any more."""
+"""``manage.py host_remove``: remove a host that has no instances any more."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -56,9 +56,9 @@ class Command(BaseCommand):
 
 
 def take_key_off(host: Host, identity: str) -> None:
-    """Take the platform's key off a host without instances. The host gets no instances meanwhile.
+    """Remove the platform's key from a host without instances. The host gets no instances meanwhile.
 
-    If the key cannot be taken off, raise `CommandError` and leave the host as it was.
+    If the key cannot be removed, raise `CommandError` and leave the host as it was.
     """
     took_instances = registry.close(host)
     try:

@@ -1,4 +1,4 @@
-"""``manage.py host_update``: the agent of this release onto hosts that are reached by ssh."""
+"""``manage.py host_update``: install the agent of this release on hosts that are reached by ssh."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""``manage.py image_build``: a system of Debian as an official image of hosts, or as a file."""
+"""``manage.py image_build``: build a Debian system as an official image of hosts, or as a file."""
 
 import tempfile
 from argparse import ArgumentParser
@@ -11,7 +11,7 @@ from compute.drivers.qemu.building import SYSTEMS, NotBuilt, build
 from compute.management import images
 
 ROOMY = "/var/tmp"  # noqa: S108 - a directory of its own is made there
-"""Where a system is made: not in memory, as what is below /tmp may be."""
+"""The folder in which a system is built. Folders below /tmp may be in memory, which is too small."""
 
 
 class Command(BaseCommand):

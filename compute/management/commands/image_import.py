@@ -1,4 +1,4 @@
-"""``manage.py image_import``: the file of a system as an official image of hosts."""
+"""``manage.py image_import``: import a system's file as an official image of hosts."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``manage.py seed``: bring in the catalogue and scripts; with ``--demo`` also regions, hosts and address pools."""
+"""``manage.py seed``: add the catalogue and scripts; with ``--demo`` also regions, hosts and address pools."""
 
 from argparse import ArgumentParser
 from typing import Any

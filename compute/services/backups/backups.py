@@ -29,7 +29,7 @@ NOT_ENABLED = "Backups are not enabled for this compute."
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The backups of an instance but those that failed, which are found by their id alone."""
+    """The backups of an instance. Failed ones are left out: they are found only by their id."""
 
     automatic: list[Backup]
     current: Backup | None
@@ -37,9 +37,9 @@ class Listing:
 
 
 def listing(instance: Instance) -> Listing:
-    """The backups of an instance, the oldest first. One query.
+    """Return the backups of an instance, the oldest first. One query.
 
-    The snapshot in progress does not take the place of the current one before it is complete.
+    A snapshot in progress replaces the current one only when it is complete.
     """
     rows = Backup.objects.filter(instance=instance).select_related("instance__host")
     there = list(rows.exclude(status__in=Backup.GIVEN_UP).order_by("pk"))
@@ -58,7 +58,8 @@ def listing(instance: Instance) -> Listing:
 
 @transaction.atomic
 def enable(actor: Actor, instance: Instance) -> None:
-    """Enable backups of the instance; no change where they are. Raises `Invalid` for a type without backups."""
+    """Enable backups of the instance; no change if they are enabled. Raises `Invalid` for a type without
+    backups."""
     locked = lock_any(instance)
     if locked.backups_enabled:
         return
@@ -70,11 +71,10 @@ def enable(actor: Actor, instance: Instance) -> None:
 
 @transaction.atomic
 def cancel(actor: Actor, instance: Instance) -> None:
-    """Disable backups of the instance, clear their schedule and delete all of its backups, failed ones too; no
-    change where they are disabled.
+    """Disable backups of the instance, clear their schedule and delete all of its backups; no change if disabled.
 
-    A backup in progress is given up by its job. Raises `Busy` while the instance, or another instance from one of
-    its backups, is being restored.
+    Failed backups are deleted too. A backup in progress is given up by its job. Raises `Busy` while the instance is
+    being restored, or another instance from one of its backups.
     """
     locked = lock_any(instance)
     if not locked.backups_enabled:
@@ -126,7 +126,8 @@ def snapshot(actor: Actor, instance: Instance, label: str | None, problems: Prob
     """Take a snapshot now, which replaces the previous snapshot when it is complete.
 
     Raises `Invalid` with all problems: backups are not enabled, there are no disks to back up, or the host is under
-    maintenance; `Busy` while another job of the instance lives. Without a label there are `problems`.
+    maintenance. Raises `Busy` while another job of the instance is live. If there is no label, there are
+    `problems`.
     """
     problems = problems or Problems()
     locked = lock_any(instance)
@@ -138,8 +139,8 @@ def snapshot(actor: Actor, instance: Instance, label: str | None, problems: Prob
 def take(actor: Actor, locked: Instance, kind: str, problems: Problems, message: str = "", **fields: Any) -> Backup:
     """Insert a backup of the locked instance as it is now, and enqueue the job of this `kind` that makes it.
 
-    `fields` are columns of the backup, `message` is what its event says. Raises as `snapshot` does, those of
-    `problems` too. In the caller's transaction.
+    `fields` are columns of the backup, `message` is the message of its event. Raises as `snapshot` does, and also
+    the given `problems`. Runs in the caller's transaction.
     """
     busy = is_busy(locked)
     disks = list(locked.disks.order_by("pk"))
@@ -162,9 +163,9 @@ def take(actor: Actor, locked: Instance, kind: str, problems: Problems, message:
 
 
 def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
-    """Take the automatic backup of a day; None where that backup exists, or the schedule has changed, by now.
+    """Take the automatic backup of a day; None if that backup exists by now, or if the schedule has changed.
 
-    On the scheduled weekday it is the weekly backup. Raises as `snapshot` does. In the caller's transaction.
+    On the scheduled weekday it is the weekly backup. Raises as `snapshot` does. Runs in the caller's transaction.
     """
     locked = lock_any(instance)
     todays = Backup.objects.filter(instance=locked, type=Type.AUTOMATIC, day=day).exclude(
@@ -182,4 +183,4 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
 
 D = Instance.Day
 WEEKDAYS = (D.MONDAY, D.TUESDAY, D.WEDNESDAY, D.THURSDAY, D.FRIDAY, D.SATURDAY, D.SUNDAY)
-"""In the order of `date.weekday`."""
+"""The days of the week, in the order of `date.weekday`."""

@@ -1,7 +1,7 @@
 """The content of a backup as JSON, and the rows that a restore makes of it.
 
-``{"disks": […], "profiles": […]}``, as the columns of `Backup`. A restore's job carries a copy of it, since the
-backup may be superseded meanwhile.
+The content is ``{"disks": […], "profiles": […]}``, as in the columns of `Backup`. A restore's job carries a copy,
+since the backup may be superseded meanwhile.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ PROFILE = (
     "label", "kernel_id", "comments", "memory_limit", "run_level", "virt_mode", "root_device", "helpers",
     "interfaces", "rescue",
 )  # fmt: skip
-"""The columns of a profile that its copies have too."""
+"""The columns that a profile shares with its copies."""
 
 Content = Mapping[str, Any]
 Keys = Mapping[str, Sequence[int]]
@@ -35,7 +35,7 @@ class RestoredRows:
     image: str | None
     """The image that the first disk was deployed from, if the image still exists."""
     boots: Config | None
-    """The profile that was booted last, else the first that is not a rescue's; None without such a profile."""
+    """The profile that was booted last, else the first that is not a rescue's; None if there is no such profile."""
 
     @property
     def rows(self) -> list[Model]:
@@ -90,7 +90,7 @@ def draw_row_keys(content: Content) -> dict[str, list[int]]:
 
 
 def archives_of(content: Content, keys: Keys) -> dict[int, str | None]:
-    """The archive that each disk is made from, by the disk's key; None for a disk that is made empty."""
+    """Return the archive from which each disk is made, by the disk's key; None for a disk that is made empty."""
     return {key: kept["archive"] for key, kept in zip(keys["disks"], content["disks"], strict=True)}
 
 
@@ -100,7 +100,7 @@ def vlans_kept(content: Content) -> set[str]:
 
 
 def rows_of(content: Content, instance: Instance, keys: Keys) -> RestoredRows:
-    """Unsaved rows for the content, under these keys. They name no image or kernel that is gone."""
+    """Return unsaved rows for the content, under these keys. They name no image or kernel that is gone."""
     wanted = {kept["image"] for kept in content["disks"]} - {None}
     images = set(Image.objects.filter(pk__in=wanted).values_list("pk", flat=True))
     disks = [

@@ -1,6 +1,6 @@
-"""Recording the outcome of backups, complete or given up, and discarding the backups that are superseded.
+"""Recording the outcome of backups, complete or given up, and discarding superseded backups.
 
-All of it runs in the caller's transaction, which settles the cause. The instance is locked before its backups.
+All functions run in the caller's transaction, which settles the cause. The instance is locked before its backups.
 """
 
 from collections.abc import Iterable
@@ -28,10 +28,10 @@ def lock_all(instance_id: int) -> None:
 
 
 def discard(backups: Iterable[Backup], actor: Actor, event: Event | None = None) -> Job | None:
-    """Delete the rows of backups, and enqueue the job that deletes their archives; None where they have none.
+    """Delete the rows of backups, and enqueue the job that deletes their archives; None if they have none.
 
-    The job goes on with `event`; a rotation has none. The job waits for a restore that reads one of the backups;
-    no other restore can begin, since the row is gone. No job may be making any of these backups.
+    The job continues `event`; a rotation has no event. The job waits for a restore that reads one of the backups.
+    No other restore can begin, since the row is gone. No job may be making any of these backups.
     """
     gone = list(backups)
     if gone:
@@ -54,7 +54,7 @@ def discard_all(instance: Instance) -> None:
 def keep(backup: Backup) -> None:
     """Mark a backup as successful, and discard the backups that it replaces.
 
-    Where backups were cancelled while its last disk was saved, the backup itself is discarded.
+    If backups were cancelled while its last disk was saved, the backup itself is discarded.
     """
     instance = _lock_row(backup)
     lock_all(instance.pk)
@@ -77,7 +77,7 @@ def give_up(backup: Backup, message: str, aborted: bool) -> None:
 
 
 def refresh_available(instance: Instance) -> None:
-    """Note whether the instance still has a backup to restore from."""
+    """Record whether the instance still has a backup to restore from."""
     there = Backup.objects.filter(instance=instance, status=S.SUCCESSFUL).exists()
     Instance.objects.filter(pk=instance.pk).update(backups_available=there)
 
@@ -93,7 +93,7 @@ def _superseded(backup: Backup) -> list[Backup]:
     if backup.rotation == Rotation.WEEKLY:
         gone = list(others.filter(rotation=Rotation.BIWEEKLY))
         weekly = list(others.filter(rotation=Rotation.WEEKLY).order_by("-pk").values_list("pk", flat=True))
-        # at most one is expected; should there be more, the newest is kept
+        # at most one is expected; if there are more, the newest is kept
         gone += list(others.filter(pk__in=weekly[1:]))
         Backup.objects.filter(pk__in=weekly[:1]).update(rotation=Rotation.BIWEEKLY)
         return gone
@@ -101,7 +101,7 @@ def _superseded(backup: Backup) -> list[Backup]:
 
 
 def _forget_failures(backup: Backup) -> None:
-    """Delete the rows of backups that failed more than BACKUPS_FAILED_KEPT days ago, whose data was not kept."""
+    """Delete the rows of backups that failed more than BACKUPS_FAILED_KEPT days ago. Their data was not kept."""
     failed = Backup.objects.filter(instance=backup.instance_id, status__in=Backup.GIVEN_UP)
     failed.filter(created__lt=Now() - timedelta(days=settings.BACKUPS_FAILED_KEPT)).delete()
 

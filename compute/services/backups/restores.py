@@ -30,10 +30,12 @@ def restore(
 ) -> Job:
     """Add the disks and profiles of a backup to an instance of the account; with `overwrite` in place of its own.
 
-    A running instance goes on running; with `overwrite` it is shut down, and `offline` afterwards. Raises `Invalid`
-    with every failing field: ``compute_id`` where there is no such instance, it is in another region than the
-    backup, or lacks disk space for it; `Denied` there if the actor may only read the instance; `Busy` while a job
-    of the instance lives. Without a `compute_id` there are `problems`.
+    A running instance keeps running. With `overwrite`, it is shut down, and `offline` afterwards.
+
+    Raises `Invalid` with every failing field: ``compute_id`` if there is no such instance, if it is in another
+    region than the backup, or if it lacks disk space for it. Raises `Denied` on this field if the actor may only
+    read the instance, and `Busy` while a job of the instance is live. If there is no `compute_id`, there are
+    `problems`.
     """
     kept, target = _lock_and_check(actor, backup, compute_id, overwrite, problems or Problems())
     # with `overwrite` the profiles come later, but their VLANs count from now on
@@ -82,7 +84,7 @@ def _data_of(backup: Backup, target: Instance, overwrite: bool) -> RestoreData:
         overwrite=overwrite,
     )
     if overwrite:
-        # the profile to boot again should the job fail before data is lost, and the disks and profiles to delete
+        # the profile to boot again if the job fails before data is lost, and the disks and profiles to delete
         return replace(
             data,
             running=target.status == Status.RUNNING,
@@ -91,7 +93,7 @@ def _data_of(backup: Backup, target: Instance, overwrite: bool) -> RestoreData:
             previous_config_ids=list(target.configs.values_list("pk", flat=True)),
         )
     if target.status in (Status.STOPPED, Status.RUNNING):
-        # a machine that goes off by itself meanwhile is the watchdog's, which looks at what is running
+        # the watchdog handles a machine that goes off by itself meanwhile: it checks running instances
         return replace(data, off_status=target.status)
     return data
 
@@ -110,13 +112,13 @@ def _check_space(backup: Backup, target: Instance, overwrite: bool, problems: Pr
 
 
 def lock_backup(backups: QuerySet[Backup]) -> Backup | None:
-    """Lock the only one of these backups, and return it if it is complete: nobody discards it meanwhile."""
+    """Lock the only one of these backups, so that it is not discarded, and return it if it is complete."""
     found = backups.select_for_update().first()
     return found if found and found.status == Backup.Status.SUCCESSFUL else None
 
 
 def check_place(backup: Backup, region_id: str, field: str, problems: Problems) -> None:
-    """Note on `field` where the backup is of another region than this one."""
+    """Note on `field` if the backup is of another region than this one."""
     if reason := place_refusal(backup, region_id):
         problems.add(field, reason)
 

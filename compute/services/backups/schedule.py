@@ -1,4 +1,5 @@
-"""Automatic backups: choosing the days and windows of instances, and taking the backups due. For the clock."""
+"""Automatic backups: choosing the days and windows of instances, and taking due backups. The clock calls this
+module."""
 
 import logging
 from collections import Counter
@@ -21,12 +22,12 @@ from config.errors import DomainError
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
-"""Instances that one run handles; the next run comes soon."""
+"""The most instances that one run handles; the next run comes soon."""
 WINDOWS = tuple(window.value for window in Instance.Window if window != Instance.Window.SCHEDULING)
 
 
 def enqueue_due_backups(moment: datetime | None = None) -> int:
-    """Choose the schedules that are left to the platform, and enqueue the backups due; returns how many backups.
+    """Choose the schedules that are left to the platform, and enqueue due backups; returns the number of backups.
 
     `moment` is the time, by default the database's. Any number of clocks may run this at once.
     """
@@ -94,7 +95,7 @@ def take_due(moment: datetime) -> int:
 
 
 def due(window: str, day: date) -> QuerySet[Instance]:
-    """The idle instances that still need their backup of the day; not those where it failed BACKUPS_TRIES times."""
+    """Return the idle instances that still need their backup of the day, unless it failed BACKUPS_TRIES times."""
     todays = Backup.objects.filter(instance=OuterRef("pk"), type=Backup.Type.AUTOMATIC, day=day)
     failed = todays.filter(status__in=Backup.GIVEN_UP).order_by().values("instance")
     tries = Coalesce(Subquery(failed.annotate(number=Count("pk")).values("number")), 0)

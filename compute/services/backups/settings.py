@@ -20,9 +20,9 @@ def is_offered(plan: InstanceType) -> bool:
 
 
 def switch_on(instance: Instance) -> list[str]:
-    """Set the columns of an instance that is to have backups, and return the columns' names.
+    """Set the columns that enable backups of an instance, and return the columns' names.
 
-    A day or window that is not given reads ``Scheduling`` until the platform has chosen it, which is soon.
+    A day or window that is not given is ``Scheduling`` until the platform has chosen it, which happens soon.
     """
     instance.backups_enabled = True
     instance.backups_day = instance.backups_day or SCHEDULING
@@ -31,9 +31,10 @@ def switch_on(instance: Instance) -> list[str]:
 
 
 def scheduled(instance: Instance, given: dict[str, Any]) -> dict[str, Any]:
-    """The given columns, with a day or window that the client leaves to the platform (null, ``Scheduling``) set.
+    """Return the given columns, with a value for a day or window that the client leaves open (null,
+    ``Scheduling``).
 
-    It is ``Scheduling`` if backups are enabled, else None.
+    The value is ``Scheduling`` if backups are enabled, else None.
     """
     nobody = SCHEDULING if instance.backups_enabled else None
     names = ("backups_day", "backups_window")

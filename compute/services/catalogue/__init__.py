@@ -1,1 +1,1 @@
-"""The operator's own catalogue, as a file: read and checked, planned, applied, exported."""
+"""The operator's own catalogue as a file: reading, checking, planning, applying and exporting it."""

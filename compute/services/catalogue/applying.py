@@ -1,4 +1,4 @@
-"""Applying a catalogue file: planned again under locks, and written whole or not at all."""
+"""Applying a catalogue file: it is planned again under locks, and written as a whole or not at all."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,17 +22,18 @@ MEANWHILE = "The installation changed since the plan was shown: look at the new 
 
 
 def planned(catalogue: Catalogue) -> Plan:
-    """What `apply` would do at this moment. Raises `Invalid` with everything that cannot be done."""
+    """Return the plan that `apply` would carry out now. Raises `Invalid` with everything that cannot be done."""
     return _planned(catalogue, present(catalogue))
 
 
 @transaction.atomic
 def apply(catalogue: Catalogue, expected: Plan, by: str | None = None, reason: str = "") -> list[str]:
-    """Make the rows of the file's sections what the file says, and log each change as done by `by`, of staff.
+    """Change the rows of the file's sections to the file's values, and log each change as done by `by`, a staff
+    user.
 
-    Returns the sections that are the operator's own from now on, to which `seed` adds nothing any more. Raises
-    `Invalid` with everything that cannot be done, and where the plan is no longer the `expected` one; then nothing
-    is changed.
+    Returns the sections that belong to the operator from now on. `seed` adds nothing to these sections any more.
+    Raises `Invalid` with everything that cannot be done, or if the plan differs from the `expected` one. Then
+    nothing is changed.
     """
     with connection.cursor() as cursor:  # one at a time, and none beside a seed
         cursor.execute(f"LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
@@ -45,7 +46,7 @@ def apply(catalogue: Catalogue, expected: Plan, by: str | None = None, reason: s
     done: list[tuple[Model, str, int]] = []
     for section in SECTIONS:
         changes = [change for change in found.changes if change.section == section]
-        # what is removed first makes room for what is added: a pool for another one of its addresses
+        # removals come first: a new pool may have the addresses of a removed one
         done += _removed(changes, there)
         done += _added(changes, catalogue)
         done += _changed(changes, there)
@@ -63,10 +64,10 @@ def _planned(catalogue: Catalogue, there: Present) -> Plan:
 
 
 def _lock(catalogue: Catalogue) -> None:
-    """Lock the rows that the plan is about: what it finds unused stays so until it is removed.
+    """Lock the rows that the plan is about. A row that the plan finds unused stays unused until it is removed.
 
-    In the order of docs/locking.md, where hosts are last. Only those that may be removed keep others from referring
-    to them.
+    Locks in the order of docs/locking.md, where hosts are last. Only rows that may be removed are locked so that no
+    other row can begin to refer to them.
     """
     for section in SECTIONS:
         if section in catalogue:
@@ -140,7 +141,7 @@ def _place(section: str, found: Plan, there: Present) -> None:
 
 
 def _log_orders(found: Plan, there: Present, who: Operator) -> None:
-    """One line for each section whose rows changed places, at the first of them."""
+    """Log one line for each section whose rows changed their order, at the section's first row."""
     who.log_all(
         (
             there.rows[section][next(name for name in names if name in there.rows[section])],
@@ -160,7 +161,7 @@ def _own(catalogue: Catalogue) -> list[str]:
 
 @transaction.atomic
 def release(sections: Iterable[str]) -> list[str]:
-    """Let `seed` add to these sections again; returns those that were the operator's own."""
+    """Let `seed` add to these sections again; returns the sections that belonged to the operator."""
     return [
         section
         for section in sections

@@ -13,13 +13,13 @@ from compute.services.catalogue.schema import ITEMS, SECTIONS, UNSTATED, Item, s
 from compute.services.catalogue.values import written
 
 LEFT_OUT = {"maintenance"}
-"""The state of a moment, which a file that is applied later would bring back."""
+"""Attributes that are left out: the temporary state, which a file that is applied later would restore."""
 ALWAYS = {"driver", "created"}
-"""What a file need not say, and an export does."""
+"""Attributes that a file may leave out, and that an export always writes."""
 
 
 def export(sections: Collection[str] = SECTIONS) -> dict[str, list[dict[str, Any]]]:
-    """The sections of a file, in their order. One query for each."""
+    """Return the sections of a file, in their order. One query for each."""
     return {
         section: [_written(ITEMS[section], row) for row in rows_of(section)]
         for section in SECTIONS
@@ -36,7 +36,7 @@ def as_json(catalogue: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _written(item: type[Item], row: Model) -> dict[str, Any]:
-    """An item as a file has it, without what has its default."""
+    """Return an item as a file has it, without values that are defaults."""
     found: dict[str, Any] = {}
     for path, value in _fields(item, row):
         group, dot, inner = path.partition(".")
@@ -62,7 +62,7 @@ def _fields(item: type[Item], row: Model) -> Iterator[tuple[str, Any]]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Lists of single values on one line, as people write them."""
+    """A dumper that writes lists of single values on one line, as people write them."""
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         flat = bool(sequence) and all(not isinstance(each, dict | list) for each in sequence)

@@ -1,4 +1,5 @@
-"""Planning: how the rows differ from a file, and whether they may become what it says. Nothing is written here."""
+"""Planning: the differences between rows and a file, and the rules for changing the rows. Nothing is written
+here."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -30,9 +31,9 @@ from config.errors import Problems
 from regions.models import AFTER_CATALOGUE, CAPABILITIES, Region
 
 STEP = 10
-"""Between the positions of two items of a section."""
+"""The distance between the positions of two items of a section."""
 RETIRED = {"regions": "retired", "types": "deprecated", "kernels": "deprecated", "images": "deprecated"}
-"""The column by which a row takes nothing new and stays for those who have it."""
+"""The column that closes a row for new uses. Present users keep the row."""
 
 
 class Verb(StrEnum):
@@ -44,7 +45,7 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Of a column, by the name that files have for it."""
+    """The difference of a column, with the name that files have for it."""
 
     attribute: str
     path: str
@@ -54,8 +55,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of one row. `reason` says why a row that is gone from the file is not removed. It has counts, which change
-    while somebody reads the plan, and which make no other plan of it."""
+    """The change of one row.
+
+    `reason` says why a row that is missing in the file is not removed. It contains counts, which may change while
+    somebody reads the plan. So it does not count when plans are compared.
+    """
 
     section: str
     name: str
@@ -67,13 +71,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that an apply would do. Two plans that are equal do the same."""
+    """All changes of an apply. Two plans that are equal do the same."""
 
     changes: tuple[Change, ...] = ()
     positions: dict[str, dict[str, int]] = field(default_factory=dict)
-    """New positions by section and name, of rows that are there already."""
+    """New positions of present rows, by section and name."""
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The order of the file, by section, where rows that are there have another one."""
+    """The order of the file, by section, if present rows are in a different order."""
 
     def __bool__(self) -> bool:
         return bool(self.changes or any(self.positions.values()))
@@ -83,7 +87,8 @@ class Plan:
 
 
 def plan(catalogue: Catalogue, there: Present, problems: Problems) -> Plan:
-    """The plan that makes the rows of the file's sections what it says. What cannot be done is in `problems`."""
+    """Return the plan that changes the file's sections to the file's values, and note in `problems` what cannot be
+    done."""
     changes: list[Change] = []
     positions: dict[str, dict[str, int]] = {}
     orders: dict[str, tuple[str, ...]] = {}
@@ -136,7 +141,7 @@ def _differences(item: Item, row: Model) -> Iterator[Difference]:
 
 
 def _of_others(section: str, rows: dict[str, Model], there: Present, problems: Problems) -> Iterator[Change]:
-    """What becomes of rows that the file's section does not have."""
+    """Yield the changes of rows that the file's section does not have."""
     successors = _successors_of_staying(rows, there) if section == "types" else set()
     for name, row in rows.items():
         used = there.used_by(section, name)
@@ -159,7 +164,8 @@ def _of_others(section: str, rows: dict[str, Model], there: Present, problems: P
 
 
 def _successors_of_staying(gone: dict[str, Model], there: Present) -> set[str]:
-    """The successors, and theirs, of those types that are not in the file and stay, since something uses them."""
+    """Return the direct and indirect successors of types that are not in the file and stay, because they are
+    used."""
     successors = {name: str(getattr(row, "successor_id")) for name, row in gone.items()}  # noqa: B009
     found: set[str] = set()
     waiting = [successors[name] for name in gone if there.used_by("types", name)]
@@ -178,10 +184,10 @@ def _retired(section: str, name: str, row: Model, reason: str) -> Iterator[Chang
 
 
 def _order(names: Sequence[str], rows: dict[str, Model]) -> tuple[dict[str, int], bool]:
-    """The positions that rows have to get, and whether those that are there change places.
+    """Return the positions that rows must get, and whether present rows change their order.
 
-    As long as lists have the order of the file already, positions stay as they are, whatever they are. Rows that
-    the file does not have come after those that it has.
+    If lists have the order of the file already, positions stay as they are. Rows that the file does not have come
+    after the rows that it has.
     """
     known = [name for name in names if name in rows]
     present = [name for name in rows if name in set(names)]
@@ -202,11 +208,11 @@ def positions_of(names: Sequence[str]) -> dict[str, int]:
     return {name: STEP * number for number, name in enumerate(names, 1)}
 
 
-# --- what one row alone does not tell ---------------------------------------------------------------------
+# --- checks of several rows together ----------------------------------------------------------------------
 
 
 def _no_check(items: Sequence[Any], catalogue: Catalogue, there: Present, problems: Problems) -> None:
-    """For sections whose items name nothing else."""
+    """Check nothing: for sections whose items name no other rows."""
 
 
 def _check_regions(items: Sequence[RegionItem], catalogue: Catalogue, there: Present, problems: Problems) -> None:

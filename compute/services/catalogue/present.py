@@ -1,4 +1,4 @@
-"""What the installation has now: the rows of each section, and what uses them. The number of queries is fixed."""
+"""The present rows of each section, and the uses of each row. The number of queries is fixed."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -36,11 +36,11 @@ PLATFORM_KERNELS = {
     DEFAULT_KERNEL: "configuration profiles have it by default",
     DEPLOYED_KERNEL: "what is deployed from an image boots with it",
 }
-"""Kernels that the platform itself names, and what for."""
+"""Kernels that the platform itself names, and the purpose of each."""
 
 
 def rows_of(section: str) -> QuerySet:
-    """The rows that a section is about, in the order of the lists. Customers' own images are none of them."""
+    """Return the rows of a section, in the order of the lists. Customers' own images are not included."""
     querysets: dict[str, QuerySet] = {
         "regions": Region.objects.order_by("position", "pk"),
         "types": InstanceType.objects.order_by("position", "pk"),
@@ -54,7 +54,7 @@ def rows_of(section: str) -> QuerySet:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The rows by section and name, in the order of the lists, and by the same keys what uses them, in words."""
+    """The rows by section and name, in the order of the lists, and a description of their uses by the same keys."""
 
     rows: dict[str, dict[str, Model]]
     uses: dict[str, dict[str, str]]
@@ -64,7 +64,7 @@ class Present:
 
 
 def present(sections: Iterable[str]) -> Present:
-    """The rows of all sections, since they name each other, and what uses those of `sections`."""
+    """Return the rows of all sections, since they name each other, and the uses of the rows of `sections`."""
     rows = {
         section: {str(getattr(row, item.key)): row for row in rows_of(section)} for section, item in ITEMS.items()
     }
@@ -116,7 +116,7 @@ def _uses_of_images(rows: dict[str, Model]) -> dict[str, str]:
 
 
 def _named_by_jobs(noun: str) -> dict[str, str]:
-    """The rows that jobs name which have not ended: those that instances get, and those that they had."""
+    """Return the rows that unfinished jobs name: those that instances will get, and those that they had before."""
     keys = [noun, f"previous_{noun}"]
     waiting = Job.objects.filter(finished_at=None, data__has_any_keys=keys)
     named = {name for names in waiting.values_list(*(f"data__{key}" for key in keys)) for name in names}

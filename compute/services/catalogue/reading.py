@@ -1,4 +1,4 @@
-"""Reading a catalogue file: YAML or JSON, checked whole, with all that is wrong said at once."""
+"""Reading a catalogue file: YAML or JSON. The whole file is checked, and all problems are reported at once."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from compute.services.catalogue.schema import ITEMS, MOST_ITEMS, SECTIONS, Catal
 from config.errors import Invalid, Problems
 
 MAX_FILE_LENGTH = 10 * 1024**2
-"""The most characters of a file."""
+"""The largest length of a file, in characters."""
 MISSING_FIELD = "The file has to say it."
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with the few types that JSON has too: ``no`` is a country, and 2030-06-30 the text that it looks like.
+    """YAML with only the types that JSON has: ``no`` is a country, and 2030-06-30 is text.
 
-    A key that is there twice is an error, since the first value would be lost.
+    A repeated key is an error, since the first value would be lost.
     """
 
     yaml_implicit_resolvers: dict[str, Any] = {}
@@ -44,10 +44,11 @@ for _tag, _pattern, _first in (
 
 
 def read(text: str) -> Catalogue:
-    """The items of a file's text, which is JSON where it begins with ``{``. Raises `Invalid` with every problem.
+    """Return the items of a file's text, which is JSON if it begins with ``{``. Raises `Invalid` with every
+    problem.
 
-    The field of a problem names section, item and field: ``types.small-1.price.hourly``; an item without a name is
-    named by its place, ``types[0]``.
+    The field of a problem names section, item and field: ``types.small-1.price.hourly``. An item without a name is
+    named by its index: ``types[0]``.
     """
     problems = Problems()
     parsed = _parsed(text)
@@ -97,7 +98,7 @@ def _no_number(found: str) -> Any:
 
 
 def _items(section: str, given: Any, problems: Problems) -> Iterator[Item]:
-    """The items of a section that are right, in the file's order; all others are in `problems`."""
+    """Yield the valid items of a section, in the file's order; the others are noted in `problems`."""
     kind = ITEMS[section]
     if given is None:
         given = []  # a section with a name alone has nothing in it
@@ -142,7 +143,7 @@ def _item(kind: type[Item], where: str, given: dict[Any, Any], problems: Problem
 
 
 def _groups(kind: type[Item]) -> set[str]:
-    """The fields that are groups of others, as ``price``."""
+    """Return the fields that are groups of other fields, such as ``price``."""
     return {path.partition(".")[0] for _, path in said_of(kind) if "." in path}
 
 

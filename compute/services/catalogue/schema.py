@@ -1,4 +1,4 @@
-"""What a catalogue file can say: one class for each section, one attribute for each column that it sets."""
+"""The schema of a catalogue file: one class for each section, one attribute for each column that it sets."""
 
 # ruff: noqa: RUF009 - `entry` makes a dataclass field
 
@@ -15,13 +15,13 @@ from compute.services.catalogue.values import Reader
 from regions.models import Region
 
 SECTIONS = ("regions", "types", "kernels", "images", "pools", "hosts")
-"""The sections of a file, in the order in which they are applied: what others name comes first."""
+"""The sections of a file, in the order in which they are applied. Rows that others name come first."""
 MOST_ITEMS = 3000
-"""Of one section, so that each has a position of its own (`compute.services.catalogue.planning`)."""
+"""The most items of one section. Each item gets a position of its own (`compute.services.catalogue.planning`)."""
 
 
 class Unstated:
-    """The value of what the file does not say and the row keeps."""
+    """The value of an attribute that the file does not set: the row keeps its value."""
 
     def __repr__(self) -> str:
         return "unstated"
@@ -31,31 +31,31 @@ UNSTATED: Any = Unstated()
 
 
 def entry(read: Reader, at: str = "", default: Any = MISSING, factory: Any = MISSING) -> Any:
-    """Declare an attribute of an item. `at` is its path in the file (``price.hourly``), `read` reads the value.
+    """Define an attribute. Its value in the file is at the path `at` (``price.hourly``), and is read by `read`.
 
-    Without a default the file must have the attribute.
+    An attribute without a default is required.
     """
     return field(default=default, default_factory=factory, metadata={"read": read, "at": at})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """An item of a section. `key` is the attribute by which an item and its row know each other."""
+    """An item of a section. `key` is the attribute that identifies an item and its row."""
 
     model: ClassVar[type[Model]]
     seeded_as: ClassVar[SeededRow.Kind]
     key: ClassVar[str] = "id"
     fixed: ClassVar[tuple[str, ...]] = ()
-    """Attributes that never change once something uses the row."""
+    """Attributes that cannot change while the row is used."""
     ordered: ClassVar[bool] = True
-    """Whether lists have the file's order."""
+    """Whether lists are in the file's order."""
 
     @property
     def name(self) -> str:
         return str(getattr(self, self.key))
 
     def stated(self) -> dict[str, Any]:
-        """The values of all columns that the file says something of, by attribute."""
+        """Return the values of all columns that the file sets, by attribute."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in found.items() if value is not UNSTATED}
 
@@ -172,15 +172,15 @@ ITEMS: dict[str, type[Item]] = {
 }
 
 Catalogue = dict[str, list[Item]]
-"""The items by section, in the file's order. A section that the file does not have is not there."""
+"""The items by section, in the file's order, without the sections that the file does not have."""
 
 
 def said_of(item: type[Item]) -> Iterator[tuple["Field[Any]", str]]:
-    """The attributes of a section, each with its path in the file."""
+    """Yield the attributes of a section, each with its path in the file."""
     for each in fields(item):
         yield each, each.metadata["at"] or each.name
 
 
 def path_of(item: type[Item], attribute: str) -> str:
-    """How a file calls an attribute: ``price_hourly`` is ``price.hourly``."""
+    """Return the path of an attribute in a file: ``price_hourly`` is ``price.hourly``."""
     return next(path for each, path in said_of(item) if each.name == attribute)

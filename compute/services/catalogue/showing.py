@@ -1,4 +1,4 @@
-"""Plans as people read them."""
+"""Plans as readable text."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ NOTHING = "Nothing to change."
 
 
 def lines(plan: Plan) -> Iterator[str]:
-    """The plan by sections, a line for each change, and their number at the end."""
+    """Yield the plan by sections, a line for each change, and their number at the end."""
     for section in SECTIONS:
         changes = [change for change in plan.changes if change.section == section]
         order = plan.orders.get(section)
@@ -34,7 +34,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 
 def sentence(change: Change) -> str:
-    """A change as the log of staff's actions has it."""
+    """Return a change as a sentence for the log of staff's actions."""
     return f"catalogue: {change.verb}{_describe(change)}"
 
 

@@ -1,6 +1,7 @@
-"""The kinds of value that a catalogue file has. Each takes what YAML or JSON gave, and returns the column's value.
+"""The types of values in a catalogue file. Each reader takes a value of YAML or JSON, and returns the column's
+value.
 
-They raise `ValueError` with a sentence about the value.
+Readers raise `ValueError` with a sentence about the value.
 """
 
 import re
@@ -33,7 +34,7 @@ def text(longest: int, *, empty: bool = False) -> Reader:
 
 
 def name(longest: int, pattern: str, meaning: str) -> Reader:
-    """An id, which clients write into paths."""
+    """Return the reader of an id, which clients write into paths."""
     plain = text(longest)
 
     def read(value: Any) -> str:
@@ -83,7 +84,7 @@ def size(value: Any) -> int:
 
 
 def capacity(value: Any) -> int:
-    """As `size`, or none."""
+    """As `size`, or None."""
     if isinstance(value, str) and (found := SIZE.fullmatch(value)):
         value = int(found[1]) * UNITS[found[2]]
     if isinstance(value, bool) or not isinstance(value, int):
@@ -131,7 +132,7 @@ def country(value: Any) -> str:
 
 
 def addresses(version: int) -> Reader:
-    """A list of addresses, which the column has with commas between."""
+    """Return the reader of a list of addresses, which the column stores separated by commas."""
 
     def read(value: Any) -> str:
         if not isinstance(value, list):
@@ -180,7 +181,7 @@ def moment(value: Any) -> datetime:
 
 
 def optional(reader: Reader) -> Reader:
-    """As `reader`, or null for none."""
+    """As `reader`, or null for None."""
     return lambda value: None if value is None else reader(value)
 
 
@@ -188,7 +189,7 @@ def optional(reader: Reader) -> Reader:
 
 
 def written(value: Any) -> Any:
-    """A column's value as a file has it."""
+    """Return a column's value as a file has it."""
     if isinstance(value, datetime):
         value = value.astimezone(UTC).replace(tzinfo=None)
         return (value.date() if value.time() == value.min.time() else value).isoformat()

@@ -1,14 +1,14 @@
-"""Which configuration profile an instance boots."""
+"""The configuration profile that an instance boots."""
 
 from compute.models import Config, Instance
 from config.errors import Invalid
 
 
 def boot_config(instance: Instance, config_id: int | None = None) -> Config:
-    """The profile to boot: the one asked for, else the last booted, else the only one.
+    """Return the profile to boot: the requested one, else the last booted one, else the only one.
 
-    A rescue's profile is booted only if `config_id` names it: other boots leave the rescue. Raises `Invalid`: on
-    ``config_id`` when it is not a profile of this instance, without a field when no profile can be determined.
+    A rescue's profile is booted only if `config_id` names it: other boots end the rescue. Raises `Invalid`: on
+    ``config_id`` if it is not a profile of this instance, without a field if no profile can be determined.
     """
     configs = {config.pk: config for config in instance.configs.all()}
     if config_id is not None:

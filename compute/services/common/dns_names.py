@@ -88,7 +88,8 @@ def relative(name: str, zone: str) -> str:
 
 
 def seconds(wished: int) -> int:
-    """The smallest valid number of seconds that is at least `wished`; the largest valid one where none is."""
+    """Return the smallest valid number of seconds that is at least `wished`; if there is none, the largest valid
+    one."""
     return next((valid for valid in VALID_SECONDS if valid >= wished), VALID_SECONDS[-1])
 
 

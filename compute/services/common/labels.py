@@ -1,4 +1,4 @@
-"""Labels of new rows: the wished one, or by default ``compute7`` for the instance 7."""
+"""Labels of new rows: the requested one, or by default ``compute7`` for the instance 7."""
 
 from itertools import count
 from typing import Any
@@ -11,7 +11,7 @@ from config.db.rows import violated_constraint
 STEMS: dict[type[Any], str] = {Instance: "compute", NodeBalancer: "balancer"}
 CONSTRAINTS: dict[type[Any], str] = {Instance: "instance_label", NodeBalancer: "nodebalancer_label"}
 MAX_ATTEMPTS = 5
-"""Runs of a create, at most. More than two run only if other requests take labels at the same moment."""
+"""The most attempts of a create. More than two happen only if other requests take labels at the same moment."""
 
 
 class NewLabel:

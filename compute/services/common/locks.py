@@ -1,8 +1,8 @@
-"""Instances: finding the ones that an actor names and may change, and locking their rows before a write.
+"""Instances: finding those that an actor names and may change, and locking their rows before a write.
 
 Every function that locks reads the row anew and keeps it locked until the transaction ends. Several rows are always
-locked in the order of their keys, so that no two transactions wait for each other. docs/locking.md has the order of
-locks before and after an instance's.
+locked in the order of their keys, so that transactions do not deadlock. docs/locking.md has the order of locks
+before and after an instance's.
 """
 
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ Ids = Iterable[int] | QuerySet
 
 
 def named_instance(actor: Actor, instance_id: int, field: str, problems: Problems) -> Instance | None:
-    """The instance of this id; None, with a problem on `field`, where no such instance exists for the actor.
+    """Return the instance of this id; None, with a problem on `field`, if no such instance exists for the actor.
 
-    Raises `Denied` on the field where the actor may only read the instance.
+    Raises `Denied` on the field if the actor may only read the instance.
     """
     instance = Instance.objects.visible_to(actor).filter(pk=instance_id).first()
     if instance is None:
@@ -33,7 +33,7 @@ def named_instance(actor: Actor, instance_id: int, field: str, problems: Problem
 
 
 def named_instances(actor: Actor, instance_ids: Iterable[int], field: str | None = None) -> dict[int, Instance]:
-    """Those of the instances that the actor sees, by id. Raises `Denied` where it may only read one of them."""
+    """Return the instances that the actor sees, by id. Raises `Denied` if the actor may only read one of them."""
     wanted = {pk for pk in instance_ids if 0 < pk <= BigIntegerField.MAX_BIGINT}
     found = {row.pk: row for row in Instance.objects.visible_to(actor).filter(pk__in=wanted)}
     if actor.restricted and Instance.objects.writable_by(actor).filter(pk__in=wanted).count() < len(found):
@@ -51,21 +51,23 @@ def check_writable(actor: Actor, instance: Instance, field: str | None = None) -
 
 
 def lock_any(instance: Instance) -> Instance:
-    """Lock an instance of any status. Raises `Missing` when it is gone."""
+    """Lock an instance of any status. Raises `Missing` if it is gone."""
     return lock(Instance.objects.filter(pk=instance.pk))
 
 
 def is_busy(locked: Instance) -> bool:
-    """Whether a job of the locked instance lives, or its status is not a settled one.
+    """Tell whether a job of the locked instance is live, or the instance's status is not a settled one.
 
-    A service raises `Busy` when it has named all failing fields. While the instance is busy, it does not look at
-    what the job may be changing (disk space, the states of disks): clients try again when the job is over.
+    A service raises `Busy` after it has named all failing fields. While the instance is busy, the service does not
+    check values that the job may be changing, such as disk space and the states of disks. Clients try again when
+    the job is over.
     """
     return locked.status not in Instance.SETTLED or Job.objects.filter(instance=locked, state__in=Job.LIVE).exists()
 
 
 def check_idle(locked: Instance) -> None:
-    """Raise `Busy` where the locked instance is busy. For after all other checks: it is answered alone."""
+    """Raise `Busy` if the locked instance is busy. Call it after all other checks, because `Busy` is answered
+    alone."""
     if is_busy(locked):
         raise Busy
 
@@ -73,7 +75,7 @@ def check_idle(locked: Instance) -> None:
 def lock_alive(instance_id: int) -> Instance:
     """Lock an instance, whatever job runs on it, so that one request at a time writes its profiles.
 
-    Raises `Missing` when it is gone, `Busy` while it is being deleted.
+    Raises `Missing` if it is gone, `Busy` while it is being deleted.
     """
     locked = lock(Instance.objects.filter(pk=instance_id))
     if locked.status == Instance.Status.DELETING:
@@ -82,13 +84,13 @@ def lock_alive(instance_id: int) -> Instance:
 
 
 def lock_present(instance_ids: Ids) -> dict[int, Instance]:
-    """Lock those of the instances that still exist, in the order of their keys; by id."""
+    """Lock the instances that still exist, in the order of their keys; return them by id."""
     rows = Instance.objects.filter(pk__in=instance_ids)
     return {row.pk: row for row in rows.order_by("pk").select_for_update(no_key=True)}
 
 
 def lock_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
-    """As `lock_present`. Raises `Missing` where one of the instances went away."""
+    """As `lock_present`. Raises `Missing` if one of the instances is gone."""
     wanted = set(instance_ids)
     locked = lock_present(wanted)
     if len(locked) < len(wanted):
@@ -97,5 +99,5 @@ def lock_all(instance_ids: Iterable[int]) -> dict[int, Instance]:
 
 
 def lock_unread(instance_ids: Ids) -> None:
-    """Lock those of the instances that still exist, unread, for a write to rows that belong to them."""
+    """Lock the instances that still exist without reading them, for a write to rows that belong to them."""
     list(Instance.objects.filter(pk__in=instance_ids).order_by("pk").select_for_update(no_key=True).values("pk"))

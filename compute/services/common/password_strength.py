@@ -1,4 +1,4 @@
-"""Whether a root password is strong enough, and making one that is."""
+"""Checking the strength of a root password, and generating a strong one."""
 
 import secrets
 
@@ -6,16 +6,17 @@ from zxcvbn_rs_py import zxcvbn
 
 WEAK = "Password does not meet strength requirement"
 LEAST_SCORE = 2
-"""Of zxcvbn's scale 0..4: 2 is more than 10^6 guesses, too many for who has to ask the machine for each."""
+"""The lowest accepted score of zxcvbn's scale 0..4. A score of 2 is more than 10^6 guesses, too many if each needs
+a login at the machine."""
 MOST_SCORE = 4
 ALPHABET = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Letters and digits that people do not take for each other."""
+"""Letters and digits that people do not confuse."""
 GROUPS, GROUP_LENGTH = 4, 5
 
 
 def score(password: str) -> int:
-    """The strength of the password on zxcvbn's scale 0..4. Its first 72 characters decide: more cannot
-    weaken it."""
+    """Return the strength of the password on zxcvbn's scale 0..4, by its first 72 characters: more cannot weaken
+    it."""
     return int(zxcvbn(password[:72]).score)
 
 

@@ -19,9 +19,9 @@ def capability_of(plan: InstanceType | None) -> str | None:
 
 
 def check_region(region: Region | None, capability: str | None, problems: Problems) -> bool:
-    """Whether the region accepts a new resource that needs this capability.
+    """Tell whether the region accepts a new resource that needs this capability.
 
-    If not, notes on ``region`` that there is no such region, that it accepts nothing new, or lacks the capability.
+    If not, note on ``region`` that the region does not exist, accepts nothing new, or lacks the capability.
     """
     if region is None:
         problems.add("region", "region is not valid")

@@ -37,7 +37,7 @@ from tags.services import check_tags, differing_tags, set_tags, untag
 TIMES = ("retry_sec", "refresh_sec", "expire_sec", "ttl_sec")
 LISTS = ("master_ips", "axfr_ips")
 LONGEST_LIST = 1000
-"""Characters of all addresses of a list together."""
+"""The largest length of a list of addresses, in characters."""
 RECORD_COLUMNS = tuple(
     field.attname
     for field in DomainRecord._meta.concrete_fields
@@ -46,7 +46,7 @@ RECORD_COLUMNS = tuple(
 """The columns of a record that are copied, in the order of a `RecordRow`."""
 RecordRow: TypeAlias = tuple[str | int | None, ...]
 ROWS_AT_ONCE = 1000
-"""Records of one statement. A thread keeps the interpreter while it makes the statement's text."""
+"""The most records of one statement. A thread keeps the interpreter while it builds the statement's text."""
 _NAMES = ", ".join(RECORD_COLUMNS)
 _INSERT = f"""
 INSERT INTO compute_domainrecord (domain_id, {_NAMES}, created, updated)
@@ -60,7 +60,7 @@ _ADD = f"""{_INSERT}
 
 @dataclass(frozen=True, slots=True)
 class DomainSpec:
-    """The fields that a request gave: `values` by column, and `tags`, None when not given."""
+    """The given fields of a request: `values` by column, and `tags`, None if not given."""
 
     values: Mapping[str, Any]
     tags: Sequence[str] | None = None
@@ -98,7 +98,7 @@ def update(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
 
 
 def _record_errors(actor: Actor, domain: Domain, before: str) -> None:
-    """An event of what is not done for a domain, where that is news."""
+    """Record an event with the errors of a domain, if these are new."""
     if domain.errors not in ("", before):
         platform = Actor.platform(actor.account_id)
         record_event(platform, "dns_zone_update", domain_ref(domain), message=domain.errors)
@@ -116,7 +116,7 @@ def delete(actor: Actor, domain: Domain) -> None:
 
 @transaction.atomic
 def clone(actor: Actor, source: Domain, name: str) -> Domain:
-    """Create a domain of another name with the settings, the times, the records and the tags of the source."""
+    """Create a domain under another name, with the settings, the times, the records and the tags of the source."""
     lock_account(actor.account_id)  # before the source, for the quota
     locked = lock_domain(source.pk)
     problems = Problems()
@@ -131,7 +131,7 @@ def clone(actor: Actor, source: Domain, name: str) -> Domain:
 
 
 def add_records(domain: Domain, rows: Iterable[RecordRow]) -> None:
-    """Insert records into a new domain, in their order: a few statements, since the account is locked."""
+    """Insert records into a new domain, in their order. Uses few statements, since the account is locked."""
     remaining = iter(rows)
     with connection.cursor() as cursor:
         while batch := [dict(zip(RECORD_COLUMNS, row, strict=True)) for row in islice(remaining, ROWS_AT_ONCE)]:
@@ -139,7 +139,7 @@ def add_records(domain: Domain, rows: Iterable[RecordRow]) -> None:
 
 
 def lock_domain(pk: int) -> Domain:
-    """Lock a domain, as every change of it or of its records does first. Raises `Missing` where it is gone."""
+    """Lock a domain, as every change of it or of its records does first. Raises `Missing` if it is gone."""
     return lock(Domain.objects.filter(pk=pk))
 
 
@@ -150,7 +150,8 @@ def touch(domain: Domain) -> None:
 
 
 def next_serial(domain: Domain) -> int:
-    """Seconds since 1970, or the present serial plus one, whichever is larger: it grows whatever the clock does."""
+    """Return the seconds since 1970, or the present serial plus one if that is larger: it grows even if the clock
+    goes back."""
     return max(domain.serial + 1, _now())
 
 
@@ -159,12 +160,13 @@ def _now() -> int:
 
 
 def asked(addresses: Iterable[str]) -> list[str]:
-    """Those of a slave's masters that the platform asks: what is on the internet, or in PROBE_ALLOWED."""
+    """Return the addresses of a slave's masters that the platform asks: those on the internet, or in
+    PROBE_ALLOWED."""
     return [address for address in addresses if guard.is_open(ipaddress.ip_address(address))]
 
 
 def _unasked(domain: Domain) -> str:
-    """Why masters of the domain are not asked; empty where all of them are."""
+    """Return the reason why some masters of the domain are not asked; empty if all of them are."""
     if domain.type != Domain.Type.SLAVE:
         return ""
     good = asked(domain.master_ips)
@@ -181,7 +183,7 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
         written = to_ascii(domain.label).removesuffix(".")
         domain.label = written.lower()
         domain.spelling = written if written != domain.label else ""
-        # a letter such as the Kelvin sign, of which lower() makes ASCII, is none that a name may have
+        # lower() turns letters such as the Kelvin sign into ASCII: the written name must be checked
         if domain.label != before or not written.isascii():
             _check_label(actor, domain, written, problems)
     for name in TIMES:
@@ -222,7 +224,8 @@ def _check_label(actor: Actor, domain: Domain, written: str, problems: Problems)
 
 
 def _check_names(domain: Domain, label: str, problems: Problems) -> None:
-    """Check that the domain's records can be below another name: one of them might become too long."""
+    """Check that the names of the domain's records stay valid under another domain name: a longer one may make them
+    too long."""
     # each name is valid below the present name, so the longest one decides
     named = domain.records.exclude(name="").order_by(Length("name").desc())
     longest = named.values_list("name", flat=True).first()

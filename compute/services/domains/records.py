@@ -27,24 +27,25 @@ from config.errors import Missing, Problems, wrong_length
 
 Type = DomainRecord.Type
 LONGEST_TEXT = 4096
-"""Characters of a TXT record. Zone files split it into the DNS's strings of 255 bytes."""
+"""The largest length of a TXT record in characters. Zone files split it into the DNS's strings of 255 bytes."""
 LONGEST_NAME = 100
-"""Characters of a name below its zone."""
+"""The largest length of a name below its zone, in characters."""
 DEFAULT_PROTOCOL = "_tcp"
-"""What an SRV record without a protocol is served for."""
+"""The protocol of an SRV record that has none."""
 REMOTE_ADDRESS = "[remote_addr]"
-"""Target of A and AAAA records that stands for the caller's address."""
+"""The target of A and AAAA records that stands for the caller's address."""
 ADDRESS_VERSIONS = {Type.A: 4, Type.AAAA: 6}
 _SERVICE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
 _SRV_TARGET = re.compile(r"(?=.{1,253}\Z)(?:[A-Za-z0-9_:-]{1,63}\.)*[A-Za-z0-9_:-]{1,63}\.?", re.ASCII)
-"""Labels of letters, digits, hyphens and underscores; colons, as some put an IPv6 address there."""
+"""The pattern of SRV targets: labels of letters, digits, hyphens and underscores. Some clients send IPv6 addresses,
+so colons are valid."""
 _CA = re.compile(r"[!#-:<-~]*(?:\s*;\s*[\w-]+=[!#-:<-~]*)*\s*;?", re.ASCII)
 _REPORT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https?://[!-~]+)", re.ASCII)
 
 
 @dataclass(slots=True)
 class RecordValues:
-    """The columns of a record that is checked and has no row: cheaper than a model, for thousands of records."""
+    """The columns of a checked record without a row: cheaper than a model, for thousands of records."""
 
     type: str
     name: str
@@ -74,7 +75,7 @@ def create(
     if locked.type != Domain.Type.MASTER:
         problems.add(None, "A slave domain has the records of its masters, and none of its own.")
     else:
-        # counted while the domain is locked, as by all who add records
+        # counted while the domain is locked: every request that adds records locks it
         own = Account.objects.values_list("quotas", flat=True).get(pk=actor.account_id)
         quotas.compare("records", own, locked.records.all(), problems)
     record = DomainRecord(domain=locked)
@@ -93,7 +94,7 @@ def update(
     problems: Problems | None = None,
     remote: str = "",
 ) -> DomainRecord:
-    """Write the values that differ, but for the type, which a record keeps. Returns the record as it is then.
+    """Write the values that differ, except the type, which cannot change. Returns the record as it is then.
 
     `remote` is the caller's address, for the target `REMOTE_ADDRESS`.
     """
@@ -114,7 +115,7 @@ def update(
 
 @transaction.atomic
 def delete(actor: Actor, record: DomainRecord) -> None:
-    """Delete a record. Raises `Missing` where another request was first."""
+    """Delete a record. Raises `Missing` if another request was first."""
     domain, ref = lock_domain(record.domain_id), record_ref(record)
     if not DomainRecord.objects.filter(pk=record.pk).delete()[0]:
         raise Missing
@@ -134,7 +135,7 @@ def as_sent(kind: str, stored: str | None) -> str | None:
 def _apply(
     record: DomainRecord, domain: Domain, values: Mapping[str, Any], problems: Problems, remote: str
 ) -> None:
-    """Set the given fields on the row, checked by themselves and beside the domain's other records."""
+    """Set the given fields on the row. Check the record by itself and against the domain's other records."""
     for name, value in values.items():
         setattr(record, name, value)
     if record.type == Type.SRV:
@@ -166,9 +167,9 @@ def _remote_address(remote: str, version: int) -> str:
 
 
 def check(record: Checked, zone: str) -> Problems:
-    """Bring the record's fields to the form they are stored in; returns the problems of the record by itself.
+    """Convert the record's fields to the form they are stored in. Return the problems of the record by itself.
 
-    Without a type, which failed then, nothing but the name is checked.
+    If the type is missing, because it failed a check before, only the name is checked.
     """
     problems = Problems()
     record.ttl_sec = seconds(record.ttl_sec)
@@ -188,7 +189,7 @@ def check(record: Checked, zone: str) -> Problems:
 
 
 def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
-    """Note where another record of the domain forbids this one. The same once more is served once, no harm."""
+    """Note a problem if another record of the domain forbids this one. A duplicate is valid, and served once."""
     others = domain.records.filter(name=record.name).exclude(pk=record.pk)
     if record.type == Type.CNAME:
         if not record.name:
@@ -233,7 +234,7 @@ def _host(record: Checked, problems: Problems) -> None:
 
 
 def _alias(record: Checked, problems: Problems) -> None:
-    """A CNAME may lead to names that no host has, such as ``_acme-challenge``."""
+    """Check a CNAME record. Its target may be a name that no host can have, such as ``_acme-challenge``."""
     record.target = to_ascii(record.target)
     if not is_alias(record.target):
         problems.add("target", "target must be a name")
@@ -260,10 +261,10 @@ def _text(record: Checked, problems: Problems) -> None:
 
 
 def _service(record: Checked, problems: Problems) -> None:
-    """An SRV record's name begins with its service and its protocol, ``_tcp`` without one.
+    """Check an SRV record, and put its service and its protocol in front of its name, ``_tcp`` without a protocol.
 
-    The labels that its client gave as the name follow. A target may be any name, or an address, which is a name
-    here.
+    The labels that the client gave as the name follow. A target may be any name, or an address, which counts as a
+    name.
     """
     for field in ("service", "protocol"):
         value = as_sent(record.type, getattr(record, field)) or ""

@@ -1,9 +1,11 @@
 """Zones for a name server (Knot DNS): one file for each master, and the list of all of them.
 
 A directory holds ``zones/<id>.zone`` and ``zones.conf``, which the server's own configuration includes. An export
-brings it up to date with the tables: it replaces whole files, each by a rename, so that the server never reads half
-a file, and only those of zones whose serial or name changed since the last export. The name server writes the
-transferred copy of a slave, ``zones/<id>.slave``; the export deletes that of a zone that is no longer served.
+updates the directory from the tables. It replaces only the files of zones whose serial or name changed since the
+last export. Each file is replaced as a whole, by a rename, so that the server never reads half a file.
+
+The name server writes the transferred copy of a slave, ``zones/<id>.slave``. The export deletes the copy of a zone
+that is no longer served.
 """
 
 import json
@@ -42,7 +44,7 @@ class Exported:
 
 
 def export(directory: Path) -> Exported:
-    """Bring the directory up to date with the tables. May be interrupted anywhere, and run again."""
+    """Update the directory from the tables. It may be interrupted at any point, and run again."""
     (directory / ZONES).mkdir(parents=True, exist_ok=True)
     known, servers = _manifest(directory)
     served = {str(pk): [serial, zone, kind] for pk, serial, zone, kind in _served()}
@@ -53,7 +55,7 @@ def export(directory: Path) -> Exported:
     stale = [pk for pk, state in served.items() if renewed or known.get(pk) != state]
     masters = [int(pk) for pk in stale if served[pk][2] == Domain.Type.MASTER]
     for domain in _domains(masters):
-        # the serial in the file may be newer than the manifest's: the next run writes it again, which is no harm
+        # the serial in the file may be newer than the manifest's: the next run writes the file again, without harm
         _write(directory / ZONES / f"{domain.pk}.zone", "\n".join(zone_files.lines(domain)) + "\n")
     listed = _write(directory / CONFIGURATION, "\n".join(_configuration(directory, served)) + "\n")
     gone = [path for path in (directory / ZONES).glob("[0-9]*") if path.stem not in served]
@@ -64,10 +66,10 @@ def export(directory: Path) -> Exported:
 
 
 def _turned(known: Mapping[str, State], served: Mapping[str, State]) -> list[str]:
-    """The zones whose name was another domain's, or whose own type or name has changed.
+    """Return the zones whose name was another domain's, or whose own type or name has changed.
 
-    The server would go on with the data it has under that name, or in that file, and ask masters only for a later
-    serial. It forgets the zones that are not in its list.
+    The server would keep using its data under that name, or in that file, and ask masters only for a later serial.
+    It forgets the zones that are not in its list.
     """
     had = {zone: (pk, kind) for pk, (_, zone, kind) in known.items()}
     return [
@@ -78,7 +80,8 @@ def _turned(known: Mapping[str, State], served: Mapping[str, State]) -> list[str
 
 
 def _served() -> Iterator[tuple[int, int, str, str]]:
-    """Key, serial, zone and type of each domain that is served. A slave needs a master that the platform asks."""
+    """Yield key, serial, zone and type of each domain that is served. A slave needs a master that the platform
+    asks."""
     active = Domain.objects.filter(status=Domain.Status.ACTIVE, account__is_active=True).order_by("pk")
     for pk, serial, label, kind, masters in active.values_list("pk", "serial", "label", "type", "master_ips"):
         if kind == Domain.Type.MASTER or asked(masters):
@@ -91,7 +94,7 @@ def _domains(keys: list[int]) -> Iterator[Domain]:
 
 
 def _manifest(directory: Path) -> tuple[dict[str, State], list[str]]:
-    """The state of each zone at the last export, and the platform's name servers at that time."""
+    """Return the state of each zone at the last export, and the platform's name servers at that time."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -100,7 +103,8 @@ def _manifest(directory: Path) -> tuple[dict[str, State], list[str]]:
 
 
 def _configuration(directory: Path, served: Iterable[str]) -> Iterator[str]:
-    """The zones as Knot's configuration has them. Of customers' text only names and addresses are in it."""
+    """Yield the zones in the form of Knot's configuration. Names and addresses are the only texts of customers in
+    it."""
     zones = list(Domain.objects.filter(pk__in=list(served)).order_by("pk"))
     yield "# Written by manage.py export_zones: changes are lost."
     yield "remote:"
@@ -144,7 +148,7 @@ def _list(addresses: list[str]) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Replace the file with one that holds `text`, unless it does already; returns whether it was replaced."""
+    """Replace the file with one that contains `text`, unless it does already; returns whether it was replaced."""
     if path.exists() and path.read_text() == text:
         return False
     beside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""Zones as text (RFC 1035, 5): for people to read, and for name servers to serve."""
+"""Zones as text (RFC 1035, 5), for readers and for name servers."""
 
 from collections.abc import Iterator
 
@@ -22,11 +22,12 @@ from compute.services.common.dns_names import DEFAULTS
 
 Type = DomainRecord.Type
 STRING = 255
-"""Bytes of one string of a TXT record."""
+"""The length of one string of a TXT record in bytes."""
 
 
 def lines(domain: Domain) -> list[str]:
-    """The lines of a master zone, SOA first; of a slave, whose records its masters have, comments. One query."""
+    """Return the lines of a master zone, SOA first. A slave, whose records its masters have, has comments. One
+    query."""
     name = f"{domain.label}."
     heading = [f"; {domain.label} [{domain.pk}]", f"$ORIGIN {name}", f"$TTL {_ttl(domain)}"]
     if domain.type == Domain.Type.SLAVE:
@@ -61,7 +62,7 @@ def _records(domain: Domain) -> Iterator[str]:
 
 
 def _data(record: DomainRecord) -> Rdata:
-    """The record's data. Its text holds nothing of a customer's that could end a string, or the line."""
+    """Return the record's data. No customer's text in it can end a string or the line."""
     kind, target = RdataType.make(record.type), record.target
     match record.type:
         case Type.A:
@@ -90,14 +91,14 @@ _OF_A_NAME = {Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR}
 
 
 def _name(text: str) -> dns.name.Name:
-    """An absolute name: customers write names in full, with or without the dot at the end."""
+    """Return an absolute name: customers write names in full, with or without the dot at the end."""
     return dns.name.from_text(text)
 
 
 def _escaped(user: str) -> str:
-    """A mailbox's user as one label.
+    """Return a mailbox's user as one label.
 
-    dnspython writes a plus sign and the like as themselves in a name, and Knot DNS refuses a zone over them.
+    dnspython does not escape a plus sign and similar characters in a name, and Knot DNS refuses a zone with them.
     """
     return "".join(chr(b) if chr(b).isalnum() or b in b"-_" else f"\\{b:03d}" for b in user.encode("ascii"))
 

@@ -1,4 +1,4 @@
-"""Importing a zone from the name server that has it now (AXFR)."""
+"""Importing a zone from the name server that serves it now (AXFR)."""
 
 import ipaddress
 import time
@@ -46,14 +46,14 @@ from config.plurals import counted
 FIELD = "remote_nameserver"
 PORT = 53
 MAX_RECORDS = 12_000
-"""Records of a transfer, of all types."""
+"""The most records of a transfer, of all types."""
 MAX_TRANSFER_BYTES = 16 << 20
-"""Bytes of the whole transfer."""
+"""The largest size of a transfer in bytes."""
 MAX_PRIORITY = 255
 MAX_LIST_LENGTH = 1000
-"""Characters of one list of records in the event's message."""
+"""The largest length of one list of records in the event's message, in characters."""
 LONGEST_CHANGES = 2000
-"""Characters of all changes in the event's message."""
+"""The largest length of all changes in the event's message, in characters."""
 Type = DomainRecord.Type
 _TYPES = frozenset(Type.values)
 _row_of = attrgetter(*RECORD_COLUMNS)
@@ -62,7 +62,8 @@ _TTL = RECORD_COLUMNS.index("ttl_sec")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The zone `name` as `server` (``ns1.example.com``, ``192.0.2.1:53``) has it; None: that failed a check."""
+    """The zone `name` on `server` (``ns1.example.com``, ``192.0.2.1:53``). A value that failed a check before is
+    None."""
 
     name: str | None
     server: str | None
@@ -76,7 +77,7 @@ class _Content:
     left_out: list[str] = field(default_factory=list)
     """Name and type of each record that cannot be imported."""
     changes: dict[str, list[str]] = field(default_factory=dict)
-    """Changed values, each with the names and types of the records that have the change."""
+    """The changed values, each with the names and types of the records that were changed."""
 
     def note(self, change: str, of: str) -> None:
         self.changes.setdefault(change, []).append(of)
@@ -106,13 +107,13 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
     """Create a master domain from a zone that another name server transfers.
 
     Records that are not valid here are left out. The event's message lists these records by name and type, and the
-    values that were changed. The zone's own name servers are not mentioned, as the platform's take their place. The
-    transfer ends before the transaction begins.
+    values that were changed. The zone's own name servers are not mentioned, because the platform's replace them.
+    The transfer ends before the transaction begins.
 
-    The name server is a stranger's, and the request waits for it: DOMAIN_IMPORT_TIMEOUT seconds at most, the lookup
-    of its name and all its addresses together, and not often for one account.
+    The request waits for an unknown name server. The lookup of its name and all its addresses together take
+    DOMAIN_IMPORT_TIMEOUT seconds at most, and the number of imports of one account is limited.
 
-    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` where the server is not reached or refuses; and
+    Raises `Invalid` on ``domain``, and on ``remote_nameserver`` if the server is not reached or refuses. Raises
     `TooMany` after many imports.
     """
     problems = problems or Problems()
@@ -137,7 +138,7 @@ def import_zone(actor: Actor, source: Source, problems: Problems | None = None) 
 
 
 def _place(server: str | None, problems: Problems) -> _Place:
-    """Where the server is; valid only without problems. Looks nothing up."""
+    """Return the server's host and port, which are valid only without problems. Looks nothing up."""
     if server is None:  # it failed a check before
         return _Place("", PORT)
     try:
@@ -154,7 +155,7 @@ def _place(server: str | None, problems: Problems) -> _Place:
 
 
 def _transfer(name: str, place: _Place) -> TransferredZone:
-    """The zone, as plain data; without the database."""
+    """Return the zone as plain data. Does not use the database."""
     deadline = time.monotonic() + settings.DOMAIN_IMPORT_TIMEOUT
     failure: Exception | None = None
     for address in _addresses(place.host):
@@ -208,7 +209,8 @@ def _literal(host: str) -> guard.Address | None:
 
 
 def _addresses(host: str) -> list[str]:
-    """The addresses of the server. Raises `Invalid` without any, or where one is private or the platform's own."""
+    """Return the addresses of the server. Raises `Invalid` if there are none, or if one is private or the
+    platform's own."""
     literal = _literal(host)
     try:
         found = [literal] if literal else resolver.resolve(host, settings.DOMAIN_IMPORT_TIMEOUT)
@@ -232,7 +234,8 @@ def _listed(items: Sequence[str], separator: str = ", ", longest: int = MAX_LIST
 
 
 def _authority(soa: SOA, name: str, content: _Content) -> dict[str, Any]:
-    """A domain's columns from the zone's SOA record; a mailbox that is no address becomes hostmaster (RFC 2142)."""
+    """Return a domain's columns from the zone's SOA record. An invalid mailbox is replaced by hostmaster (RFC
+    2142)."""
     user, *host = (label.decode("ascii", "replace") for label in soa.rname.labels)
     email = f"{user}@{'.'.join(host).removesuffix('.')}"
     if not _is_email(email):
@@ -295,7 +298,7 @@ def _values(zone: str, name: str, kind: str, data: Any) -> tuple[Value, ...]:
 
 
 def _fits(record: RecordValues, zone: str) -> bool:
-    """Whether the record is valid here, under the same name."""
+    """Tell whether the record is valid here, under the same name."""
     name = record.name
     small = len(name) <= LONGEST_NAME and len(record.target) <= LONGEST_TEXT
     known = record.priority <= MAX_PRIORITY and (record.tag is None or record.tag in DomainRecord.Tag.values)

@@ -53,7 +53,7 @@ class TransferredZone:
         """Number of the set that was added last."""
 
     def add(self, message: dns.message.Message) -> None:
-        """Add the answers of a message. Nothing of the message is kept."""
+        """Add the answers of a message. The message itself is not kept."""
         for rrset in message.answer:
             self._add(rrset)
 

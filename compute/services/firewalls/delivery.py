@@ -1,9 +1,12 @@
-"""Delivering packet filters to hosts: which number of an instance's filter is wanted, and which one is applied.
+"""Delivering packet filters to hosts: the number of an instance's filter that is wanted, and the number that is
+applied.
 
 A change of firewalls raises the wanted number of an instance's filter in its own transaction. A worker then sends
-the host the present rules with the present number, so that after any number of changes the host has the last. Two
-workers that send to the same host, because one was slow or thought dead, do no harm: a host keeps the rules with
-the higher number, and only the holder of the lease writes the outcome. See docs/firewalls.md.
+the host the present rules with the present number, so that after any number of changes the host has the latest
+rules.
+
+Two workers may send to the same host, because one was slow or was considered dead. This does no harm. The host
+keeps the rules with the higher number, and only the holder of the lease writes the outcome. See docs/firewalls.md.
 """
 
 import json
@@ -24,14 +27,14 @@ from config.notify import notify
 
 TASK_NAME = "compute.worker.apply_firewall"
 MAX_NOTIFIED_PER_REQUEST = 100
-"""Notifications that a request sends; the sweep sends the others within a second."""
+"""The most notifications that a request sends; the sweep sends the others within a second."""
 LONGEST_WAIT = 60
 LONGEST_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to deliver an instance's filter, until the lease runs out or another claim is given."""
+    """The lease to deliver an instance's filter, until it expires or another claim is given."""
 
     instance_id: int
     fence: int
@@ -41,7 +44,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The packet filter that a host is to have: its number, and what it filters by."""
+    """The packet filter that a host should have: its number, and its rules."""
 
     version: int
     rules: Mapping[str, Any] | None
@@ -69,8 +72,8 @@ UPDATE compute_packetfilter SET {leases.taken()}, attempt = attempt + 1
 RETURNING instance_id, fence, attempt, statement_timestamp()
 """  # noqa: S608 - of constants
 
-# Where the host has a higher number than was ever given here, our tables are older than the host's rules: they were
-# restored from a backup. Their present rules win by a number beyond the host's.
+# If the host has a higher number than was ever given here, our tables were restored from a backup and are older
+# than the host's rules. The present rules then get a number beyond the host's, and replace the host's rules.
 _SETTLE = f"""
 UPDATE compute_packetfilter
    SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
@@ -81,7 +84,7 @@ UPDATE compute_packetfilter
 RETURNING applied < wanted
 """  # noqa: S608 - of constants
 
-# A change that came meanwhile has set `attempt` to 0: older rules failed, and the new ones need not wait.
+# A change meanwhile has set `attempt` to 0: the older rules failed, and the new ones need not wait.
 _POSTPONE = f"""
 UPDATE compute_packetfilter
    SET {leases.GIVEN_BACK}, error = %(error)s, notified_at = NULL,
@@ -101,10 +104,10 @@ RETURNING instance_id
 
 
 def first_filters(instance: Instance, *, mail_ports_closed: bool, filtered: bool = False) -> list[PacketFilter]:
-    """The packet filter, to be inserted, of an instance that is being created; none where nothing is filtered.
+    """Return the packet filter, to be inserted, of an instance that is being created; none if nothing is filtered.
 
-    `filtered` says that the instance gets an enabled firewall. No delivery is needed, because the first boot brings
-    the filter to the host.
+    `filtered` tells whether the instance gets an enabled firewall. No delivery is needed, because the first boot
+    brings the filter to the host.
     """
     if not (mail_ports_closed or filtered):
         return []
@@ -112,10 +115,10 @@ def first_filters(instance: Instance, *, mail_ports_closed: bool, filtered: bool
 
 
 def changed(instance_ids: Iterable[int], mail_ports_closed: bool | None = None) -> None:
-    """Note in a change's transaction that these instances have another filter; notify workers after the commit.
+    """Record in a change's transaction that these instances have another filter; notify workers after the commit.
 
-    `mail_ports_closed` None leaves these as they are. The caller has locked the instances, so that none is deleted
-    meanwhile and all changes lock them in one order. Raises `RuntimeError` outside a transaction.
+    `mail_ports_closed` None leaves the mail ports as they are. The caller has locked the instances, so that none is
+    deleted meanwhile and all changes lock them in one order. Raises `RuntimeError` outside a transaction.
     """
     ids = sorted(instance_ids)
     if not ids:
@@ -133,8 +136,10 @@ def notify_all(instance_ids: Iterable[int]) -> None:
 
 
 def claim(instance_id: int) -> Claim | None:
-    """Take the lease of a filter that is due; None where the host has it already or is away, or another worker has
-    the lease."""
+    """Take the lease of a filter that is due.
+
+    None if the host has it already or does not answer, or if another worker has the lease.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"id": instance_id, "lease": settings.JOB_LEASE, "horizon": _horizon()})
         row = cursor.fetchone()
@@ -142,9 +147,9 @@ def claim(instance_id: int) -> Claim | None:
 
 
 def read(instance_id: int | None) -> Wanted | None:
-    """The wanted packet filter of an instance; None for one that never had anything to filter.
+    """Return the wanted packet filter of an instance; None if it never had anything to filter.
 
-    One statement: the number is that of these rules, whatever is committed meanwhile.
+    One statement reads rules and number together, so that they fit each other, whatever is committed meanwhile.
     """
     for version, rules, mail_ports_closed in _read_statement().run({"instance": instance_id}):
         return Wanted(version, rules and json.loads(rules), mail_ports_closed)
@@ -159,9 +164,9 @@ def _read_statement() -> Statement:
 
 
 def settle(claimed: Claim, applied: int) -> bool:
-    """Record the number that the host has now; True where a newer one is wanted, so that it is to be delivered.
+    """Record the number that the host has now; True if a newer one is wanted, so that it must be delivered.
 
-    False as well where another worker has claimed the filter since: that worker delivers the rest.
+    False as well if another worker has claimed the filter since: that worker delivers the rest.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, {"id": claimed.instance_id, "fence": claimed.fence, "applied": applied})
@@ -170,7 +175,7 @@ def settle(claimed: Claim, applied: int) -> bool:
 
 
 def postpone(claimed: Claim, error: str) -> None:
-    """Give the lease back and try again later, each time a little later, without end: the rules stay wanted."""
+    """Release the lease and retry later, with growing delays and without end, because the rules stay wanted."""
     delay = min(2**claimed.attempt, LONGEST_WAIT) * settings.JOB_BACKOFF
     values = {"id": claimed.instance_id, "fence": claimed.fence, "error": error[:LONGEST_ERROR], "delay": delay}
     with connection.cursor() as cursor:
@@ -178,7 +183,7 @@ def postpone(claimed: Claim, error: str) -> None:
 
 
 def due(limit: int = 500) -> list[int]:
-    """The instances whose filters are due for delivery, without those notified lately; marks them as notified."""
+    """Mark filters that are due and were not notified lately as notified, and return their instances' ids."""
     with connection.cursor() as cursor:
         values = {"patience": settings.JOB_NOTIFY_PATIENCE, "limit": limit, "horizon": _horizon()}
         cursor.execute(_DUE, values)

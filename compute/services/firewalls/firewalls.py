@@ -1,6 +1,6 @@
-"""Firewalls: made, changed, deleted, put on instances and taken off.
+"""Firewalls: creating, changing and deleting them, and putting them on instances.
 
-A change of an instance's packet filter is noted for its host in the same transaction
+A change of an instance's packet filter is recorded for its host in the same transaction
 (`compute.services.firewalls.delivery`). The firewall is locked first, then the instances it is on in the order of
 their keys.
 """
@@ -33,7 +33,10 @@ ANOTHER = "The compute has an enabled firewall already."
 
 @dataclass(frozen=True, slots=True)
 class FirewallSpec:
-    """A client's request for a new firewall. Without label or rules it is refused: they failed a check before."""
+    """A client's request for a new firewall.
+
+    A request without label or rules is refused, because they failed a check before.
+    """
 
     label: str | None
     rules: Mapping[str, Any] | None
@@ -54,7 +57,7 @@ class FirewallChanges:
 def create(actor: Actor, spec: FirewallSpec, problems: Problems | None = None) -> Firewall:
     """Create an enabled firewall, and put it on the instances that are named.
 
-    Raises `Invalid` with every failing field, those in `problems` before them; `Denied` on an instance that the
+    Raises `Invalid` with every failing field, after those in `problems`. Raises `Denied` on an instance that the
     actor may only read.
     """
     problems = problems or Problems()
@@ -83,7 +86,7 @@ def create(actor: Actor, spec: FirewallSpec, problems: Problems | None = None) -
 def update(actor: Actor, firewall: Firewall, given: FirewallChanges, problems: Problems | None = None) -> Firewall:
     """Write the values that differ, with one event for the status and one for the rest. Returns the firewall anew.
 
-    Raises `Invalid` with every failing field: ``status`` where an instance of the firewall has another enabled one.
+    Raises `Invalid` with every failing field: ``status`` if an instance of the firewall has another enabled one.
     """
     locked = _lock_row(firewall)
     label = given.label if given.label != locked.label else None
@@ -144,9 +147,9 @@ def add_device(
 ) -> FirewallDevice:
     """Put a firewall on an instance that the actor may change, even if a job runs there.
 
-    Nothing changes if the firewall is already on the instance. Raises `Invalid` on ``id``: no such instance, or
-    both this firewall and another one there are enabled. `Denied` where the actor may only read the instance,
-    `Busy` while it is being deleted.
+    Nothing changes if the firewall is already on the instance. Raises `Invalid` on ``id`` if there is no such
+    instance, or if both this firewall and another one there are enabled. Raises `Denied` if the actor may only read
+    the instance, `Busy` while it is being deleted.
     """
     problems = problems or Problems()
     locked = _lock_row(firewall)
@@ -230,13 +233,13 @@ def _lock_row(firewall: Firewall) -> Firewall:
 
 
 def _filtered(instances: Iterable[Instance]) -> set[int]:
-    """The keys of those of the locked instances that have an enabled firewall."""
+    """Return the keys of the locked instances that have an enabled firewall."""
     devices = FirewallDevice.objects.filter(instance__in=instances, enabled=True)
     return set(devices.values_list("instance_id", flat=True))
 
 
 def _request_delivery(firewall: Firewall) -> int:
-    """Note a new packet filter for all instances that the locked firewall filters; returns how many instances."""
+    """Record a new packet filter for all instances that the locked firewall filters; returns how many instances."""
     instances = lock_present(firewall.devices.filter(enabled=True).values("instance")).values()
     delivery.changed(instance.pk for instance in instances)
     return len(instances)
@@ -264,7 +267,7 @@ def _put(actor: Actor, firewall: Firewall, instances: Sequence[Instance]) -> lis
 
 
 def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[Instance]:
-    """The instances that a create names, locked, none of them with an enabled firewall."""
+    """Lock and return the instances that a create names. None of them may have an enabled firewall."""
     field = "devices.computes"
     locked = lock_present(named_instances(actor, computes, field))
     filtered = _filtered(locked.values())

@@ -1,13 +1,13 @@
-"""The mail ports, TCP 25, 465 and 587: whose instances may connect out to them.
+"""The mail ports, TCP 25, 465 and 587, and the accounts whose instances may connect out to them.
 
-Where the mail ports of an account are closed, hosts drop new connections of its instances out to them, whatever the
+If the mail ports of an account are closed, hosts drop new connections of its instances out to them, whatever the
 customer's firewalls say. They are closed for accounts opened after the day in MAIL_PORTS_CLOSED_AFTER, unless staff
 decided otherwise for the account.
 
-A host is told of a change of an instance's packet filter, and of nothing else. So the packet filter repeats whether
-the mail ports are closed: a new instance's from the start, and `set_open` writes those of all instances there are.
-`keep` finds the differences that neither could know of: another day in the settings, an instance that was being
-created meanwhile or by a web process of an earlier release.
+A host is only notified of changes of an instance's packet filter. So the packet filter repeats whether the mail
+ports are closed: a new instance's from the start, and `set_open` writes the filters of all existing instances.
+`keep` finds other differences: after a new day in the settings, or if an instance was created meanwhile or by a web
+process of an earlier release.
 """
 
 from datetime import UTC, datetime, time
@@ -32,20 +32,20 @@ OPENED = "The computes may connect out to TCP ports 25, 465 and 587."
 CLOSED = "New connections of the computes out to TCP ports 25, 465 and 587 are dropped."
 MAIL_PORTS = (25, 465, 587)
 BATCH = 500
-"""Instances whose packet filters `keep` writes in one transaction."""
+"""The most instances whose packet filters `keep` writes in one transaction."""
 
 CLOSED_SQL = "NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)"
 """`are_closed` in SQL, of the account `a`; the parameter is `closed_after()`."""
 
 
 def closed_after() -> datetime:
-    """The moment after which accounts are opened with closed mail ports; the end of time where none are."""
+    """Return the moment after which accounts are opened with closed mail ports; the end of time if none are."""
     day = settings.MAIL_PORTS_CLOSED_AFTER
     return datetime.max.replace(tzinfo=UTC) if day is None else datetime.combine(day, time.max, UTC)
 
 
 def are_closed(account: Account) -> bool:
-    """Whether instances of the account must not connect out to mail ports."""
+    """Tell whether instances of the account must not connect out to mail ports."""
     if account.mail_ports_open is not None:
         return not account.mail_ports_open
     return account.created > closed_after()
@@ -55,7 +55,8 @@ def are_closed(account: Account) -> bool:
 def set_open(actor: Actor, account: Account, wanted: bool) -> int:
     """Open the mail ports of an account, or close them; for staff. Writes ``account_update``.
 
-    Returns the number of instances whose hosts are being told. Raises `Invalid` where the ports are so already.
+    Returns the number of instances whose hosts are being notified. Raises `Invalid` if the ports are in that state
+    already.
     """
     locked = lock_account(account.pk)
     if are_closed(locked) != wanted:
@@ -84,9 +85,9 @@ def _keep_batch(closed: bool) -> int:
 
 
 def _differing(closed: bool) -> QuerySet[Instance]:
-    """Instances whose mail ports are to be `closed`, or else open, and are the other way in their packet filter.
+    """Return the instances whose mail ports should be `closed` (or open), and are not so in their packet filter.
 
-    Without a packet filter a host drops nothing.
+    Without a packet filter, a host drops nothing.
     """
     older = ExpressionWrapper(Q(account__created__lte=closed_after()), output_field=BooleanField())
     opened = Coalesce("account__mail_ports_open", older)
@@ -96,7 +97,7 @@ def _differing(closed: bool) -> QuerySet[Instance]:
 
 
 def _renew(instances: QuerySet[Instance], closed: bool) -> int:
-    """Note for the hosts of these instances that mail ports are `closed`, or open; returns how many there are."""
+    """Record for the hosts of these instances that mail ports are `closed`, or open; returns how many instances."""
     locked = lock_present(list(instances.values_list("pk", flat=True)))
     delivery.changed(locked, mail_ports_closed=closed)
     return len(locked)

@@ -1,4 +1,4 @@
-"""The rules of a firewall, checked: how many, which ports, which networks."""
+"""Checking the rules of a firewall: their number, ports and networks."""
 
 import ipaddress
 import re
@@ -8,12 +8,12 @@ from typing import Any
 from config.errors import Problems
 
 MOST_RULES = 25
-"""Inbound and outbound together."""
+"""The most rules of a firewall, inbound and outbound together."""
 MOST_ADDRESSES = 255
-"""Networks of one rule, IPv4 and IPv6 together."""
+"""The most networks of one rule, IPv4 and IPv6 together."""
 TOO_MANY = f"A rule has at most {MOST_ADDRESSES} addresses, IPv4 and IPv6 together."
 MOST_PIECES = 15
-"""Pieces of one rule's ports: a port is one piece, a range two."""
+"""The most pieces of one rule's ports: a port is one piece, a range two."""
 DIRECTIONS = ("inbound", "outbound")
 POLICIES = ("inbound_policy", "outbound_policy")
 WITHOUT_PORTS = ("ICMP", "IPENCAP")
@@ -27,9 +27,10 @@ _VERSIONS = {"ipv4": ipaddress.IPv4Network, "ipv6": ipaddress.IPv6Network}
 def checked(
     given: Mapping[str, Any], present: Mapping[str, Any], problems: Problems, within: str = ""
 ) -> dict[str, Any]:
-    """The new rules: the lists and policies in `given`, each as a whole, and the `present` ones for the others.
+    """Return the new rules: the lists and policies in `given`, each as a whole, and the `present` ones for the
+    others.
 
-    Notes problems under ``inbound[0].ports`` and the like, after the prefix `within`; the returned rules are valid
+    Notes problems under ``inbound[0].ports`` and the like, after the prefix `within`. The returned rules are valid
     only without problems.
     """
     rules = {name: given.get(name, present[name]) for name in (*DIRECTIONS, *POLICIES)}
@@ -51,9 +52,9 @@ def checked(
 
 
 def port_ranges(text: str) -> list[tuple[int, int]]:
-    """The ports of ``22, 80-90`` as pairs of first and last port. Raises `ValueError` for any other form.
+    """Return the ports of ``22, 80-90`` as pairs of first and last port. Raises `ValueError` for any other form.
 
-    Commas may be followed by one space; ports are 1..65535 without leading zeros, and ranges go upwards.
+    Commas may be followed by one space. Ports are 1..65535 without leading zeros, and ranges are ascending.
     """
     if not _PORTS.fullmatch(text):
         raise ValueError("ports is not valid")
@@ -67,7 +68,7 @@ def port_ranges(text: str) -> list[tuple[int, int]]:
 
 
 def _kept(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule as it is stored, without empty fields. Networks and ports stay as the customer wrote them."""
+    """Return a rule as it is stored, without empty fields. Networks and ports stay as the customer wrote them."""
     kept = {name: value for name, value in rule.items() if value not in ("", None)}
     kept["addresses"] = {family: list(found) for family, found in rule["addresses"].items() if found}
     return kept
@@ -105,7 +106,7 @@ def _check_ports(text: str, field: str, problems: Problems) -> None:
 
 
 def _is_network(family: str, text: str) -> bool:
-    """Whether the text is a network of the family in CIDR notation; bits beyond the prefix are ignored."""
+    """Tell whether the text is a network of the family in CIDR notation; bits beyond the prefix are ignored."""
     if not _NETWORK.fullmatch(text):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A packet filter in words, for staff: what a host is to filter an instance by."""
+"""A packet filter in words, for staff: the rules by which a host should filter an instance."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ SIDES = {"inbound": "from", "outbound": "to"}
 
 
 def summary(wanted: Wanted) -> str:
-    """A line for each rule in its order, then the policy of each direction."""
+    """Return a line for each rule in its order, then the policy of each direction."""
     lines = []
     if wanted.mail_ports_closed:
         lines.append(f"outbound: DROP TCP {', '.join(map(str, MAIL_PORTS))} (mail ports)")

@@ -1,4 +1,4 @@
-"""How workers reach hosts by ssh: the platform's own key, and the keys by which hosts prove themselves."""
+"""Access of workers to hosts by ssh: the platform's own key, and the keys by which hosts prove themselves."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ NAME = "hosts"
 
 
 def platform_key() -> PlatformKey:
-    """The key of this platform, made when it is first asked for; of two who ask at once, both get the same."""
+    """Return the key of this platform. The first call makes it; two calls at once return the same key."""
     found = PlatformKey.objects.filter(name=NAME).first()
     if found is not None:
         return found
@@ -26,12 +26,13 @@ def platform_key() -> PlatformKey:
 
 
 def private_part(key: PlatformKey) -> str:
-    """The private key, as a file of OpenSSH's has it. Raises `cryptography.fernet.InvalidToken`."""
+    """Return the private key in OpenSSH's file format. Raises `cryptography.fernet.InvalidToken`."""
     return str(decrypt_json(key.encrypted)["private"])
 
 
 def fingerprint(public: str) -> str:
-    """The fingerprint of a public key, as ``ssh-keygen -l`` shows it. Raises `ValueError` for what is no key."""
+    """Return the fingerprint of a public key, as ``ssh-keygen -l`` shows it. Raises `ValueError` for an invalid
+    key."""
     try:
         blob = base64.b64decode(public.split()[1], validate=True)
     except (IndexError, binascii.Error) as error:

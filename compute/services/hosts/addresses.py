@@ -1,4 +1,4 @@
-"""Where hosts are reached, by workers and by each other: addresses that nothing of a customer's may lead to."""
+"""The addresses at which workers and other hosts reach hosts. Nothing of a customer's may connect to them."""
 
 from urllib.parse import urlsplit
 
@@ -10,9 +10,9 @@ SELECT location, host(underlay) FROM compute_host WHERE location LIKE '%://%' OR
 
 
 def reached_at() -> list[str]:
-    """Names and addresses of all hosts that are other machines: their locations', and those between hosts.
+    """Return names and addresses of all hosts that are other machines: in their locations, and those between hosts.
 
-    Has a connection of its own, since threads ask that have none. Raises what the database does.
+    Uses a connection of its own, because threads without one call it. Raises the errors of the database.
     """
     with own_connection() as own, own.cursor() as cursor:
         cursor.execute(_KNOWN)
@@ -21,7 +21,7 @@ def reached_at() -> list[str]:
 
 
 def _host_of(location: str) -> str | None:
-    """The host in a location such as ``ssh://root@hv1:22/var/lib/skerry``; None in one that no driver can read."""
+    """Return the host in a location such as ``ssh://root@hv1:22/var/lib/skerry``; None if no driver can read it."""
     try:
         return urlsplit(location).hostname
     except ValueError:

@@ -45,7 +45,7 @@ def _host_addresses(region: str) -> set[str]:
 
 
 def _literal(location: str) -> str | None:
-    """The address in a location. None if the location has a name."""
+    """Return the address in a location; None if the location has a name."""
     try:
         name = urlsplit(location).hostname or ""
         return str(ip_address(name))

@@ -1,7 +1,7 @@
 """Emptying a host: it is closed, and each of its instances is scheduled to move to another host of the region.
 
-The clock starts the moves as instances are free and hosts have room (`moves.start_due`), and tries again those that
-failed. What a drain is still to do is read off its rows, so that there is no state beside them.
+The clock starts the moves when instances are idle and hosts have capacity (`moves.start_due`), and retries moves
+that failed. The rows of instances and moves show the rest of the work, so that a drain needs no state of its own.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ OPEN = (Status.PENDING, Status.STARTED)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a host is from being empty: the instances on it, and how many of them move now, wait to, or stay."""
+    """The progress of a drain: the instances on the host, and how many of them move now, wait to move, or stay."""
 
     left: int
     moving: int
@@ -36,8 +36,8 @@ class Progress:
 def drain(host: Host, reason: str) -> int:
     """Close the host, and schedule the move of each of its instances for now. Returns how many were scheduled.
 
-    May be used again: one that came while the host was being closed is scheduled then. Raises `Invalid` where
-    nothing is left to be done.
+    May be called again: it then schedules an instance that arrived while the host was being closed. Raises
+    `Invalid` if nothing is left to do.
     """
     moving = HostMigration.objects.filter(status__in=OPEN).values("instance")
     staying = list(
@@ -45,7 +45,7 @@ def drain(host: Host, reason: str) -> int:
     )
     when = now()
     rows = [HostMigration(instance_id=pk, when=when, reason=reason) for pk in staying]
-    # one that was scheduled by somebody else meanwhile is left alone
+    # a move that another request scheduled meanwhile is left alone
     HostMigration.objects.bulk_create(rows, batch_size=1000, ignore_conflicts=True)
     # hosts are locked after instances, whose rows the inserts have locked against deletion
     closed = Host.objects.filter(pk=host.pk, enabled=True).update(enabled=False)
@@ -56,12 +56,13 @@ def drain(host: Host, reason: str) -> int:
 
 @transaction.atomic
 def stop(host: Host) -> int:
-    """Cancel the moves from the host that have not begun; returns how many. It stays closed until it is enabled."""
+    """Cancel the moves from the host that have not begun; returns how many. The host stays closed until it is
+    enabled."""
     return HostMigration.objects.filter(instance__host=host, status=Status.PENDING).update(status=Status.CANCELLED)
 
 
 def progress(host: Host) -> Progress:
-    """Two queries."""
+    """Return the progress of the host's drain. Two queries."""
     found = (
         moves_from(host)
         .order_by()
@@ -74,15 +75,16 @@ def progress(host: Host) -> Progress:
 
 
 def moves_from(host: Host) -> QuerySet[HostMigration]:
-    """The moves from the host that are scheduled or under way, those under way first."""
+    """Return the moves from the host that are scheduled or in progress, those in progress first."""
     rows = HostMigration.objects.filter(instance__host=host, status__in=OPEN)
     return rows.select_related("instance").order_by("-status", "when", "pk")
 
 
 def room(host: Host) -> dict[str, tuple[int, int]]:
-    """For each resource what the host's instances hold, and what is free on the other open hosts of its region.
+    """Return, for each resource, the host's reservations and the free capacity of its region's other open hosts.
 
-    Enough in all is not always enough for each: the largest instance needs it on one host. Two queries.
+    Enough capacity in total does not mean that each instance fits: the largest one needs it on one host. Two
+    queries.
     """
     sums: dict[str, Any] = {name: Sum(name) for name in RESOURCES}
     held = Reservation.objects.filter(host=host).aggregate(**sums)

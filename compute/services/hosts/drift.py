@@ -1,8 +1,8 @@
-"""Comparing what is on a host with the rows.
+"""Comparing the inventory of a host with the rows.
 
-The inventory is taken first and the rows are read afterwards, so that what was made in between has its row. An
-instance with a live job is left out, as is one that was written since: a later look sees what is left of that. As a
-job may also have ended without a trace between the two, a finding counts when two looks in a row had it.
+The inventory is taken first and the rows are read afterwards, so that objects made in between have their rows. An
+instance with a live job, or whose row was written since, is left out: a later comparison covers it. A job may also
+have ended between the two without a trace. So a finding counts only if two comparisons in a row had it.
 """
 
 from collections.abc import Collection, Iterator
@@ -20,16 +20,16 @@ from compute.services.hosts.drift_records import Finding
 
 Kind = Drift.Kind
 SHARED = "shared/"
-"""What the names begin with of what every host of a region has in reach."""
+"""The prefix of names of objects that every host of a region can reach."""
 LONGEST_NAME = 255
 LEFT_OVER = timedelta(minutes=10)
-"""How long nobody has to have written to something half-made."""
+"""The time without a write after which a half-made object can be a leftover."""
 
 Row = dict[str, Any]
 
 
 def compare(host: Host, found: Inventory, asked: datetime) -> list[Finding]:
-    """What differs between the rows and the inventory of a host that was asked for at `asked`."""
+    """Return the differences between the rows and the inventory of a host, which was requested at `asked`."""
     there = {machine.name: machine for machine in found.machines}
     ids = {name: instance_of(name) for name in there}
     rows = _instances(host, [pk for pk in ids.values() if pk is not None])
@@ -57,12 +57,12 @@ def compare(host: Host, found: Inventory, asked: datetime) -> list[Finding]:
         for name in sorted(found.aside)
         if volumes or not name.startswith(SHARED)
     ]
-    # one for each name: two machines may have a disk of the same
+    # one finding for each name: two machines may have disks of the same name
     return list({(each.kind, each.name): each for each in findings if len(each.name) <= LONGEST_NAME}.values())
 
 
 def _instances(host: Host, found: list[int]) -> dict[int, Row]:
-    """The instances of the host, and those whose machines were found there."""
+    """Return the instances of the host, and those whose machines were found there."""
     live = Job.objects.filter(finished_at=None)
     busy = Exists(live.filter(instance=OuterRef("pk"))) | Exists(live.filter(source=OuterRef("pk")))
     rows = Instance.objects.filter(Q(host=host) | Q(pk__in=found)).annotate(
@@ -81,7 +81,7 @@ def _disks(rows: Collection[int]) -> dict[int, dict[str, Row]]:
 
 
 def _is_quiet(row: Row, asked: datetime) -> bool:
-    """Whether nothing is being done with an instance, nor was since the inventory was asked for."""
+    """Tell whether no job is at work on an instance, and none was since the inventory was requested."""
     return not row["busy"] and row["status"] in Instance.SETTLED and row["updated"] < asked
 
 
@@ -92,7 +92,7 @@ def _described(machine: FoundMachine) -> str:
 
 
 def _of_machine(host: Host, machine: FoundMachine, row: Row, disks: dict[str, Row]) -> Iterator[Finding]:
-    """What is wrong with the machine of an instance at which nothing works."""
+    """Yield the differences of an instance's machine that no job is working on."""
     if row["host_id"] != host.pk:
         is_shell = machine.arriving or not machine.disks
         kind = Kind.SHELL if machine.power != Power.ON and is_shell else Kind.WRONG_HOST
@@ -126,7 +126,8 @@ def _missing(name: str, row: Row, text: str) -> Finding:
 def _leftovers(
     found: Inventory, rows: dict[int, Row], disks: dict[int, dict[str, Row]], asked: datetime
 ) -> Iterator[Finding]:
-    """Half-made things that no unfinished job can have begun: all were begun after the last write."""
+    """Yield half-made objects that no unfinished job can have begun: all such jobs began after the object's last
+    write."""
     if not found.leftovers:
         return
     oldest = Job.objects.filter(finished_at=None).aggregate(first=Min("created"))["first"]
@@ -149,7 +150,8 @@ def _leftovers(
 
 
 def _has_volumes(host: Host) -> bool:
-    """Whether volumes are compared at this host: all of a region see the same, so one of them is enough."""
+    """Tell whether volumes are compared at this host. All hosts of a region see the same volumes, so one is
+    enough."""
     hosts = Host.objects.filter(region=host.region_id, driver=host.driver, unreachable_since=None)
     hosts = hosts.exclude(~Q(driver=SIMULATED), shared="")
     return hosts.order_by("pk").values_list("pk", flat=True).first() == host.pk

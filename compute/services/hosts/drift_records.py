@@ -1,4 +1,4 @@
-"""The rows of drift, and the times at which hosts are compared with the rows. All by the database's clock."""
+"""The rows of drift, and the times at which hosts are compared with the rows, all on the database's clock."""
 
 import json
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from compute.services.hosts.reachability import BEING_ADDED
 
 TASK_NAME = "compute.worker.reconcile_host"
 AGAIN = 20.0
-"""Seconds until the next look at a host where something was seen for the first time, or is being put right."""
+"""Seconds until the next comparison of a host with a new difference, or with one that is being repaired."""
 DRIFT_RETENTION = timedelta(days=30)
-"""How long drift that is over can still be read."""
+"""The time for which drift that is over stays readable."""
 GONE = "It was no longer seen."
 
 _CLAIM = """
@@ -31,8 +31,8 @@ COMPARE_EVERYWHERE = """
 UPDATE compute_host SET reconcile_at = statement_timestamp() WHERE reconcile_at > statement_timestamp()
 """
 
-# The keys are locked, so that none is deleted before the row that names it is there. What has the name now may be
-# another instance's: then it was seen for the first time.
+# The named rows are locked, so that none is deleted before this row refers to it. The object with this name may be
+# another instance's by now. Then the drift counts as found for the first time.
 _WRITE = """
 INSERT INTO compute_drift AS d (host_id, kind, name, instance_id, disk_id, volume_id, detail)
 SELECT %(host)s, f.kind, f.name,
@@ -53,7 +53,7 @@ RETURNING id
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference that one look at a host found."""
+    """A difference that one comparison of a host found."""
 
     kind: str
     name: str
@@ -64,7 +64,7 @@ class Finding:
 
 
 def due() -> list[int]:
-    """The hosts to compare now. A host that does not answer is due as soon as it answers."""
+    """Return the hosts to compare now. A host that does not answer is due as soon as it answers."""
     hosts = Host.objects.filter(reconcile_at__lte=Now(), unreachable_since=None).exclude(BEING_ADDED)
     return list(hosts.order_by("pk").values_list("pk", flat=True))
 
@@ -79,13 +79,13 @@ def claim(host_id: int) -> Host | None:
 
 
 def compare_soon(host_id: int, seconds: float = 0.0) -> None:
-    """Have a host compared in so many seconds, unless it is to be sooner."""
+    """Schedule the comparison of a host in so many seconds, unless an earlier one is scheduled."""
     then = Now() + timedelta(seconds=seconds)
     Host.objects.filter(pk=host_id, reconcile_at__gt=then).update(reconcile_at=then)
 
 
 def write(host: Host, findings: Sequence[Finding]) -> list[Drift]:
-    """Record what a look at the host found, and that all else is over; returns the open rows."""
+    """Record the findings of a comparison of the host, and close all other drift of it; returns the open rows."""
     with connection.cursor() as cursor:
         cursor.execute(_WRITE, {"host": host.pk, "found": json.dumps([asdict(each) for each in findings])})
         seen = [row[0] for row in cursor.fetchall()]
@@ -95,7 +95,7 @@ def write(host: Host, findings: Sequence[Finding]) -> list[Drift]:
 
 
 def close(drift: Drift, outcome: str) -> None:
-    """End an open drift, as one that was put right."""
+    """Close an open drift that was repaired."""
     Drift.objects.filter(pk=drift.pk, resolved_at=None).update(resolved_at=Now(), outcome=outcome)
 
 
@@ -105,9 +105,9 @@ def delete_old() -> int:
 
 
 def confirmed(drift: Drift) -> bool:
-    """Whether two looks in a row saw it."""
+    """Tell whether two comparisons in a row found the drift."""
     return drift.resolved_at is None and drift.seen >= Drift.CONFIRMED
 
 
 SETTLED_FIRST = (F("resolved_at").desc(nulls_first=True), "-last_seen", "-id")
-"""The order for staff: what is open, then what ended last."""
+"""The order for staff: open drift first, then by the time of its end, the latest first."""

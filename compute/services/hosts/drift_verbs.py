@@ -1,7 +1,7 @@
-"""What is done about drift: by the platform itself where that is safe, and by staff with one verb each.
+"""Repairing drift: by the platform itself where that is safe, and by staff with one verb for each kind.
 
-Nothing here deletes what could be a customer's content but `discard`, which staff ask for twice: first that it is
-set aside, then that it is deleted. Nothing powers off what a row knows.
+Only `discard` deletes objects that could be a customer's content. Staff confirm this twice: first the object is set
+aside, then it is deleted. No repair powers off a machine that a row knows.
 """
 
 from collections.abc import Iterable
@@ -26,22 +26,22 @@ from config.errors import Busy, Invalid
 
 Kind = Drift.Kind
 BY_ITSELF = frozenset({Kind.WRONG_POWER, Kind.LEFTOVER, Kind.SHELL})
-"""The kinds that the platform puts right."""
+"""The kinds of drift that the platform repairs by itself."""
 MOST_AT_ONCE = 100
-"""How much one look at a host puts right; the next look comes soon."""
+"""The most repairs after one comparison of a host; the next comparison comes soon."""
 FOUND_ON = "The compute was found to be running."
 FOUND_ELSEWHERE = "The compute was found on another host of its region."
 PLATFORM = Actor.platform(0)
-"""For jobs that are no account's."""
+"""The actor of jobs that belong to no account."""
 
 
 # --- by itself ----------------------------------------------------------------------------------------------------
 
 
 def repair_all(found: Iterable[Drift]) -> int:
-    """Put right the confirmed drift of the kinds of `BY_ITSELF`; returns how much was, or was begun to be.
+    """Repair the confirmed drift of the kinds of `BY_ITSELF`; returns the number of repairs done or begun.
 
-    What was tried once is left to staff, who see the drift and the job's error.
+    The platform tries each repair once. After that, staff see the drift and the job's error.
     """
     todo = [each for each in found if each.kind in BY_ITSELF and confirmed(each) and each.job_id is None]
     return sum(_repair(each) for each in todo[:MOST_AT_ONCE])
@@ -56,7 +56,8 @@ def _repair(drift: Drift) -> bool:
 
 
 def _record_running(drift: Drift) -> bool:
-    """The guest runs, so the row says so: nothing that a customer may be using is powered off."""
+    """Record that the instance is running, because its guest runs: a machine that a customer may be using
+    stays on."""
     instance = drift.instance
     if instance is None:
         return False
@@ -92,10 +93,10 @@ DEFINED = frozenset({Kind.MISSING_MACHINE, Kind.WRONG_SIZE})
 
 @transaction.atomic
 def set_aside(actor: Actor, drift: Drift) -> Job:
-    """Have what no row knows put away on its host: kept, and in nobody's use.
+    """Enqueue a job that sets an unknown object aside on its host, where it is kept and not used.
 
-    A machine that nobody knows is powered off for it. Of a machine on another host than its row's, `Invalid` unless
-    the row's host answers and has it as well.
+    An unknown machine is powered off first. For a machine on another host than its row's, raises `Invalid` unless
+    the row's host answers and has the machine too.
     """
     _checked(drift, AWAY)
     if drift.kind == Kind.WRONG_HOST:
@@ -107,13 +108,14 @@ def set_aside(actor: Actor, drift: Drift) -> Job:
 
 @transaction.atomic
 def discard(actor: Actor, drift: Drift) -> Job:
-    """Have a leftover, or what was set aside, deleted for good."""
+    """Enqueue a job that deletes a leftover, or an object that was set aside, for good."""
     return _tidy(_checked(drift, DELETED), actor)
 
 
 @transaction.atomic
 def define_again(actor: Actor, drift: Drift) -> Job:
-    """Have the machine of an instance defined by its row, and booted where the row says that it runs."""
+    """Enqueue a job that defines the machine of an instance by its row, and boots it if the row says that it
+    runs."""
     _checked(drift, DEFINED)
     instance = _instance(drift)
     if instance.host_id != drift.host_id:
@@ -130,10 +132,10 @@ def define_again(actor: Actor, drift: Drift) -> Job:
 
 @transaction.atomic
 def point_here(actor: Actor, drift: Drift) -> Host:
-    """Have the row say that the instance is where its machine was found, and nowhere else.
+    """Change the row of the instance to the host where its machine was found.
 
-    Raises `Invalid` while the host that the row says has the machine as well, for a host of another region, and
-    where the host has no capacity left; `Busy` while a job works on the instance.
+    Raises `Invalid` while the row's present host may have the machine too, for a host of another region, and if the
+    host has no capacity left. Raises `Busy` while a job works on the instance.
     """
     _checked(drift, frozenset({Kind.WRONG_HOST}))
     instance = lock(Instance.objects.filter(pk=_instance(drift).pk))
@@ -162,13 +164,13 @@ def point_here(actor: Actor, drift: Drift) -> Host:
 
 
 def compare_again(drift: Drift) -> None:
-    """Have the host compared with the rows now, as after something was put back there by hand."""
+    """Schedule a comparison of the host now, for example after staff repaired it by hand."""
     compare_soon(drift.host_id)
 
 
 def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:
-    """The row, locked. Raises `Invalid` where it is over, not confirmed or of other kinds, `Busy` while a job of it
-    is under way."""
+    """Lock the row and return it. Raises `Invalid` if it is over, not confirmed or of other kinds, and `Busy` while
+    a job of it is live."""
     locked = Drift.objects.select_for_update(no_key=True).get(pk=drift.pk)
     if locked.resolved_at is not None:
         raise Invalid("This is over.")
@@ -182,13 +184,13 @@ def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:
 
 
 def _missing(instance: Instance) -> QuerySet[Drift]:
-    """The open drift that the instance's host has no such machine."""
+    """Return the open drift that the instance's host lacks its machine."""
     missing = Drift.objects.filter(instance=instance, kind=Kind.MISSING_MACHINE, host=instance.host_id)
     return missing.filter(resolved_at=None)
 
 
 def _on(instance: Instance, actor: Actor) -> Actor:
-    """The same staff user, as an actor on the instance's account."""
+    """Return the same staff user as an actor on the instance's account."""
     return Actor(account_id=instance.account_id, username=actor.username, is_staff=True)
 
 

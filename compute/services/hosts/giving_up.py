@@ -1,4 +1,4 @@
-"""Giving up to undo: a job whose host is gone for good would be undoing for ever, and keep its instance busy."""
+"""Giving up an undo: if a job's host is gone for good, the job would undo for ever and keep its instance busy."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ OF_JOBS = ("host", "previous_host")
 
 
 def give_up(actor: Actor, job: Job, reason: str) -> None:
-    """Have the job end as failed, with what it could not undo left behind, as its error tells then.
+    """Let the job end as failed, and leave behind what it could not undo, which its error then names.
 
-    Rows become as if all had been undone: addresses and reservations are free again. So the caller has made sure
-    that what was left behind cannot answer for them. Raises `Invalid` where the job is not undoing, or where the
-    hosts that it needs answer: then what its error names can be mended.
+    Rows change as if all steps had been undone: addresses and reservations are free again. So the caller must make
+    sure that objects left behind on a host cannot use these addresses. Raises `Invalid` if the job is not undoing,
+    or if the hosts that it needs answer: then the cause of its error can be repaired.
     """
     problems = Problems()
     if job.state != Job.State.UNDOING:
@@ -31,8 +31,11 @@ def give_up(actor: Actor, job: Job, reason: str) -> None:
 
 
 def hosts_of(job: Job) -> list[Host]:
-    """The hosts that a job needs: its instance's, and those that a move goes from and to, and the one that it waits
-    for, as a clone for its source's; one query."""
+    """Return the hosts that a job needs; one query.
+
+    These are the host of its instance, both hosts of a move, and the host that the job waits for, such as a clone's
+    source host.
+    """
     keys: set[Any] = {job.data.get(key) for key in OF_JOBS} | {job.waits_for_id}
     if job.instance is not None:
         keys.add(job.instance.host_id)

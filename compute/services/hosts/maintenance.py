@@ -1,4 +1,4 @@
-"""Maintenance of hosts: instances on such a host are stopped, kept so, and booted again when it is over."""
+"""Maintenance of hosts: instances on such a host are stopped, kept off, and booted again when it is over."""
 
 import logging
 
@@ -22,15 +22,16 @@ MESSAGES = {
     "host_stop": "The compute's host is under maintenance. The compute is booted again when that is over.",
     "boot": "The compute was on before its host's maintenance or outage, and is booted again.",
 }
-"""Why the platform starts a job of each kind."""
+"""The reason of each kind of job that the platform starts for a maintenance."""
 MOST_AT_ONCE = 200
-"""Instances per kind of job that one run handles; the next run comes soon."""
+"""The most instances per kind of job that one run handles; the next run comes soon."""
 
 
 def begin(host: Host) -> int:
     """Put a host into maintenance: it takes no new instances. Returns how many run there, for `keep_up` to stop.
 
-    They are not stopped here, since hosts are locked after instances. Raises `Invalid` when it is in maintenance.
+    They are not stopped here, since hosts are locked after instances. Raises `Invalid` if it is in maintenance
+    already.
     """
     if not Host.objects.filter(pk=host.pk, maintenance=None).update(maintenance=Now()):
         raise Invalid("The host is in maintenance already.")
@@ -40,7 +41,7 @@ def begin(host: Host) -> int:
 def end(host: Host) -> int:
     """End the maintenance of a host. Returns how many instances were stopped there, for `keep_up` to boot.
 
-    Raises `Invalid` when it is not in maintenance.
+    Raises `Invalid` if it is not in maintenance.
     """
     if not Host.objects.filter(pk=host.pk, maintenance__isnull=False).update(maintenance=None):
         raise Invalid("The host is not in maintenance.")
@@ -50,8 +51,8 @@ def end(host: Host) -> int:
 def keep_up() -> int:
     """Stop the instances that run on hosts in maintenance, boot those stopped on others; returns how many jobs.
 
-    Runs every few seconds, and goes by the present state: a busy instance waits its turn, and an instance that was
-    booted meanwhile is stopped like the others.
+    Runs every few seconds, and uses the present state. A busy instance waits its turn. An instance that was booted
+    meanwhile is stopped like the others.
     """
     running = Instance.objects.filter(host__maintenance__isnull=False, status=Status.RUNNING)
     stopped = Instance.objects.filter(host__maintenance=None, status=Status.STOPPED)
@@ -61,7 +62,7 @@ def keep_up() -> int:
 def check_may_boot(instance: Instance) -> None:
     """Raise `Invalid` while the instance's host is in maintenance.
 
-    A boot that begins just before the maintenance is no harm: `keep_up` stops the instance again.
+    A boot that begins just before the maintenance does no harm: `keep_up` stops the instance again.
     """
     problems = Problems()
     note_maintenance(instance, problems)
@@ -69,7 +70,7 @@ def check_may_boot(instance: Instance) -> None:
 
 
 def note_maintenance(instance: Instance, problems: Problems) -> None:
-    """The same, named along with other problems."""
+    """As `check_may_boot`, but note the problem along with others."""
     if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
         problems.add(None, "The compute's host is under maintenance. Try again when that is over.")
 

@@ -1,4 +1,4 @@
-"""Moving instances: to another host of their region, as staff schedule it, and to another region."""
+"""Moving instances: to another host of their region, scheduled by staff, and to another region."""
 
 import logging
 from typing import Any
@@ -33,7 +33,7 @@ Status = HostMigration.Status
 HERE_ALREADY = "The compute is in this region already."
 SCHEDULED = "A migration to another host was scheduled for this time."
 MOST_AT_ONCE = 100
-"""Due migrations that one run starts; the next run comes soon."""
+"""The most due migrations that one run starts; the next run comes soon."""
 
 
 @transaction.atomic
@@ -50,10 +50,12 @@ def migrate(
     If the instance is already in the region, the event is finished at once and the function returns None. `upgrade`
     is refused in this case.
 
-    A running instance is shut down for the move and booted again where it arrives. With `upgrade` it also gets the
-    newer type that replaces its deprecated one. A move to a region cancels a scheduled migration. Raises `Invalid`
-    with every failing field, and without a `region_id` where none is scheduled; `Busy` while another job lives.
-    `message` is why the platform moves it by itself.
+    A running instance is shut down for the move and booted again at the end. With `upgrade` it also gets the newer
+    type that replaces its deprecated one. A move to a region cancels a scheduled migration. `message` is the
+    platform's reason for a move that it starts by itself.
+
+    Raises `Invalid` with every failing field, and without a `region_id` if no migration is scheduled. Raises `Busy`
+    while another job is live.
     """
     problems = problems or Problems()
     if region_id is not None:
@@ -105,7 +107,7 @@ def _to_region(
 
 
 def _plan(instance: Instance, upgrade: bool, busy: bool, problems: Problems) -> InstanceType:
-    """The type that the instance has after the move. While it is `busy`, its disks are not looked at."""
+    """Return the instance's type after the move. While the instance is `busy`, its disks are not checked."""
     plan = instance.type
     if not upgrade:
         return plan
@@ -119,7 +121,7 @@ def _plan(instance: Instance, upgrade: bool, busy: bool, problems: Problems) -> 
 
 
 def _check_may_leave(instance: Instance, region: Region, problems: Problems) -> None:
-    """Note on ``region`` everything that ties the instance to its present region."""
+    """Note on ``region`` each reason why the instance cannot leave its present region."""
     if region.pk == instance.region_id:
         problems.add("region", HERE_ALREADY)
     if instance.volumes.exists():
@@ -151,7 +153,7 @@ def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> 
     return MoveData(
         running=running,
         config_id=boot_config(instance).pk if running else None,
-        # an instance that was stopped by its host's maintenance goes on waiting to be booted, on any host
+        # an instance that its host's maintenance stopped still waits to be booted, on any host
         off_status=instance.status if instance.status == Instance.Status.STOPPED else Instance.Status.OFFLINE,
         previous_host_id=instance.host_id,
         host_id=host_id,
@@ -166,10 +168,11 @@ def _data(instance: Instance, host_id: int, plan: InstanceType, **rest: Any) -> 
 
 @transaction.atomic
 def migrate_now(actor: Actor, instance: Instance, host: Host | None, reason: str) -> Job:
-    """Move the instance within its region at once: to `host`, or where that is None to the one with the most room.
+    """Move the instance within its region at once: to `host`, or if that is None to the one with the most free
+    capacity.
 
-    It takes the place of a migration that was scheduled for later. Raises `Busy` while another job lives, and
-    `Invalid` on ``host`` where that cannot have it.
+    The move replaces a migration that was scheduled for later. Raises `Busy` while another job is live, and
+    `Invalid` on ``host`` if that host cannot have the instance.
     """
     locked = lock_any(instance)
     if is_busy(locked):
@@ -188,7 +191,7 @@ def migrate_now(actor: Actor, instance: Instance, host: Host | None, reason: str
 
 
 def cancel(migration: HostMigration) -> None:
-    """Cancel a migration that has not begun. Raises `Invalid` when it has begun or is over."""
+    """Cancel a migration that has not begun. Raises `Invalid` if it has begun or is over."""
     pending = HostMigration.objects.filter(pk=migration.pk, status=Status.PENDING)
     if not pending.update(status=Status.CANCELLED):
         raise Invalid("Only a migration that is pending can be cancelled.")
@@ -196,10 +199,10 @@ def cancel(migration: HostMigration) -> None:
 
 
 def start_due() -> int:
-    """Start the migrations whose time has come; returns how many. That of a busy instance waits its turn.
+    """Start the migrations whose time has come; returns how many. A busy instance's migration waits its turn.
 
-    Where there are more than a run takes, chance decides which: as many may be refused for long, because their
-    region is full, and the first in line would keep all others from being tried.
+    If more migrations are due than a run takes, they are chosen at random. Otherwise, migrations that are refused
+    for long, because their region is full, would come first in each run and block all others.
     """
     due = HostMigration.objects.filter(status=Status.PENDING, when__lte=Now()).select_related("instance")
     return sum(_start(migration) for migration in due.order_by("?")[:MOST_AT_ONCE])

@@ -1,8 +1,9 @@
 """Capacity of hosts: reserving it for instances, and releasing it.
 
 A host's used capacity is the sum of its reservations, kept on its row so that a reservation is one conditional
-UPDATE; the row's CHECK stands behind it. A caller that changes an instance's reservations has locked the instance's
-row, or inserts it in the same transaction. Hosts are locked last of all, and several in the order of their keys.
+UPDATE. A CHECK constraint of the row protects it. A caller that changes an instance's reservations has locked the
+instance's row, or inserts it in the same transaction. Hosts are locked last of all, and several in the order of
+their keys.
 """
 
 from functools import cache
@@ -73,11 +74,11 @@ def place(
 ) -> Host:
     """Reserve capacity for the instance, as of type `plan`, on the host of the region with the largest free share.
 
-    Only enabled hosts that are not in maintenance are chosen, and not `avoid`; unreachable hosts only where no
-    other has the capacity, for they may be back in a minute. The host can deploy the `image`, and has the driver of
-    the host with the key `like`: what is there can be copied from it. With `only` it is that host, or none. The
-    instance's row may be inserted later in the same transaction (the foreign key is deferred). Raises `Invalid` on
-    `field` where no host has the capacity.
+    Only enabled hosts that are not in maintenance are chosen, and never `avoid`. Hosts that do not answer are
+    chosen only if no other host has the capacity, because they may be back in a minute. The host can deploy the
+    `image`. With `like`, it has the driver of the host with that key, so that content can be copied from there.
+    With `only`, no other host is chosen. The instance's row may be inserted later in the same transaction (the
+    foreign key is deferred). Raises `Invalid` on `field` if no host has the capacity.
     """
     asked = {
         "region": region_id,
@@ -122,7 +123,7 @@ def _statement(wanted: str, order: str, others: str) -> str:
 def grow(instance: Instance, plan: InstanceType) -> bool:
     """Enlarge the instance's reservation on its present host to at least what `plan` needs.
 
-    False, without any change, where the host lacks the capacity.
+    False, without any change, if the host lacks the capacity.
     """
     reserved = _reserved(instance).get(instance.host_id, dict.fromkeys(RESOURCES, 0))
     wanted = {name: max(size, reserved[name]) for name, size in _sizes(plan).items()}
@@ -166,7 +167,8 @@ def _reserved(instance: Instance) -> dict[int, dict[str, int]]:
 
 
 def _use(host_id: int, more: dict[str, int], **where: Any) -> bool:
-    """Add `more`, which may be negative, to the host's used capacity; False unless `where` holds of it."""
+    """Add `more`, which may be negative, to the host's used capacity; False if the condition `where` does not
+    hold."""
     used = {f"{name}_used": F(f"{name}_used") + size for name, size in more.items()}
     return bool(Host.objects.filter(pk=host_id, **where).update(**used))
 

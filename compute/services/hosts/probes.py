@@ -1,6 +1,6 @@
 """The probes of hosts: the watchdog asks each host whether it answers, with one probe at a time.
 
-Each host has a lease of its own, so that one that hangs delays no other. Times are on the database's clock.
+Each host has a lease of its own, so that a host that hangs delays no other. Times are on the database's clock.
 """
 
 from datetime import datetime
@@ -15,12 +15,12 @@ from config.db import leases
 
 TASK_NAME = "compute.worker.watch_host"
 MAX_PROBES_OF_SILENT_HOSTS = 2
-"""The number of silent hosts asked at the same time. Each may occupy a worker process until the time limit."""
+"""The most silent hosts that are probed at the same time. Each may occupy a worker process until the time limit."""
 
 LEASE_MARGIN = 5.0
-"""Seconds that the lease outlasts the driver's time limit. A worker that is killed keeps others from the host until
-the lease ends; so it covers the question whether the host answers, and not all that follows. A second probe that
-begins during that does no harm."""
+"""Seconds that the lease outlasts the driver's time limit. While a killed worker's lease lasts, no other worker
+probes the host. So the lease covers the probe itself, and not the work after it. A second probe that begins during
+that work does no harm."""
 
 _LEASED = leases.leased("probe_lease")
 _CLAIM = f"""
@@ -44,10 +44,10 @@ SELECT id FROM compute_host
 
 
 def due() -> list[int]:
-    """The hosts to ask now, the longest unasked first.
+    """Return the hosts to probe now, the least recently probed first.
 
-    Disabled hosts are included: instances may still be there. A host that is just being added is not, because it
-    does not know the platform yet.
+    Disabled hosts are included, because they may still have instances. A host that is being added is left out,
+    because it does not know the platform yet.
     """
     added = list(Host.objects.filter(BEING_ADDED).values_list("pk", flat=True))
     with connection.cursor() as cursor:
@@ -56,9 +56,10 @@ def due() -> list[int]:
 
 
 def claim(host_id: int) -> tuple[Host, datetime] | None:
-    """Take the lease of a host that is due, and return both; None where another worker has it, or it is not due.
+    """Take the lease of a host that is due, and return both; None if another worker has it, or if it is not due.
 
-    None as well while `MAX_PROBES_OF_SILENT_HOSTS` others that do not answer are being asked: their turns come.
+    Also None while `MAX_PROBES_OF_SILENT_HOSTS` other silent hosts are being probed: a later probe covers this
+    host.
     """
     values: dict[str, Any] = {
         "id": host_id,

@@ -1,4 +1,4 @@
-"""Recording whether hosts answer: written and logged once per change, however many workers notice it."""
+"""Recording whether hosts answer: written and logged once for each change, however many workers notice it."""
 
 import logging
 from datetime import datetime, timedelta
@@ -10,7 +10,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_ERROR = 500
 BEING_ADDED = Q(enabled=False, memory=0)
-"""Hosts that were never measured: whether they answer is only what adds them concerned with."""
+"""The condition for hosts that were never measured. Only the process that adds such a host cares whether it
+answers."""
 
 # An answer that came after the call was made outweighs the call's failure. The error is kept up to date.
 _UNREACHABLE = """
@@ -42,8 +43,8 @@ RETURNING host.label, statement_timestamp() - before.unreachable_since, host.mai
 def record_unreachable(host: str, error: str, asked: datetime) -> bool:
     """Record that a call to the host (its uuid), made at `asked`, was not answered; True if that is new.
 
-    Writes nothing where the same `error` is recorded already, where the host answered another worker after `asked`,
-    or where the host no longer exists. Times are on the database's clock.
+    Writes nothing if the same `error` is recorded already, if the host answered another worker after `asked`, or if
+    the host no longer exists. Times are on the database's clock.
     """
     with connection.cursor() as cursor:
         cursor.execute(_UNREACHABLE, {"host": host, "error": error[:LONGEST_ERROR], "asked": asked})
@@ -72,5 +73,5 @@ def record_reachable(host: str, asked: datetime) -> bool:
 
 
 def _level(maintained: bool) -> int:
-    """A host in maintenance is switched off on purpose."""
+    """Return the level of the log line: INFO for a host in maintenance, which is switched off on purpose."""
     return logging.INFO if maintained else logging.WARNING

@@ -1,4 +1,4 @@
-"""Hosts that are added, checked and removed: their rows, by what their drivers tell of them."""
+"""Adding, checking and removing hosts: their rows, by the reports of their drivers."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ USED = "The host has instances, or reservations for instances on their way: move
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """A host to add. It takes no instances before it was checked."""
+    """A host to add. It takes no instances before it is checked."""
 
     label: str
     region: str
@@ -38,7 +38,7 @@ class HostSpec:
     shared: str = ""
     host_key: str = ""
     underlay: str | None = None
-    """Its IPv4 address between the hosts of the region."""
+    """The IPv4 address at which the other hosts of the region reach it."""
 
 
 @transaction.atomic
@@ -53,7 +53,7 @@ def add(spec: HostSpec) -> Host:
 
 @transaction.atomic
 def check_new(spec: HostSpec) -> Region:
-    """The region of a host that can be added, locked. Raises `Invalid` with every failing field."""
+    """Lock and return the region of a host that can be added. Raises `Invalid` with every failing field."""
     problems = Problems()
     region = Region.objects.select_for_update(no_key=True).filter(pk=spec.region).first()
     if region is None:
@@ -72,7 +72,7 @@ def check_new(spec: HostSpec) -> Region:
 
 
 def check_underlay(address: str, problems: Problems, but: Host | None = None) -> None:
-    """Add a problem on ``underlay`` where this is no address that a host, `but` one, can have between hosts."""
+    """Add a problem on ``underlay`` if a host, other than `but`, cannot have this address between hosts."""
     try:
         found = IPv4Address(address)
     except ValueError:
@@ -87,20 +87,21 @@ def check_underlay(address: str, problems: Problems, but: Host | None = None) ->
 
 
 def peers_of(host: Host) -> list[str]:
-    """The addresses between hosts of the other hosts of the region."""
+    """Return the addresses between hosts of the region's other hosts."""
     others = Host.objects.filter(region=host.region_id, underlay__isnull=False).exclude(pk=host.pk)
     return [str(address) for address in others.order_by("pk").values_list("underlay", flat=True)]
 
 
 def tell_peers_soon(region: str) -> None:
-    """Have the hosts of a region told of each other in a moment: whoever compares a host with the rows does so."""
+    """Schedule comparisons of the region's hosts now: a comparison also tells a host the addresses of the
+    others."""
     Host.objects.filter(region=region, reconcile_at__gt=Now()).update(reconcile_at=Now())
 
 
 def check_driver(region: Region, driver: str, problems: Problems, but: Host | None = None) -> None:
-    """Add a problem on ``driver`` where the region's hosts, `but` one, have another driver.
+    """Add a problem on ``driver`` if the region's hosts, other than `but`, have another driver.
 
-    Instances move between the hosts of a region, and its volumes are in reach of all of them.
+    Instances move between the hosts of a region, and all of them must reach its volumes.
     """
     others = Host.objects.filter(region=region).exclude(driver=driver)
     other = others.exclude(pk=but.pk).first() if but else others.first()
@@ -114,9 +115,10 @@ def offers_volumes(region: str) -> bool:
 
 @transaction.atomic
 def withdraw_volumes(region: str) -> bool:
-    """Have a region offer no volumes, as one of its hosts has not those of the others; whether it did until now.
+    """End a region's offer of volumes, because one of its hosts lacks them; returns whether the region offered
+    volumes.
 
-    Volumes that are there stay. Staff may offer them again, on the region's page.
+    Existing volumes stay. Staff may enable the offer again on the region's page.
     """
     locked = lock(Region.objects.filter(pk=region))
     if VOLUMES not in locked.capabilities:
@@ -133,12 +135,12 @@ def record(
     images: Collection[HostImage] | None,
     architectures: Collection[str] | None = None,
 ) -> Host:
-    """Write what was found on a host to its row, and have it take instances.
+    """Write the findings about a host to its row, and enable it for instances.
 
-    `capacity` is by `RESOURCES`; what instances hold already stays, even where the host has less: staff see it as
-    full. What nothing limits stays as staff have set it. `images` are those that it can deploy, None for any; one
-    that the platform does not have becomes an official image. `architectures` are those of the kernels that its
-    machines boot, None for any.
+    `capacity` is by `RESOURCES`; None leaves a value as staff have set it. A value is never below the present
+    reservations: staff see such a host as full. `images` are those that the host can deploy, None for any. An
+    unknown one becomes an official image. `architectures` are those of the kernels that its machines boot, None for
+    any.
     """
     locked = lock(Host.objects.filter(pk=host.pk))
     for name in RESOURCES:
@@ -188,7 +190,7 @@ def reopen(host: Host) -> None:
 
 @transaction.atomic
 def remove(host: Host) -> None:
-    """Delete the row of a host without instances. Raises `Busy` where it has some."""
+    """Delete the row of a host without instances. Raises `Busy` if it has some."""
     try:
         locked = lock(Host.objects.filter(pk=host.pk))
         locked.delete()

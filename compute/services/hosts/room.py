@@ -1,4 +1,5 @@
-"""Room on hosts: which regions and types are full for an instance that exists. For pages; placement decides."""
+"""Free capacity of hosts: the regions and types that are full for an existing instance. For pages; placement
+decides."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -14,7 +15,7 @@ _FITS = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
 
 
 def full_regions(instance: Instance, types: Iterable[str]) -> set[str]:
-    """The regions that have no room for a copy of the instance with any of these types, beside the instance itself.
+    """Return the regions without capacity for a copy of the instance, of any of these types, beside the instance.
 
     Copies need a host with the driver of the instance's host. One query.
     """
@@ -22,8 +23,10 @@ def full_regions(instance: Instance, types: Iterable[str]) -> set[str]:
 
 
 def full_types(instance: Instance, types: Iterable[str]) -> set[str]:
-    """Those of the types that the instance cannot get in its region: neither on its host, where it gives up what is
-    reserved for it, nor on another one. One query.
+    """Return the types that the instance cannot get in its region; one query.
+
+    Neither its own host, without the instance's present reservation, nor another host has the capacity for such a
+    type.
     """
     return _found(_full_types(), instance, types)
 

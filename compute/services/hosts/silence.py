@@ -21,8 +21,10 @@ class Silence(TypedDict):
 
 
 def silent() -> "QuerySet[WithAnnotations[Host, Silence]]":
-    """The hosts that do not answer, the longest silence first, with the database's `clock` and the number of jobs
-    `waiting` for each. Those that are disabled and empty are missed by nobody, and left out."""
+    """Return the hosts that do not answer, the longest silence first, without disabled hosts that are empty.
+
+    Each has the database's `clock` and the number of jobs `waiting` for it.
+    """
     used = Q(enabled=True) | Exists(Reservation.objects.filter(host=OuterRef("pk")))
     return (
         Host.objects.filter(used, unreachable_since__isnull=False)
@@ -32,15 +34,14 @@ def silent() -> "QuerySet[WithAnnotations[Host, Silence]]":
 
 
 def waiting_for(host: Any) -> Subquery:
-    """The number of the jobs that need a host, an expression."""
+    """Return an expression: the number of jobs that need a host."""
     return Subquery(needing(host).order_by().annotate(number=Func("pk", function="COUNT")).values("number"))
 
 
 def needing(host: Any) -> QuerySet[Job]:
-    """The live jobs that need a host (key or expression): of its instances, moves there, clones from it, and those
-    that were stopped by its silence.
+    """Return the live jobs that need a host (key or expression). Reads only the small index of live jobs.
 
-    Reads only the small index of live jobs.
+    These are jobs of its instances, moves there, clones from it, and jobs that its silence stopped.
     """
     key = Cast(host if hasattr(host, "resolve_expression") else Value(host), TextField())
     concerned = Q(instance__host=host) | Q(source__host=host) | Q(waits_for=host) | Q(target=key)

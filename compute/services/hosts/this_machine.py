@@ -1,4 +1,4 @@
-"""The region of this machine: one host, whose machines are real, and addresses that lead nowhere else."""
+"""The region of this machine: one host with real machines, and addresses that are reached from here only."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -16,9 +16,9 @@ from regions.models import Region
 REGION, HOST = "local", "local-h1"
 UNKNOWN_COUNTRY = "zz"
 POSITION = 5
-"""Before those of the catalogue."""
+"""The position of the region, before the catalogue's regions."""
 CAPABILITIES = ["Block Storage", "Computes"]
-"""What user-mode network has no part in: no firewalls, VLANs or load balancers."""
+"""The region's capabilities. User-mode network cannot provide firewalls, VLANs or load balancers."""
 NO_FREE_NETWORK = (
     "All networks for the machines of this machine are pools already: 198.19.240.0/20 has no free /24."
 )
@@ -26,9 +26,9 @@ NO_FREE_NETWORK = (
 
 @transaction.atomic
 def ensure(driver: str, location: str, shared: str) -> Host:
-    """The host of this machine, with its region and address pools, each made where it is missing.
+    """Return the host of this machine, and make the host, its region and address pools if they are missing.
 
-    `location` and `shared` are directories, which may have moved since. Raises `Busy` where no network is free.
+    `location` and `shared` are directories, which may have moved since. Raises `Busy` if no network is free.
     """
     region, _ = Region.objects.get_or_create(
         pk=REGION,
@@ -49,7 +49,8 @@ def ensure(driver: str, location: str, shared: str) -> Host:
 
 
 def _networks() -> Iterator[tuple[AddressPool.Kind, list[IPv4Network] | list[IPv6Network]]]:
-    """Those that may serve for each kind of pool, the first choice first; the catalogue's regions have no such."""
+    """Yield candidate networks for each kind of pool, the first choice first. The catalogue's regions do not use
+    them."""
     yield AddressPool.Kind.PUBLIC, list(PUBLIC[-1].subnets(new_prefix=24))
     last = int(SLAAC.broadcast_address)
     yield AddressPool.Kind.SLAAC, [IPv6Network((last - (n << 64), 64), strict=False) for n in range(16)]

@@ -1,4 +1,4 @@
-"""The folder of uploaded images until a job has made archives of them; web and worker processes share it."""
+"""The folder of uploaded images, which web and worker processes share. Files stay until a job has archived them."""
 
 from pathlib import Path
 
@@ -25,14 +25,15 @@ def part_of(number: int) -> Path:
 
 
 def place_of(account: int, number: int) -> Path:
-    """The path of the lock that one upload at a time of an account holds; there are several for each account."""
+    """Return the path of a lock that one upload of an account holds. Each account has several such locks."""
     places = folder() / "accounts"
     places.mkdir(mode=0o700, exist_ok=True)
     return places / f"{account}.{number}"
 
 
 def size(number: int) -> int:
-    """Bytes of an image's file; of one that is still coming in, as many as it is going to have."""
+    """Return the bytes of an image's file. A file that is still being received has its final size from the
+    start."""
     for path in (part_of(number), file_of(number)):
         try:
             return path.stat().st_size
@@ -42,7 +43,7 @@ def size(number: int) -> int:
 
 
 def drop(number: int) -> None:
-    """Delete the files of an image, where there are any."""
+    """Delete the files of an image, if there are any."""
     part_of(number).unlink(missing_ok=True)
     file_of(number).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""An account's own images: made from a disk or uploaded, changed, deleted."""
+"""An account's own images: creating them from a disk or an upload, changing and deleting them."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -43,12 +43,12 @@ def create_from_disk(
     description: str | None,
     problems: Problems | None = None,
 ) -> Image:
-    """Make an image of a disk that the actor may see; the image is `creating` until its job is done.
+    """Create an image of a disk that the actor may see; the image is `creating` until its job is done.
 
     Until then the disk is `not ready`. If the instance is busy or the disk is not ready, the image waits until the
     instance is idle and the disk is ready. The disk changes its status after this wait. Raises `Missing` on
-    ``disk_id`` where there is no such disk, `Invalid` where it or its instance is being deleted. Without a
-    `disk_id` there are `problems`.
+    ``disk_id`` if there is no such disk, and `Invalid` if the disk or its instance is being deleted. If there is no
+    `disk_id`, there are `problems`.
     """
     problems = problems or Problems()
     _check_quota(actor, problems)
@@ -100,9 +100,10 @@ def begin_upload(
     region: str | None,
     problems: Problems | None = None,
 ) -> Image:
-    """Create an image that waits for its upload (`compute.services.images.uploads`), with which its event ends.
+    """Create an image that waits for its upload (`compute.services.images.uploads`). Its event lasts until the
+    upload is imported.
 
-    Without label or region there are `problems`. Raises `Invalid` with every failing field.
+    If there is no label or region, there are `problems`. Raises `Invalid` with every failing field.
     """
     problems = problems or Problems()
     _check_quota(actor, problems)
@@ -121,7 +122,7 @@ def begin_upload(
 def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
     """Write the values that differ, with one ``image_update`` event if any do. Returns the image as it is then.
 
-    Raises `Missing` when the image is gone or is being deleted.
+    Raises `Missing` if the image is gone or is being deleted.
     """
     locked = lock(Image.objects.filter(pk=image.pk).exclude(status=Image.Status.DELETING))
     wanted = differing(locked, given)
@@ -135,8 +136,9 @@ def update(actor: Actor, image: Image, given: Mapping[str, Any]) -> Image:
 def delete(actor: Actor, image: Image) -> None:
     """Delete an image. Instances and disks deployed from it stay.
 
-    An image that waits for its upload is gone at once, any other when the job has deleted its archive; nobody sees
-    it meanwhile. The job that is making the image is stopped. Raises `Invalid` while a disk is being made from it.
+    An image that waits for its upload is deleted at once. For any other image, a job deletes the archive and then
+    the row; meanwhile, nobody sees the image. The job that is making the image is stopped. Raises `Invalid` while a
+    disk is being made from it.
     """
     if Image.objects.select_for_update().filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD).exists():
         give_up_upload(image, "The image was deleted.")
@@ -166,9 +168,9 @@ def being_made(number: int) -> QuerySet[Job]:
 
 
 def give_up_upload(image: Image, reason: str) -> None:
-    """Delete the row and files of an image that waits for its upload, and fail its event. In a transaction.
+    """Delete the row and files of an image that waits for its upload, and fail its event. Runs in a transaction.
 
-    Raises `Invalid` where the upload is coming in at this moment.
+    Raises `Invalid` while the upload is being received.
     """
     waiting = Image.objects.select_for_update().filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if waiting.first() is None or image.number is None:
@@ -178,7 +180,7 @@ def give_up_upload(image: Image, reason: str) -> None:
         opened.status, opened.message = Event.Status.FAILED, reason
         opened.save(update_fields=["status", "message"])
     remove_image(image.number)
-    # the files last: they are still needed if the transaction fails, and the clock finds those that outlive it
+    # the files last: they are still needed if the transaction fails, and the clock deletes leftover files
     transaction.on_commit(partial(files.drop, image.number), robust=True)
 
 
@@ -189,12 +191,12 @@ def upload_events(image: Image) -> QuerySet[Event]:
 
 
 def expire_uploads() -> int:
-    """Give up the uploads that did not come in time, and delete stray files; returns how many uploads."""
+    """Give up the uploads that were not received in time, and delete stray files; returns the number of uploads."""
     late = Image.objects.filter(status=Image.Status.PENDING_UPLOAD, created__lt=now() - UPLOADED_WITHIN)
     given_up = 0
     for image in late:
         with transaction.atomic():
-            # a row that an upload which just came in, or another clock, has locked or changed is skipped
+            # skips a row that another clock, or an upload that just ended, has locked or changed
             mine = late.filter(pk=image.pk).select_for_update(skip_locked=True)
             if mine.first() is not None:
                 give_up_upload(image, "The upload did not come in time.")
@@ -213,8 +215,8 @@ def _check_quota(actor: Actor, problems: Problems) -> None:
 
 
 def _insert(actor: Actor, status: Image.Status, label: str, description: str | None, driver: str) -> Image:
-    # a number of the events' sequence: unlike the highest one so far plus one, it is never given twice, so that no
-    # grant, event or archive of an image that is gone is taken for this one's
+    # a number of the events' sequence is never used twice, unlike the highest number plus one: no grant, event or
+    # archive of a deleted image can be mistaken for this one's
     (number,) = draw_keys(Event)
     image = Image(
         id=f"private/{number}",

@@ -1,4 +1,5 @@
-"""Unpacking an uploaded gzip file, only to check that it is whole and to measure it, in bounded memory and time."""
+"""Unpacking an uploaded gzip file, only to check that it is complete and to measure it, in bounded memory and
+time."""
 
 import zlib
 from collections.abc import Iterator
@@ -18,9 +19,9 @@ TOO_LONG = "The file takes too long to unpack."
 
 
 def measure(path: Path, most: int, seconds: float) -> int:
-    """The MB that a gzip file unpacks to, rounded up: at most `most` bytes of it, within `seconds`.
+    """Return the MB that a gzip file unpacks to, rounded up: at most `most` bytes, within `seconds`.
 
-    Raises `Invalid` where it is broken or cut off, unpacks to more or takes longer, at that moment.
+    Raises `Invalid` as soon as the file is found broken or cut off, unpacks to more, or takes longer.
     """
     check, until = _GzipCheck(most), monotonic() + seconds
     with path.open("rb") as file:
@@ -33,14 +34,14 @@ def measure(path: Path, most: int, seconds: float) -> int:
 
 
 def too_large(what: str, most: int) -> str:
-    """The reason to refuse an image of more than `most` bytes; `what` of it is said to be too much."""
+    """Return the reason to refuse an image of more than `most` bytes. `what` says which size is limited."""
     return f"The image must be at most {most / GIGABYTE:g} GB {what}."
 
 
 class _GzipCheck:
     """Decompresses a gzip file piece by piece.
 
-    As gzip itself it accepts several members, one after the other, and zeros after the last.
+    Like gzip itself, it accepts several members, one after the other, and zeros after the last one.
     """
 
     def __init__(self, most: int):
@@ -51,7 +52,7 @@ class _GzipCheck:
         self.between = False
 
     def feed(self, data: bytes) -> Iterator[None]:
-        """Unpack the next bytes of the file. Gives way after each piece, which are of bounded size each."""
+        """Unpack the next bytes of the file. Yields after each piece; the size of a piece is bounded."""
         while data:
             if self.between:
                 data = data.lstrip(b"\0")
@@ -69,7 +70,7 @@ class _GzipCheck:
                 data = self.member.unconsumed_tail
 
     def end(self) -> None:
-        """Check that the file is complete. What it unpacks to may be nothing."""
+        """Check that the file is complete. Its unpacked content may be empty."""
         while not self.between and self._decompress(b""):
             pass
         if not self.between and not self.member.eof:

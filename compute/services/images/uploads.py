@@ -1,4 +1,4 @@
-"""Receiving the image that a client uploads: a gzip file, which is unpacked later, by a worker."""
+"""Receiving the image that a client uploads: a gzip file, which a worker unpacks later."""
 
 import fcntl
 import os
@@ -43,7 +43,7 @@ class Source(Protocol):
 
 
 def sign(image: Image) -> str:
-    """A signed token that lets its bearer upload this image, once and within 24 hours. Fits in a path."""
+    """Return a signed token that lets its bearer upload this image, once and within 24 hours. It fits in a path."""
     return _signer.sign(str(image.number))
 
 
@@ -63,29 +63,29 @@ def receive(signed: str, source: Source, length: int) -> None:
 
 
 def begin(signed: str, length: int) -> "Upload":
-    """Begin to receive the file of an image, of `length` bytes. `Upload.close` has to be called whatever happens.
+    """Begin to receive the file of an image, of `length` bytes. `Upload.close` must be called whatever happens.
 
-    Raises `Missing` where the signature is invalid or too old or the image is gone; `Invalid` where the image was
-    uploaded already, while another upload of it is under way, where the file is too large, and where the account
-    has as many uploads, or as much in the folder, as it may.
+    Raises `Missing` if the signature is invalid or too old, or the image is gone. Raises `Invalid` if the image was
+    uploaded already, if another upload of it is in progress, or if the file is too large. It also raises `Invalid`
+    if the account has reached its limit of uploads, or of space in the folder.
     """
     image = _waiting(signed)
     _check_length(length)
     with ExitStack() as opened:
         opened.enter_context(_place(image.account_id or 0))
         part = files.part_of(image.number or 0)
-        # without a buffer: on a full disk, what waits in one fails once more when the file is closed
+        # without a buffer: on a full disk, closing the file would fail once more to write the buffer
         file = opened.enter_context(open(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb", buffering=0))
         _lock(file, part, UNDER_WAY)
         opened.callback(_drop, file, part)
-        # as large as it is going to be, so that others of the account find the room taken; without taking it
+        # the final size, so that the account's other uploads count it; this does not occupy space yet
         file.truncate(length)
         _check_room(image)
         return Upload(image, length, file, part, opened.pop_all())
 
 
 class Upload:
-    """A file that is coming in, locked against other uploads of the same image. Its methods block."""
+    """A file that is being received, locked against other uploads of the same image. Its methods block."""
 
     def __init__(self, image: Image, length: int, file: FileIO, part: Path, opened: ExitStack):
         self.image = image
@@ -96,7 +96,7 @@ class Upload:
         self.opened = opened
 
     def write(self, data: bytes) -> None:
-        """Write the next bytes. Raises `Invalid` where the file cannot be gzip."""
+        """Write the next bytes. Raises `Invalid` if the file cannot be gzip."""
         if self.received < len(MAGIC):
             start = max(0, len(MAGIC) - self.received)
             if data[:start] != MAGIC[self.received : self.received + len(data[:start])]:
@@ -107,9 +107,9 @@ class Upload:
         self.received += len(data)
 
     def accept(self) -> None:
-        """Accept the file, all of which has come in, and enqueue the job that makes an archive of it.
+        """Accept the completely received file, and enqueue the job that makes an archive of it.
 
-        Raises `Invalid` where it ended early or another upload was accepted, `Missing` where the image is gone.
+        Raises `Invalid` if the file ended early or another upload was accepted, `Missing` if the image is gone.
         """
         if self.received < self.length:
             raise Invalid(SHORT)
@@ -117,12 +117,12 @@ class Upload:
         _accept(self.image, self.part)
 
     def close(self) -> None:
-        """Give up the locks, and the file where it was not accepted: then it has another name."""
+        """Release the locks, and delete the file unless it was accepted: an accepted file has another name."""
         self.opened.close()
 
 
 def _waiting(signed: str) -> Image:
-    """The image that the signature is for, which waits for its upload."""
+    """Return the image of the signature, which waits for its upload."""
     try:
         number = int(_signer.unsign(signed, max_age=UPLOADED_WITHIN))
     except BadSignature:
@@ -143,7 +143,7 @@ def _check_length(length: int) -> None:
 
 
 def _lock(file: IO[bytes], path: Path, taken: str) -> None:
-    """Lock the file, which was opened at this path; raises `Invalid` where another process has.
+    """Lock the file, which was opened at this path. Raises `Invalid` if another process has locked it.
 
     The lock ends with the process, so that a crash leaves none.
     """
@@ -161,7 +161,8 @@ def _lock(file: IO[bytes], path: Path, taken: str) -> None:
 
 
 def _drop(file: IO[bytes], path: Path) -> None:
-    """Delete the file where it still has this name: an accepted one has another, and this may be a later one's."""
+    """Delete the file if it still has this name. An accepted file was renamed, and the name may be a later
+    upload's."""
     try:
         if os.path.samestat(os.fstat(file.fileno()), path.stat()):
             path.unlink()
@@ -171,7 +172,7 @@ def _drop(file: IO[bytes], path: Path) -> None:
 
 @contextmanager
 def _place(account: int) -> Iterator[None]:
-    """One of the account's places for uploads. Raises `Invalid` where all are taken."""
+    """Take one of the account's places for uploads. Raises `Invalid` if all are taken."""
     for number in range(settings.UPLOADS_AT_ONCE):
         path = files.place_of(account, number)
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "wb") as file:
@@ -188,9 +189,10 @@ def _place(account: int) -> Iterator[None]:
 
 
 def _check_room(image: Image) -> None:
-    """Check that what lies in the folder for the account, this file included, is not too much.
+    """Check that the account's files in the folder, including this one, are not too large together.
 
-    Two that begin at the same moment may both be refused, and never both be let in.
+    Of two uploads that begin at the same moment, both may be refused, but they are never both accepted beyond the
+    limit.
     """
     unfinished = (Image.Status.PENDING_UPLOAD, Image.Status.CREATING)
     numbers = Image.objects.filter(account=image.account, status__in=unfinished).values_list("number", flat=True)
@@ -200,7 +202,8 @@ def _check_room(image: Image) -> None:
 
 @transaction.atomic
 def _accept(image: Image, part: Path) -> None:
-    """Accept exactly one upload, and only then rename its file: a job may be at work on the file of another one."""
+    """Accept exactly one upload, and only then rename its file: a job may be reading the file of an accepted
+    one."""
     waiting = Image.objects.filter(pk=image.pk, status=Image.Status.PENDING_UPLOAD)
     if not waiting.update(status=Image.Status.CREATING):
         if Image.objects.filter(pk=image.pk).exists():

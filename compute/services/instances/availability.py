@@ -1,4 +1,4 @@
-"""The verbs that an instance allows now, for pages that show the others as unavailable, with the reason."""
+"""The verbs that an instance allows now. Pages show the other verbs as unavailable, with the reason."""
 
 from collections.abc import Mapping
 
@@ -14,13 +14,15 @@ def live_jobs(instance: Instance) -> QuerySet[Job]:
 
 
 def is_busy(instance: Instance) -> bool:
-    """Whether a job of the instance is live. One query."""
+    """Tell whether a job of the instance is live. One query."""
     return live_jobs(instance).exists()
 
 
 def refusals(instance: Instance, *, busy: bool) -> Mapping[str, str]:
-    """The reasons why jobs cannot start on the instance now, by the name of their kind; empty texts if they can.
+    """Return the reasons why jobs cannot start on the instance now, by the name of their kind; empty texts if they
+    can.
 
-    The reasons are those of the API. `busy` is `is_busy`, which lists read for many instances at once.
+    The reasons are those of the API. `busy` is the result of `is_busy`, which lists read for many instances at
+    once.
     """
     return {name: refusal(name, instance.status, busy=busy) for name in KINDS}

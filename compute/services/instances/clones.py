@@ -35,11 +35,11 @@ from regions.models import Region
 from tags.services import set_tags
 
 MOST_CLONES = 5
-"""Clones of one instance that run at once."""
+"""The most clones of one instance that run at once."""
 COPIED_COLUMNS = (
     "watchdog_enabled", "alert_cpu", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota",
 )  # fmt: skip
-"""The columns that a clone has as its source has them."""
+"""The columns that a clone copies from its source."""
 
 Owned = TypeVar("Owned", bound=Model)
 
@@ -48,8 +48,9 @@ Owned = TypeVar("Owned", bound=Model)
 class CloneSpec:
     """A client's request for a clone; None for fields that are not given.
 
-    With `compute_id` the clone goes into that instance of the account, else into a new one. `configs` None means
-    all profiles but a rescue's; the disks they boot with are cloned too, and `disks` names further ones.
+    With `compute_id`, the clone goes into that instance of the account, else into a new one. `configs` None means
+    all profiles except a rescue's. The disks in the profiles' slots are cloned too, and `disks` names further
+    disks.
     """
 
     region: str | None = None
@@ -64,7 +65,7 @@ class CloneSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The profiles and disks of the source that are to be cloned. Not `certain` where the request fails to say."""
+    """The profiles and disks of the source to clone. `certain` is false if the request does not determine them."""
 
     configs: list[Config]
     disks: list[Disk]
@@ -93,12 +94,14 @@ class _Copies:
 
 
 def clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | None = None) -> Instance:
-    """Copy disks and profiles of `source`, which shows ``cloning`` until the last clone of it has ended.
+    """Copy disks and profiles of `source`, which is ``cloning`` until the last clone of it has ended.
 
-    Returns the target, which shows ``provisioning``. Volumes in the profiles' slots stay where they are. Raises
-    `Invalid` with every failing field (``disks[0]``), and with no field where five clones of the source run
-    already; `Denied` on ``compute_id`` where the actor may only read that instance; `Busy` where another job has
-    the source or the target. Everything is written, or nothing.
+    Returns the target, which is ``provisioning``. Volumes in the profiles' slots stay where they are. Everything is
+    written, or nothing.
+
+    Raises `Invalid` with every failing field (``disks[0]``), and without a field if five clones of the source run
+    already. Raises `Denied` on ``compute_id`` if the actor may only read that instance, and `Busy` if another job
+    has the source or the target.
     """
     label = NewLabel(Instance, actor.account_id, spec.label)
     while True:
@@ -136,7 +139,7 @@ def _clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems |
 
 
 def _target(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems) -> Instance | None:
-    """The instance to clone into, if the request names one that the actor may change."""
+    """Return the instance to clone into, if the request names one that the actor may change."""
     if spec.compute_id is None:
         return None
     if spec.compute_id == source.pk:
@@ -153,16 +156,17 @@ def _lock_row(source: Instance, target: Instance | None) -> tuple[Instance, Inst
 
 
 def _off(instance: Instance) -> str:
-    """The status of a settled instance that is off afterwards: `stopped` goes on waiting for its host.
+    """Return the status of a settled instance that is off after the job: `stopped` still waits for its host.
 
-    A machine that was on went off by itself. Its instance stays `running` until the watchdog finds out why.
+    A machine that was on went off by itself. Its instance stays `running` until the watchdog finds the reason.
     """
     kept = (Instance.Status.STOPPED, Instance.Status.RUNNING)
     return instance.status if instance.status in kept else Instance.Status.OFFLINE
 
 
 def _source_off(source: Instance) -> str:
-    """The same for the source; where it shows ``cloning``, the status is in the data of the clones that run."""
+    """As `_off`, for the source. While the source is ``cloning``, the data of its running clones have the
+    status."""
     if source.status != Instance.Status.CLONING:
         return _off(source)
     running = Job.objects.filter(source=source, state__in=Job.LIVE).order_by("pk").values_list("data", flat=True)
@@ -173,7 +177,7 @@ def _source_off(source: Instance) -> str:
 
 
 def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
-    """The profiles and disks that the request names, and the disks of those profiles."""
+    """Return the profiles and disks that the request names, and the disks of those profiles."""
     configs = list(source.configs.order_by("pk").prefetch_related("devices"))
     if spec.configs is None:
         configs = [config for config in configs if not config.rescue]
@@ -187,7 +191,7 @@ def _choose(source: Instance, spec: CloneSpec, problems: Problems) -> _Chosen:
 
 
 def _named(rows: list[Owned], ids: Sequence[int], field: str, problems: Problems) -> list[Owned]:
-    """The rows with these ids, once each, in their own order; unknown ids are noted as ``field[0]``."""
+    """Return the rows with these ids, once each, in their own order; unknown ids are noted as ``field[0]``."""
     known = {row.pk for row in rows}
     for index, pk in enumerate(ids):
         if pk not in known:
@@ -297,9 +301,9 @@ def _fill(actor: Actor, source: Instance, target: Instance, chosen: _Chosen, sou
 
 
 def _copies(target: Instance, chosen: _Chosen, source_off: str) -> _Copies:
-    """Rows like the chosen ones, under new keys: disks, then profiles, then the devices in their slots.
+    """Return rows like the chosen ones, under new keys: disks, then profiles, then the devices in their slots.
 
-    VLANs that the profiles name are created here, where the target's region does not have them.
+    VLANs that the profiles name are created here if the target's region does not have them.
     """
     bring_vlans(target.account_id, target.region_id, vlans_of(chosen.configs))
     disk_of = dict(zip((disk.pk for disk in chosen.disks), _keys(Disk, len(chosen.disks)), strict=True))

@@ -1,7 +1,7 @@
-"""Configuration profiles: making, changing and deleting them.
+"""Configuration profiles: creating, changing and deleting them.
 
-Changes take effect at the next boot. All functions work whatever job runs on the instance, but a profile that a job
-is about to boot cannot be deleted.
+Changes take effect at the next boot. All functions work whatever job runs on the instance, except that a profile
+cannot be deleted while a job is about to boot it.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def update(actor: Actor, config: Config, given: ConfigChanges, problems: Problem
     """Write the values that differ, with an event if any do. Returns the profile anew.
 
     Raises `Invalid` with every failing field, `Busy` while the instance is being deleted. Unchanged values are not
-    checked again, so that a client can send back a profile that it once read, whatever has changed around it.
+    checked again. So a client can send back a profile that it once read, even if other objects have changed since.
     """
     locked = _lock_row(actor, config.instance_id, given)
     others = list(_profiles(locked))
@@ -75,16 +75,16 @@ def update(actor: Actor, config: Config, given: ConfigChanges, problems: Problem
 
 @transaction.atomic
 def delete(actor: Actor, config: Config) -> None:
-    """Delete a profile, even the one that a running instance has booted: the instance runs on.
+    """Delete a profile, even the one that a running instance has booted: the instance keeps running.
 
-    Raises `Busy` while a live job is to boot the profile.
+    Raises `Busy` while a live job is about to boot the profile.
     """
     locked = lock_alive(config.instance_id)
     others = list(_profiles(locked))
     found = next((each for each in others if each.pk == config.pk), None)
     if found is None:
         raise Missing
-    # the instance is locked, so that no request makes a job to boot it meanwhile; the platform's own finds it gone
+    # the instance is locked: no request enqueues a boot of it meanwhile, and the platform's own jobs find it gone
     if Job.objects.filter(instance=locked, finished_at=None, data__config=found.pk).exists():
         raise Busy
     record_vlan_changes(actor, locked, vlans_of(others), vlans_of(each for each in others if each is not found))
@@ -93,7 +93,7 @@ def delete(actor: Actor, config: Config) -> None:
 
 
 def _lock_row(actor: Actor, instance_id: int, given: ConfigChanges) -> Instance:
-    """Lock the instance, whatever its status, and before it the account where VLANs may be created."""
+    """Lock the instance, whatever its status. Lock the account before, if VLANs may be created."""
     if vlans_in(given.interfaces or ()):
         lock_account(actor.account_id)
     return lock(Instance.objects.filter(pk=instance_id))
@@ -105,7 +105,8 @@ def _profiles(instance: Instance) -> QuerySet[Config]:
 
 
 def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str], problems: Problems) -> bool:
-    """Check and write the values that differ; returns whether any did. `vlans` are those the instance is on."""
+    """Check and write the values that differ; returns whether any did. `vlans` are the VLANs that the instance is
+    on."""
     new = config.pk is None
     present = None if new else devices_of(config)
     fields = {name: value for name, value in given.fields.items() if value is not None or not new}
@@ -138,7 +139,8 @@ def _apply(actor: Actor, config: Config, given: ConfigChanges, vlans: set[str], 
 
 
 def first_helpers(instance: Instance) -> dict[str, bool]:
-    """The helpers of a new profile without given ones: all on, but the network helper as the account has it."""
+    """Return the helpers of a new profile without given ones: all on, except the network helper, which the account
+    sets."""
     return {**default_helpers(), "network": instance.account.network_helper}
 
 
@@ -170,9 +172,10 @@ def _interfaces(instance: Instance, given: list[dict[str, Any]], problems: Probl
 
 
 def _check_stays(instance: Instance, new_vlans: set[str], devices: Devices | None) -> None:
-    """Raise `Busy` while the instance goes away, or goes where it could not have what is new."""
+    """Raise `Busy` while the instance is being deleted, or moves with a new VLAN or volume that it could not have
+    there."""
     status = Instance.Status
-    # it brought its VLANs to its destination when it left: one more could be too many there; volumes stay behind
+    # the VLANs were inserted in the new region when the move began: one more could be too many; volumes stay behind
     leaves = instance.status == status.MIGRATING and (new_vlans or (devices and devices.unattached))
     if leaves or instance.status == status.DELETING:
         raise Busy

@@ -34,20 +34,20 @@ class DeploySpec:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """The objects that a spec names, found and checked; `image` is None where nothing is deployed."""
+    """The objects that a spec names, found and checked; `image` is None if nothing is deployed."""
 
     image: Image | None
     script: Deployment | None
     secrets: dict[str, Any] = field(repr=False)
-    """For the job that makes the disks: see ``compute.worker.steps.basic.create_disks``."""
+    """Secrets of the job that makes the disks: see ``compute.worker.steps.basic.create_disks``."""
 
 
 def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: Problems) -> Deploy:
     """Check the whole spec, whose `image` was looked up as one that the actor may use.
 
-    Adds problems under the names of the spec's fields, those aside that have one already; the result is valid only
-    without problems. A caller that deploys with a script calls `count_deployment`. The caller also checks whether
-    the image fits, since that depends on the disks that are made.
+    Adds problems under the names of the spec's fields, except fields that have one already. The result is valid
+    only without problems. A caller that deploys with a script calls `count_deployment`. The caller also checks
+    whether the image fits, since that depends on the disks that are made.
     """
     if spec.image:
         if not is_available(image):
@@ -65,12 +65,13 @@ def check_deploy(actor: Actor, spec: DeploySpec, image: Image | None, problems: 
 
 
 def is_available(image: Image | None) -> bool:
-    """Whether disks can be deployed from the image: it exists, and neither awaits its upload nor is being made."""
+    """Tell whether disks can be deployed from the image: it exists, and is neither waiting for its upload nor being
+    made."""
     return image is not None and image.status == Image.Status.AVAILABLE
 
 
 def find_image(actor: Actor, image_id: str | None) -> Image | None:
-    """The image of this id that the actor may use, None where there is none.
+    """Return the image of this id that the actor may use, None if there is none.
 
     An account's own image is locked: a deletion waits, and then finds the disks that are deployed from it.
     """
@@ -81,7 +82,7 @@ def find_image(actor: Actor, image_id: str | None) -> Image | None:
 
 
 PLAN_ROWS = (Config, Disk, ConfigDevice, Disk, ConfigDevice)
-"""The models of the rows that `fill_plan` makes, in the order in which it takes their keys."""
+"""The models of the rows that `fill_plan` makes, in the order in which it uses their keys."""
 
 
 def draw_plan_keys() -> list[int]:
@@ -99,9 +100,9 @@ def fill_plan(
     *,
     network_helper: bool,
 ) -> tuple[Config, list[Model]]:
-    """The disks of a deploy of `image`, which fill the instance's type, and the profile that boots from them.
+    """Return the profile and all rows of a deploy of `image`, with their keys, to be inserted.
 
-    Returns the profile, and all rows that are to be inserted, keys set. `swap_size` in MB, 0 for no swap disk;
+    The disks fill the instance's type, and the profile boots from them. `swap_size` is in MB, 0 for no swap disk.
     `network_helper` is the account's setting for new profiles.
     """
     config_key, *keys = keys or draw_plan_keys()
@@ -144,7 +145,7 @@ def _own_keys(spec: DeploySpec, problems: Problems) -> list[str]:
 
 
 def _users_keys(actor: Actor, spec: DeploySpec, problems: Problems) -> list[str]:
-    """The profile keys of the named users of this account; each must have at least one."""
+    """Return the SSH keys of the named users of this account. Each user must have at least one key."""
     if not spec.authorized_users:
         return []
     rows = SSHKey.objects.filter(

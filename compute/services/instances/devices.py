@@ -9,12 +9,13 @@ from compute.services.volumes.attachments import ATTACHED_ELSEWHERE, attach_name
 from config.errors import Denied, Problems
 
 DeviceMap = Mapping[str, Mapping[str, int | None] | None]
-"""Slot (``sda``) to ``disk_id`` or ``volume_id``; a slot with None, or left out, is empty."""
+"""A map from slots (``sda``) to ``disk_id`` or ``volume_id``. A slot with None, or a missing slot, is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Devices:
-    """The keys of disks and of volumes, by slot, and of the volumes among them that are attached nowhere."""
+    """The keys of disks and of volumes, by slot. `unattached` are the volumes among them that are attached
+    nowhere."""
 
     disks: dict[str, int] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
@@ -22,7 +23,7 @@ class Devices:
 
 
 def devices_of(config: Config) -> Devices:
-    """The devices that are in the profile's slots now."""
+    """Return the devices that are in the profile's slots now."""
     disks = ConfigDevice.objects.filter(config=config).values_list("slot", "disk_id")
     volumes = VolumeDevice.objects.filter(config=config).values_list("slot", "volume_id")
     return Devices(dict(disks), dict(volumes))
@@ -33,12 +34,13 @@ def check_devices(
 ) -> Devices:
     """Check a whole map of devices, and return it by kind; valid only without problems.
 
-    Problems are noted under ``devices.sda.disk_id`` and the like.
-    A disk must be of this instance. A volume must be one that the actor may change, in the instance's region and
-    attached to no other instance; volumes already `present` in the profile are accepted unchecked. No device may be
-    used twice. The instance's row is locked by the caller; disks and volumes are locked here, so that they still
-    exist when the slots are written. Raises `Denied` on a volume that the actor may only read. The caller does not
-    attach those that are `unattached` to an instance that moves.
+    Problems are noted under ``devices.sda.disk_id`` and the like. A disk must be of this instance. A volume must be
+    one that the actor may change, in the instance's region and attached to no other instance. Volumes that are
+    already `present` in the profile are accepted unchecked. No device may be used twice.
+
+    The caller has locked the instance's row. Disks and volumes are locked here, so that they still exist when the
+    slots are written. Raises `Denied` on a volume that the actor may only read. The caller does not attach
+    `unattached` volumes to an instance that moves.
     """
     filled = {slot: device for slot, device in wanted.items() if device is not None}
     named = {slot: (device.get("disk_id"), device.get("volume_id")) for slot, device in filled.items()}
@@ -55,7 +57,7 @@ def check_devices(
 
 
 def write_devices(actor: Actor, config: Config, devices: Devices) -> None:
-    """Fill the profile's slots with exactly these devices, and attach those volumes that are attached nowhere."""
+    """Fill the profile's slots with exactly these devices, and attach the volumes that are attached nowhere."""
     ConfigDevice.objects.filter(config=config).delete()
     VolumeDevice.objects.filter(config=config).delete()
     ConfigDevice.objects.bulk_create(
@@ -78,7 +80,7 @@ def _check_each(named: dict[str, int], known: set[int], name: str, problems: Pro
 
 
 def _disks(instance: Instance, named: dict[str, int]) -> set[int]:
-    """Those of the disks that belong to the instance and are not being deleted, locked."""
+    """Lock the named disks that belong to the instance and are not being deleted, and return their keys."""
     if not named:
         return set()
     rows = Disk.objects.filter(instance=instance, pk__in=set(named.values())).exclude(status=Disk.Status.DELETING)
@@ -88,8 +90,8 @@ def _disks(instance: Instance, named: dict[str, int]) -> set[int]:
 def _volumes(
     actor: Actor, instance: Instance, named: dict[str, int], kept: set[int], problems: Problems
 ) -> tuple[set[int], frozenset[int]]:
-    """Those of the volumes that the actor sees or that the profile has already, locked; and of these the ones that
-    are attached nowhere."""
+    """Lock the named volumes that the actor sees or that the profile has already. Return their keys, and the keys
+    of those that are attached nowhere."""
     if not named:
         return set(), frozenset()
     wanted = set(named.values())

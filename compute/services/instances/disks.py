@@ -1,4 +1,4 @@
-"""The disks of an instance: making, changing and deleting one. Sizes in MB."""
+"""The disks of an instance: creating, changing and deleting them. Sizes are in MB."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,8 +29,10 @@ IN_USE = "The compute runs with this disk: shut it down first, or reboot it with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpec(DeploySpec):
-    """A client's request for a disk: an empty one, or one that an image is deployed to. Without a size it is
-    refused: that failed a check before."""
+    """A client's request for a disk: an empty one, or one that an image is deployed to.
+
+    A request without a size is refused, because the size failed a check before.
+    """
 
     size: int | None = None
     label: str | None = None
@@ -41,8 +43,8 @@ class DiskSpec(DeploySpec):
 def create(actor: Actor, instance: Instance, spec: DiskSpec, problems: Problems | None = None) -> Disk:
     """Add a disk, which is `not ready` until its job has made it. No profile names it yet.
 
-    Raises `Invalid` with every failing field, `Busy` while another job lives. The sum of the disks never exceeds
-    what the type has.
+    Raises `Invalid` with every failing field, `Busy` while another job is live. The sum of the disks never exceeds
+    the disk space of the type.
     """
     problems = problems or Problems()
     locked = lock_any(instance)
@@ -86,7 +88,7 @@ def create(actor: Actor, instance: Instance, spec: DiskSpec, problems: Problems 
 def clone(actor: Actor, disk: Disk) -> Disk:
     """Copy a disk byte for byte into a new disk of the same instance.
 
-    Raises `Invalid` where the instance lacks space for it or the disk is not ready, `Busy` while another job lives.
+    Raises `Invalid` if the instance lacks space for it or the disk is not ready, `Busy` while another job is live.
     """
     locked, original = _lock_row(disk)
     if is_busy(locked):
@@ -113,8 +115,8 @@ def clone(actor: Actor, disk: Disk) -> Disk:
 def update(actor: Actor, disk: Disk, given: Mapping[str, Any], problems: Problems | None = None) -> Disk:
     """Write a label or filesystem that differs, and enqueue the job for a `size` that differs, as `resize` does.
 
-    The filesystem only describes the disk's content: nothing is formatted. While a job lives on the instance only
-    the label may differ. Returns the disk as it is then. Raises `Invalid` with every failing field.
+    The filesystem only describes the disk's content: nothing is formatted. While a job is live on the instance,
+    only the label may differ. Returns the disk as it is then. Raises `Invalid` with every failing field.
     """
     problems = problems or Problems()
     wanted = differing(disk, given)
@@ -144,7 +146,7 @@ def resize(actor: Actor, disk: Disk, size: int | None, problems: Problems | None
     """Enqueue the job that resizes the disk, which shows its new size when the job is done.
 
     If the disk is in use or its files need more space, the hypervisor refuses and the job fails. Raises `Invalid`
-    on ``size`` where the type has no space for it, `Busy` while another job lives.
+    on ``size`` if the type has no space for it, `Busy` while another job is live.
     """
     problems = problems or Problems()
     locked, disk = _lock_row(disk)
@@ -168,9 +170,9 @@ def _resize(actor: Actor, disk: Disk, size: int) -> Disk:
 
 @transaction.atomic
 def delete(actor: Actor, disk: Disk) -> None:
-    """Delete a disk of any status, and take it out of the profiles that name it. Cannot be undone.
+    """Delete a disk of any status, and remove it from the profiles that name it. Cannot be undone.
 
-    Raises `Invalid` where the instance runs with it, `Busy` while another job lives.
+    Raises `Invalid` if the instance is running with it, `Busy` while another job is live.
     """
     locked, disk = _lock_row(disk)
     if is_busy(locked):
@@ -193,13 +195,13 @@ def _lock_row(disk: Disk) -> tuple[Instance, Disk]:
 
 
 def _note_unready(disk: Disk, problems: Problems) -> None:
-    """Note a disk that is half-made or half-deleted: it can only be deleted."""
+    """Note a problem for a disk that is half-made or half-deleted: it can only be deleted."""
     if disk.status != Disk.Status.READY:
         problems.add(None, NOT_READY)
 
 
 def _note_shortage(instance: Instance, more: int, problems: Problems, field: str | None = "size") -> None:
-    """Note where the disks of a locked instance cannot take `more` MB, which may be negative."""
+    """Note a problem if the disks of a locked instance cannot take `more` MB, which may be negative."""
     lacking = shortage(instance, more) if more > 0 else None
     if lacking:
         problems.add(field, lacking)

@@ -51,9 +51,9 @@ from tags.services import check_tags, differing_tags, set_tags
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceSpec(DeploySpec):
-    """A client's request for an instance. Sizes in MB. With `backup_id`, fields for image deploys are unused.
+    """A client's request for an instance. Sizes are in MB. With `backup_id`, fields for image deploys are unused.
 
-    Without region or type it is refused: they failed a check before.
+    A request without region or type is refused, because they failed a check before.
     """
 
     region: str | None = None
@@ -67,7 +67,7 @@ class InstanceSpec(DeploySpec):
     tags: tuple[str, ...] = ()
     backup_id: int | None = None
     backups_enabled: bool | None = None
-    """Where the account's setting for new instances is on, they have backups whatever is said here."""
+    """The client's choice. If the account enables backups for new instances, they have backups in any case."""
     firewall_id: int | None = None
 
 
@@ -88,12 +88,12 @@ class _Plan:
 
 
 def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -> Instance:
-    """Make an instance of the actor's account and the job that provisions it.
+    """Create an instance of the actor's account, and the job that provisions it.
 
-    Raises `Invalid` with every failing field, those in `problems` before them; a label that another instance of the
-    account has is, where nothing else is wrong, refused by the database's own constraint. `Denied` on ``backup_id``
-    where the actor may only read the backup's instance, and on ``firewall_id`` where it may only read the firewall.
-    Everything is written, or nothing.
+    Raises `Invalid` with every failing field, after those in `problems`. A label that another instance of the
+    account has is refused by the database's own constraint, and so only if nothing else is wrong. Raises `Denied`
+    on ``backup_id`` if the actor may only read the backup's instance, and on ``firewall_id`` if the actor may only
+    read the firewall. Everything is written, or nothing.
     """
     label = NewLabel(Instance, actor.account_id, spec.label)
     while True:
@@ -166,7 +166,7 @@ class _First:
 
 
 def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec, keys: Sequence[int]) -> _First:
-    """The disks and the profile of an image deploy, or nothing without an image."""
+    """Return the disks and the profile of an image deploy, or nothing without an image."""
     image = plan.deploy.image
     if image is None:
         return _First("provision", [], [], None, ProvisionData(boot=False))
@@ -179,7 +179,7 @@ def _from_image(instance: Instance, plan: _Plan, spec: InstanceSpec, keys: Seque
 
 
 def _from_backup(instance: Instance, backup: Backup, booted: bool) -> _First:
-    """Disks and profiles as the backup has them, root's password included."""
+    """Return disks and profiles as in the backup, including root's password."""
     instance.status = Instance.Status.RESTORING
     keys = draw_row_keys(backup.content)
     restored = rows_of(backup.content, instance, keys)
@@ -234,7 +234,7 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
 
 
 def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
-    """The spec to deploy: with a backup it has neither image nor script."""
+    """Return the spec to deploy: with a backup, it has neither image nor script."""
     if spec.backup_id is None:
         return spec
     for name in ("image", "stackscript_id"):
@@ -246,7 +246,8 @@ def _to_deploy(spec: InstanceSpec, problems: Problems) -> DeploySpec:
 def _check_backup(
     actor: Actor, spec: InstanceSpec, plan: InstanceType | None, region: Region | None, problems: Problems
 ) -> Backup | None:
-    """The named backup, locked: of an instance that the actor may change, of this region, and fitting the type."""
+    """Lock and return the named backup, which must be of an instance that the actor may change, in this region, and
+    fit the type."""
     if spec.backup_id is None:
         return None
     lock_account(actor.account_id)  # before the backup, for the VLANs that its profiles may bring
@@ -265,20 +266,21 @@ def _check_backup(
 
 
 def restore_refusal(backup: Backup, plan: InstanceType) -> str:
-    """The reason why the type's disk does not hold the disks of the backup; empty if it does."""
+    """Return the reason why the type's disk is too small for the disks of the backup; empty if it is not."""
     if backup.size <= plan.disk:
         return ""
     return f"The backup needs {backup.size} MB, and this type has {plan.disk} MB."
 
 
 def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
-    """Note a problem where the type's disk does not hold the image beside the swap disk."""
+    """Note a problem if the type's disk is too small for the image beside the swap disk."""
     if reason := space_refusal(image, plan, spec.swap_size):
         problems.add("swap_size" if plan.disk >= image.size else "type", reason)
 
 
 def space_refusal(image: Image, plan: InstanceType, swap_size: int) -> str:
-    """The reason why the type's disk does not hold the image beside `swap_size` MB of swap; empty if it does."""
+    """Return the reason why the type's disk is too small for the image beside `swap_size` MB of swap; empty if it
+    is not."""
     if plan.disk - swap_size >= image.size:
         return ""
     return f"The image needs {image.size} MB, which this type does not have beside {swap_size} MB of swap."
@@ -287,7 +289,7 @@ def space_refusal(image: Image, plan: InstanceType, swap_size: int) -> str:
 def _check_interfaces(
     actor: Actor, spec: InstanceSpec, region: Region | None, problems: Problems
 ) -> tuple[dict[str, str], ...]:
-    """The interfaces of the new profile. Without an image there is no profile, and no VLAN is named."""
+    """Return the interfaces of the new profile. Without an image there is no profile, and no VLAN is named."""
     found = Problems()
     interfaces = check_interfaces(spec.interfaces, region, found)
     problems.extend(found)
@@ -303,7 +305,7 @@ def _check_interfaces(
 
 @dataclass(frozen=True, slots=True)
 class InstanceChanges:
-    """The fields that a PUT gave: `fields` are column values, `tags` None when not given."""
+    """The fields of a PUT: `fields` are column values, `tags` are None if not given."""
 
     fields: dict[str, Any]
     tags: tuple[str, ...] | None = None
@@ -315,11 +317,11 @@ def update(
 ) -> Instance:
     """Write the values that differ, with one ``compute_update`` event if any do. Works whatever job runs.
 
-    Returns the instance as it is then. Raises `Invalid` with every failing field, `Denied` where a restricted user
-    changes tags, `Missing` when the instance is gone.
+    Returns the instance as it is then. Raises `Invalid` with every failing field, `Denied` if a restricted user
+    changes tags, `Missing` if the instance is gone.
     """
     problems = problems or Problems()
-    # locked, so that of two requests that change its tags the later one's are in both tables
+    # locked, so that of two requests that change its tags, the later one's are in both tables
     locked = lock(Instance.objects.filter(pk=instance.pk))
     wanted = differing(locked, scheduled(locked, changes.fields))
     tags = differing_tags(changes.tags, locked.tags)
@@ -339,7 +341,7 @@ def update(
 
 @transaction.atomic
 def add_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
-    """As `update`, with one more tag. The other tags stay, also those of a request at the same moment."""
+    """As `update`, with one more tag. Other tags stay, including those of a request at the same moment."""
     locked = lock(Instance.objects.filter(pk=instance.pk))
     return update(actor, locked, InstanceChanges({}, (*locked.tags, tag)))
 
@@ -352,9 +354,12 @@ def remove_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
 
 
 def delete(actor: Actor, instance: Instance) -> Job | None:
-    """Delete the instance with its disks, profiles and addresses. Its label is free at once, so that the job goes
-    on until the instance is gone. Ends another job that may be running, except a clone's or a restore's, which
-    refuse. Return None if the instance is already being deleted: that deletion continues, with its event."""
+    """Delete the instance with its disks, profiles and addresses.
+
+    Its label is free at once, so the job is retried until the instance is gone. Another running job is ended, but a
+    clone or a restore of the instance refuses the deletion. Returns None if the instance is already being deleted:
+    that deletion continues, with its event.
+    """
     try:
         with transaction.atomic():
             return enqueue("delete", instance, actor)

@@ -1,4 +1,4 @@
-"""Looking up the rows that a create refers to, by one statement."""
+"""Looking up the rows that a create refers to, in one statement."""
 
 import re
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ from regions.models import Region
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The type, region and image of these ids, None where there is none that the actor may use.
+    """The type, region and image of the request's ids, None for an id that the actor cannot use.
 
-    `fits` is whether a host of the region takes one more of the type, `deploys` whether a host there can deploy the
-    image (true without either), `network` the region's IPv6 /64, None
-    where it has no IPv6. `backups` and `network_helper` are the account's settings for new instances, which connect
-    out to mail ports unless `mail_ports_closed`.
+    `fits` tells whether a host of the region has the capacity for one more instance of the type. `deploys` tells
+    whether a host there can deploy the image; it is true without region or image. `network` is the region's IPv6
+    /64, None if the region has no IPv6. `backups` and `network_helper` are the account's settings for new
+    instances. These can connect out to mail ports unless `mail_ports_closed` is set.
     """
 
     type: InstanceType | None
@@ -41,8 +41,10 @@ class Choices:
 
 
 def find_choices(actor: Actor, type_id: str | None, region_id: str | None, image_id: str | None) -> Choices:
-    """Look up the rows of these ids, by one statement in place of four: every create begins with it. None finds
-    nothing."""
+    """Look up the rows of these ids in one statement in place of four, because every create begins with it.
+
+    An id of None finds nothing.
+    """
     _, constants = _visible_image(actor.restricted)
     asked = {"type": type_id, "region": region_id, "image": image_id, "mail_ports_closed_after": closed_after()}
     with connection.cursor() as cursor:
@@ -56,7 +58,7 @@ def find_choices(actor: Actor, type_id: str | None, region_id: str | None, image
 
 @cache
 def _statement(restricted: bool) -> str:
-    """The SQL, with the columns that the models have."""
+    """Return the SQL, with the columns of the models."""
     columns = ", ".join(
         f"{alias}.{column}" for alias, model in (("t", InstanceType), ("r", Region), ("i", Image))
         for column in columns_of(model)
@@ -82,9 +84,9 @@ def _statement(restricted: bool) -> str:
 
 @cache
 def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
-    """The SQL for the image of the request, as `Image.objects.visible_to` finds it.
+    """Return the SQL for the image of the request, as `Image.objects.visible_to` finds it.
 
-    That method alone decides who sees which image. The parameters are named; the constant ones are returned beside
+    Only that method decides who sees which image. The parameters are named; the constant ones are returned beside
     the SQL.
     """
     anybody: Any = SymbolicActor(restricted)
@@ -102,7 +104,7 @@ def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
 
 
 def _take(model: Any, row: tuple) -> tuple[Any, tuple]:
-    """Split the model's columns off the row: the object they make, or None, and what is left."""
+    """Split the model's columns off the row. Return the object that they make, or None, and the rest of the row."""
     columns = columns_of(model)
     mine, rest = row[: len(columns)], row[len(columns) :]
     return (None if mine[0] is None else model.from_db("default", columns, mine)), rest

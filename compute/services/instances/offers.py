@@ -26,14 +26,14 @@ from regions.models import Region
 T = TypeVar("T", bound=Model)
 
 LONG_TERM = (re.compile(r"Debian (\d+)"), re.compile(r"Ubuntu (\d+)\.(\d+) LTS"))
-"""Labels of long-term releases, which are suggested: those of the first distribution before the others."""
+"""Labels of long-term releases, which are suggested. Releases of the first distribution come before the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The ids that a person has chosen so far, None for no choice, and the MB of the swap disk.
+    """The ids that a user has chosen so far, None for no choice, and the MB of the swap disk.
 
-    With a `backup`, which the instance is made from, there is no image and no swap disk to choose.
+    If the instance is made from a `backup`, there is no image and no swap disk to choose.
     """
 
     region: str | None = None
@@ -45,7 +45,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Offer(Generic[T]):
-    """A row of the catalogue. `reason` says why it cannot be chosen; empty if it can."""
+    """A row of the catalogue. `reason` says why it cannot be chosen, and is empty if it can."""
 
     item: T
     reason: str = ""
@@ -112,7 +112,8 @@ def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offer
 
 
 def _last(actor: Actor, backup: Backup | None) -> Mapping[str, Any]:
-    """The choices of the backup's instance, or without a backup of the newest instance that the actor sees."""
+    """Return the choices of the backup's instance, or without a backup of the newest instance that the actor
+    sees."""
     rows = Instance.objects.visible_to(actor).order_by("-pk")
     if backup:
         rows = rows.filter(pk=backup.instance_id)
@@ -145,7 +146,7 @@ def _own_first(images: Iterable[Image]) -> list[Image]:
 
 
 def _newest(images: Iterable[Offer[Image]]) -> Image | None:
-    """The newest long-term release among the available official images."""
+    """Return the newest long-term release among the available official images."""
     official = [image for image in _available(images) if image.account_id is None]
     for pattern in LONG_TERM:
         releases = [(version_of(image), image) for image in official if pattern.fullmatch(image.label)]
@@ -155,7 +156,7 @@ def _newest(images: Iterable[Offer[Image]]) -> Image | None:
 
 
 def version_of(image: Image) -> tuple[int, ...]:
-    """The numbers in an image's label, by which its versions are compared: ``(22, 4)`` of *Ubuntu 22.04 LTS*."""
+    """Return the numbers in an image's label, by which versions are compared: ``(22, 4)`` of *Ubuntu 22.04 LTS*."""
     return tuple(int(number) for number in re.findall(r"\d+", image.label))
 
 
@@ -195,23 +196,23 @@ def _type_refusal(
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """Whether a region has a host with room for an instance of any type, and of the type that is wanted."""
+    """Tells whether a region has a host with capacity for an instance of any type, and of the wanted type."""
 
     any_type: bool
     wanted_type: bool
 
 
 def _find_rooms(wanted: InstanceType | None) -> dict[str, _Room]:
-    """The room of each region. One query."""
+    """Return the room of each region. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_rooms(), {"type": wanted.pk if wanted else None})
         return {region: _Room(*found) for region, *found in cursor.fetchall()}
 
 
 def _find_taken(region: Region | None, images: Sequence[Image]) -> tuple[set[str] | None, set[str] | None]:
-    """The types that fit on a host of the region, and the images that a host there can deploy; None without region.
+    """Return the types that fit on a host of the region, and the images that a host there can deploy. One query.
 
-    One query.
+    Both are None without a region.
     """
     if region is None:
         return None, None

@@ -1,4 +1,4 @@
-"""Boot, reboot, shut down."""
+"""Booting, rebooting and shutting down instances."""
 
 from django.db import transaction
 
@@ -46,8 +46,8 @@ def reboot(actor: Actor, instance: Instance, config_id: int | None = None, probl
 def shutdown(actor: Actor, instance: Instance) -> Job | None:
     """Power off an instance.
 
-    If the instance is already off, the event is finished at once and the function returns None. An instance that is
-    ``stopped`` by the maintenance of its host becomes ``offline``, and is not booted after the maintenance.
+    If the instance is already off, the event is finished at once and the function returns None. An instance that
+    its host's maintenance ``stopped`` becomes ``offline``, and is not booted after the maintenance.
     """
     locked = lock_any(instance)
     if locked.status not in (Status.OFFLINE, Status.STOPPED):
@@ -59,7 +59,7 @@ def shutdown(actor: Actor, instance: Instance) -> Job | None:
 
 
 def _already(actor: Actor, kind: str, locked: Instance, config: Config | None = None) -> None:
-    """Record the finished event of a job of this kind, which is not needed. Raises `Busy` while a job lives."""
+    """Record the finished event of a job of this kind that is not needed. Raises `Busy` while a job is live."""
     check_idle(locked)
     record_finished(actor, KINDS[kind].event, instance_ref(locked), config_ref(config))
 
@@ -78,7 +78,8 @@ def _start(actor: Actor, kind: str, locked: Instance, config_id: int | None, pro
 
 
 def _profile(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
-    """The profile to boot; None with a problem, or without one where the job of a busy instance may bring it."""
+    """Return the profile to boot. None with a problem, or without one if the job of a busy instance may add a
+    profile."""
     try:
         return boot_config(instance, config_id)
     except Invalid as refused:

@@ -26,18 +26,22 @@ from config.errors import Busy, Problems
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSpec(DeploySpec):
-    """A client's request for a rebuild, which is refused without `image` or `root_pass`: they failed a check
-    before."""
+    """A client's request for a rebuild.
+
+    A request without `image` or `root_pass` is refused, because they failed a check before.
+    """
 
     booted: bool = True
 
 
 @transaction.atomic
 def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec, problems: Problems | None = None) -> Instance:
-    """Deploy an image in place of all that is on the instance, which keeps its id, addresses and settings.
+    """Deploy an image in place of all disks and profiles of the instance, which keeps its id, addresses and
+    settings.
 
-    Raises `Invalid` with every failing field, `Busy` while another job lives. A running instance is shut down
-    before its disks are deleted. A failure before that leaves all as it was; a later one, no disks.
+    Raises `Invalid` with every failing field, `Busy` while another job is live. A running instance is shut down
+    before its disks are deleted. If the job fails before that, everything stays as it was. If it fails later, the
+    disks are lost.
     """
     problems = problems or Problems()
     locked = lock_any(instance)

@@ -24,7 +24,7 @@ def rescue(
     """Boot an instance in any settled status into rescue, which lasts until its next boot.
 
     `devices` None attaches all its disks in order, as far as there are slots; an empty map attaches none. The
-    rescue's profile is one of the instance's, and replaces that of an earlier rescue when it has booted. Raises
+    rescue has a profile of the instance, which replaces the profile of an earlier rescue when it has booted. Raises
     `Invalid` with every failing field (``devices.sda.disk_id``), `Busy` in other statuses.
     """
     problems = problems or Problems()
@@ -42,14 +42,14 @@ def rescue(
     data = RescueData(
         config_id=config.pk,
         running=locked.status == status.RUNNING,
-        # an instance that was stopped by its host's maintenance goes on waiting to be booted, if this fails
+        # if this fails, an instance that its host's maintenance stopped still waits to be booted
         off_status=locked.status if locked.status == status.STOPPED else status.OFFLINE,
     )
     return enqueue("rescue", locked, actor, data=data, secondary=config_ref(config))
 
 
 def _all_disks(instance: Instance) -> Devices:
-    """The instance's disks in the order they were made, without those that are being deleted."""
+    """Return the instance's disks in the order they were made, without those that are being deleted."""
     rows = Disk.objects.filter(instance=instance).exclude(status=Disk.Status.DELETING).order_by("pk")
     disks = rows.select_for_update(no_key=True)[: len(SLOTS)]
     return Devices(dict(zip(SLOTS, (disk.pk for disk in disks), strict=False)))

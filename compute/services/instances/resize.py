@@ -31,9 +31,9 @@ def resize(
 ) -> Job:
     """Give the instance the type `type_id`; a running instance is shut down for that and booted again.
 
-    With `auto_disk_resize` its disk is resized to fill the new type beside its swap disk, where it has just these
-    two. Raises `Invalid` with every failing field: ``type`` where the type is not available or lacks space for the
-    disks; `Busy` while another job lives.
+    With `auto_disk_resize`, its disk is resized to fill the new type beside its swap disk, if it has just these
+    two. Raises `Invalid` with every failing field: ``type`` if the type is not available or lacks space for the
+    disks. Raises `Busy` while another job is live.
     """
     problems = problems or Problems()
     locked = lock_any(instance)
@@ -57,9 +57,10 @@ def _check_type(instance: Instance, plan: InstanceType, problems: Problems) -> N
 
 
 def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[str, str]:
-    """The reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Three queries.
+    """Return the reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Three
+    queries.
 
-    For pages that show such types as unavailable.
+    Pages show such types as unavailable.
     """
     plans = list(plans)
     disks, used = list(instance.disks.order_by("pk")), taken(instance)
@@ -78,7 +79,7 @@ def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[s
 
 
 def upgrade_of(instance: Instance) -> InstanceType | None:
-    """The type that replaces the instance's deprecated type; None where there is none."""
+    """Return the type that replaces the instance's deprecated type; None if there is none."""
     return instance.type.successor if instance.type.deprecated else None
 
 
@@ -88,7 +89,7 @@ def mutate(
 ) -> Job:
     """Give an instance of a deprecated type that type's successor, as `resize` does.
 
-    Raises `Invalid` where there is no successor, and as `resize` without naming a field.
+    Raises `Invalid` if there is no successor, and as `resize` without naming a field.
     """
     problems = problems or Problems()
     locked = lock_any(instance)
@@ -107,9 +108,9 @@ def _change(
     field: str | None,
     problems: Problems,
 ) -> Job:
-    """Reserve the new type's capacity, on another host where the present one lacks it, and enqueue the job.
+    """Reserve the new type's capacity, on another host if the present one lacks it, and enqueue the job.
 
-    Before that, look at the disks, on which no job is at work then, and raise the `problems`.
+    First check the disks, which no job is changing at this point, and raise the `problems`.
     """
     busy = is_busy(instance)
     auto = None
@@ -144,7 +145,7 @@ def _change(
 
 
 def _automatic(disks: list[Disk], plan: InstanceType) -> tuple[Disk, int] | None:
-    """The disk to resize along with the type, and its new size in MB: the data disk beside one swap disk."""
+    """Return the disk to resize along with the type, and its new size in MB: the data disk beside one swap disk."""
     data = [disk for disk in disks if disk.filesystem in DATA]
     swap = [disk for disk in disks if disk.filesystem == Disk.Filesystem.SWAP]
     if len(disks) != 2 or len(data) != 1 or len(swap) != 1 or plan.disk <= swap[0].size:

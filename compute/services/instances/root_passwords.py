@@ -13,7 +13,7 @@ from compute.services.common.password_strength import WEAK, is_strong
 from config.errors import Busy, Missing, Problems, wrong_length
 
 MAX_PASSWORD_LENGTH = 128
-"""Characters."""
+"""The largest length of a root password, in characters."""
 SEVERAL = "This compute has several disks: reset the password of one, with disks/{diskId}/password."
 NONE = "This compute has no disk that a password could be set on."
 
@@ -22,8 +22,8 @@ NONE = "This compute has no disk that a password could be set on."
 def reset(actor: Actor, instance: Instance, password: str | None, problems: Problems | None = None) -> Job:
     """Set root's password on the only disk that is not swap.
 
-    Raises `Invalid` with every failing field: ``root_pass`` where it is too weak, none where the instance runs or
-    has several such disks or none; `Busy` while another job lives.
+    Raises `Invalid` with every failing field: ``root_pass`` if it is too weak, none if the instance is running or
+    has several such disks or none. Raises `Busy` while another job is live.
     """
     problems = problems or Problems()
     locked = lock_any(instance)
@@ -34,7 +34,7 @@ def reset(actor: Actor, instance: Instance, password: str | None, problems: Prob
 
 @transaction.atomic
 def reset_on(actor: Actor, disk: Disk, password: str | None, problems: Problems | None = None) -> Job:
-    """Set root's password on this disk. Raises as `reset` does, on ``password``; `Missing` where it is gone."""
+    """Set root's password on this disk. Raises as `reset` does, on ``password``; `Missing` if the disk is gone."""
     locked = lock_any(disk.instance)
     found = locked.disks.filter(pk=disk.pk).first()
     if found is None:
@@ -59,7 +59,7 @@ def _reset(
     *,
     otherwise: str = "",
 ) -> Job:
-    """Enqueue the job for this disk, or where it is None raise the reason `otherwise` along with the problems."""
+    """Enqueue the job for this disk. If it is None, raise the reason `otherwise` along with the problems."""
     if password is not None:
         _check(password, field, problems)
     busy = is_busy(instance)

@@ -28,15 +28,15 @@ _FOR_NODEBALANCER = _TAKE.format(column="nodebalancer_id")
 def take(region_id: str, instance_id: int, *, public: bool) -> str:
     """Give the instance the free address of its region that was released longest ago, and return it.
 
-    One UPDATE through a partial index: concurrent takers skip each other's rows, so that no address is given twice
-    and none waits. The instance's row may be inserted later in the same transaction (the foreign key is
-    deferred). Raises `Invalid` on ``region`` (``private_ip``) when the region has none left.
+    One UPDATE through a partial index. Concurrent requests skip each other's rows, so no address is given twice and
+    no request waits. The instance's row may be inserted later in the same transaction (the foreign key is
+    deferred). Raises `Invalid` on ``region`` (``private_ip``) if the region has none left.
     """
     return _take(_FOR_INSTANCE, region_id, instance_id, public)
 
 
 def take_for_balancer(region_id: str, balancer_id: int) -> str:
-    """As `take`: a public address for a load balancer."""
+    """As `take`, but a public address for a load balancer."""
     return _take(_FOR_NODEBALANCER, region_id, balancer_id, True)
 
 
@@ -53,7 +53,7 @@ def _take(statement: str, region_id: str, holder: int, public: bool) -> str:
 def release(rows: QuerySet[Address]) -> None:
     """Release these addresses; their reverse names and shares are removed.
 
-    Nodes of load balancers with these addresses are deleted: they would send traffic to the next owner.
+    Nodes of load balancers with these addresses are deleted, because they would send traffic to the next owner.
     """
     drop_nodes(rows)
     AddressShare.objects.filter(address__in=rows.order_by().values("pk")).delete()
@@ -77,7 +77,7 @@ UPDATE compute_instance SET updated = statement_timestamp(), ipv4 = ARRAY(
 def list_addresses(instance_ids: Iterable[int]) -> None:
     """Write the instances' addresses into `Instance.ipv4`: the public ones first, new addresses after old ones.
 
-    To be called in the transaction that changed the rows, with the instances locked.
+    Call it in the transaction that changed the rows, with the instances locked.
     """
     ids = sorted(instance_ids)
     with connection.cursor() as cursor:
@@ -86,30 +86,30 @@ def list_addresses(instance_ids: Iterable[int]) -> None:
 
 
 def mac_address(instance_id: int) -> str:
-    """The hardware address of an instance's first interface, derived from its id."""
+    """Return the hardware address of an instance's first interface, which is derived from its id."""
     tail = (instance_id & 0xFFFFFFFF).to_bytes(4, "big")
     return ":".join(f"{byte:02x}" for byte in (0xF2, 0x3C, *tail))
 
 
 def interface_id(instance_id: int) -> int:
-    """The modified EUI-64 of `mac_address`: the lower half of the instance's IPv6 addresses."""
+    """Return the modified EUI-64 of `mac_address`, which is the lower half of the instance's IPv6 addresses."""
     mac = bytes(int(part, 16) for part in mac_address(instance_id).split(":"))
     eui = bytes((mac[0] ^ 0x02, mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]))
     return int.from_bytes(eui, "big")
 
 
 def slaac_address(network: str, instance_id: int) -> str:
-    """The address that an instance configures for itself in its region's /64."""
+    """Return the address that an instance configures for itself in its region's /64."""
     return str(ipaddress.IPv6Network(network)[interface_id(instance_id)])
 
 
 def slaac_in(region_id: str, instance_id: int) -> str | None:
-    """The instance's SLAAC address in the region, with its prefix length; None where the region has no IPv6."""
+    """Return the instance's SLAAC address in the region, with its prefix length; None if the region has no IPv6."""
     pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.SLAAC)
     network = pools.order_by("pk").values_list("network", flat=True).first()
     return f"{slaac_address(network, instance_id)}/128" if network else None
 
 
 def default_rdns(address: str, domain: str) -> str:
-    """A public address's name under the platform's domain, unless its owner set one: with dashes for dots."""
+    """Return the default reverse name of a public address under the platform's domain, with dashes for dots."""
     return f"{address.replace('.', '-')}.{domain}"

@@ -20,7 +20,7 @@ from compute.services.networking.addresses import default_rdns, list_addresses, 
 from config.errors import Busy, Invalid, Missing, Problems
 
 MOVING = (Instance.Status.MIGRATING, Instance.Status.DELETING)
-"""Statuses of an instance during which its job decides about its addresses."""
+"""Statuses of an instance during which its job may change its addresses."""
 TOO_MANY = (
     "Additional IPv4 addresses require technical justification.  "  # two blanks, as clients know it
     "Please contact support describing your requirement"
@@ -31,13 +31,13 @@ TOO_MANY = (
 def add(actor: Actor, instance: Instance | None, public: bool | None, problems: Problems | None = None) -> Address:
     """Give the instance another IPv4 address, which the guest receives when it boots.
 
-    Raises `Invalid` with the `problems` that the request has already, where instance or visibility are None, and
-    without a field: for a second private address, for a public one beyond what the account may have (one per
-    instance, and `Account.extra_ipv4` more), and where the region has none left. `Busy` while the instance moves or
-    is being deleted.
+    Raises `Invalid` with the `problems` that the request has already, if instance or visibility are None. Raises
+    `Invalid` without a field for a second private address, or for a public one beyond the account's limit: one per
+    instance, and `Account.extra_ipv4` more. The same applies if the region has none left. Raises `Busy` while the
+    instance moves or is being deleted.
     """
     problems = problems or Problems()
-    # the account's row first: of two requests for its last extra address the second counts the first's
+    # the account's row first: of two requests for its last extra address, the second counts the first's
     account = lock_account(actor.account_id)
     instances = lock_all([] if instance is None else [instance.pk])
     if public:
@@ -58,7 +58,8 @@ def add(actor: Actor, instance: Instance | None, public: bool | None, problems: 
 
 @transaction.atomic
 def delete(actor: Actor, address: Address) -> None:
-    """Release an address. Refused for IPv6, which comes with the region, and for the last public IPv4 address."""
+    """Release an address. IPv6 addresses, which come with the region, and the last public IPv4 address are
+    refused."""
     lock_account(actor.account_id)
     if ":" in address.address:
         raise Invalid("IPv6 addresses cannot be deleted.")
@@ -110,14 +111,14 @@ def _write_name(actor: Actor, address: Address, name: str | None) -> Address:
 
 
 def lock_staying(instance_ids: Iterable[int]) -> dict[int, Instance]:
-    """As `lock_all`. Raises `Busy` where one of the instances moves or is being deleted."""
+    """As `lock_all`. Raises `Busy` if one of the instances moves or is being deleted."""
     locked = lock_all(instance_ids)
     check_staying(locked)
     return locked
 
 
 def check_staying(locked: Mapping[int, Instance]) -> None:
-    """Raise `Busy` where one of the locked instances moves or is being deleted. For after all other checks."""
+    """Raise `Busy` if one of the locked instances moves or is being deleted. Call it after all other checks."""
     if any(row.status in MOVING for row in locked.values()):
         raise Busy
 
@@ -134,7 +135,7 @@ def _lock_with(address: Address) -> tuple[Instance, Address]:
 
 
 def _check_extra(account: Account, problems: Problems) -> None:
-    """Note where the account has as many public addresses as it may."""
+    """Note a problem if the account has as many public addresses as it may have."""
     mine = Address.objects.filter(instance__account=account, public=True, region=F("instance__region"))
     counted = mine.aggregate(addresses=Count("pk"), instances=Count("instance", distinct=True))
     if counted["addresses"] - counted["instances"] >= account.extra_ipv4:

@@ -18,12 +18,14 @@ LABEL = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 def check_interfaces(
     interfaces: Sequence[dict[str, Any]], region: Region | None, problems: Problems
 ) -> list[dict[str, str]]:
-    """Check a whole list of interfaces; returns it as it is stored: with every key, ``""`` where none is given.
+    """Check a whole list of interfaces. Return it as it is stored: with every key, ``""`` if none is given.
 
-    At most three, one of them public, which has neither label nor address; VLANs only in regions that have them,
-    each named once; addresses in CIDR form, each used once, in any spelling. Notes problems under ``interfaces``
-    and ``interfaces[0].label``; the result is valid only without problems. An unknown `region` (None) is the
-    caller's problem.
+    A profile has at most three interfaces. One of them may be public, and has neither label nor address. VLANs are
+    only valid in regions that have them, each named once. Addresses are in CIDR form, each used once, in any
+    spelling.
+
+    Notes problems under ``interfaces`` and ``interfaces[0].label``; the result is valid only without problems. The
+    caller reports an unknown `region` (None).
     """
     if len(interfaces) > MAX_INTERFACES:
         problems.add("interfaces", "At most three interfaces are allowed.")

@@ -1,4 +1,4 @@
-"""Removing nodes from load balancers when their private addresses are released, by any caller."""
+"""Removing nodes from load balancers when any caller releases their private addresses."""
 
 from collections.abc import Mapping
 
@@ -15,8 +15,8 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
     """Delete every node that sends traffic to one of these private addresses, with an event for each.
 
     Runs in the transaction that releases the addresses and has locked their instances. A request that adds a node
-    locks them too, so that no node can appear for an address that is going. Load balancers are locked after
-    instances, in the order of their keys.
+    locks these instances too, so no node can be added for an address that is being released. Load balancers are
+    locked after instances, in the order of their keys.
     """
     going = dict(rows.filter(public=False, instance__isnull=False).order_by().values_list("address", "instance_id"))
     concerned = {node.config.nodebalancer_id for node in _nodes_of(going)}
@@ -44,7 +44,7 @@ def drop_nodes(rows: QuerySet[Address]) -> None:
 
 
 def _nodes_of(going: Mapping[str, int]) -> list[NodeBalancerNode]:
-    """The nodes with one of these addresses, which `going` maps to the instance that has it."""
+    """Return the nodes with one of these addresses. `going` maps each address to the instance that has it."""
     if not going:
         return []
     nodes = NodeBalancerNode.objects.filter(instance__in=going.values()).select_related("config").order_by("pk")

@@ -14,7 +14,7 @@ from compute.services.networking.addresses import interface_id
 class Networking:
     """The addresses of an instance.
 
-    `shared` addresses belong to other instances, and this one may take them over; `reserved` ones are kept for it
+    `shared` addresses belong to other instances, and this one may take them over. `reserved` ones are kept for it
     in the region that it is moving to. `slaac` and `link_local` are not rows of the table. `ranges` are routed to
     the instance or shared with it.
     """
@@ -29,7 +29,7 @@ class Networking:
 
 
 def networking(instance: Instance) -> Networking:
-    """All addresses of the instance. Three queries."""
+    """Return all addresses of the instance. Three queries."""
     addresses = list(Address.objects.of(Instance.objects.filter(pk=instance.pk)).order_by("pk"))
     shares = RangeShare.objects.filter(range=OuterRef("pk"), instance=instance)
     ranges = IPv6Range.objects.for_api().filter(Q(instance=instance) | Exists(shares))
@@ -50,7 +50,7 @@ def networking(instance: Instance) -> Networking:
 
 
 def find(instance: Instance, address: str) -> Address | None:
-    """The address of the instance, in its usual spelling; None where it has no such address."""
+    """Return the address of the instance, in its usual spelling; None if it has no such address."""
     own = link_local(instance)
     if own.address == address:
         return own
@@ -58,7 +58,7 @@ def find(instance: Instance, address: str) -> Address | None:
 
 
 def link_local(instance: Instance) -> Address:
-    """The address that the instance has on its own link only."""
+    """Return the address that the instance has only on its own link."""
     return Address(
         address=str(ipaddress.IPv6Network("fe80::/64")[interface_id(instance.pk)]),
         region_id=instance.region_id,

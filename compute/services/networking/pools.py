@@ -1,4 +1,4 @@
-"""Filling address pools: every usable address of a pool exists as a row before the first is taken."""
+"""Filling address pools: every usable address of a pool has a row before the first is taken."""
 
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
@@ -10,7 +10,7 @@ from config.plurals import counted
 
 IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
 ROUTED_SIZES = range(16, 57)
-"""Prefix lengths of a routed pool: the smallest pool holds one of the largest ranges."""
+"""Prefix lengths of a routed pool. The smallest pool can contain one of the largest ranges."""
 MIN_PREFIX_LENGTH = 16
 """The shortest prefix of an IPv4 pool: 65,534 rows are made in one transaction."""
 
@@ -27,8 +27,8 @@ ON CONFLICT (address) DO NOTHING
 def fill_pool(pool: AddressPool) -> int:
     """Add the addresses that `pool` lacks; returns how many addresses.
 
-    The network's own address, its broadcast address and the gateway are never assigned. IPv6 pools have no rows:
-    a slaac pool's addresses follow from the instances' ids, and ranges are cut out of a routed one.
+    The network's own address, its broadcast address and the gateway are never assigned. IPv6 pools have no rows: a
+    slaac pool's addresses follow from the instances' ids, and ranges are cut out of a routed pool.
     """
     if pool.kind in IPV6:
         return 0
@@ -61,7 +61,7 @@ def add_pool(pool: AddressPool) -> int:
 def check_pool(pool: AddressPool) -> None:
     """Normalise `network` and `gateway` of a new pool, or raise `Invalid` with every problem.
 
-    Runs in the transaction that saves the pool: other requests that add one wait until it ends, so that of two
+    Runs in the transaction that saves the pool. Other requests that add a pool wait until it ends, so that of two
     overlapping pools the second is refused.
     """
     problems = Problems()
@@ -77,9 +77,9 @@ def check_pool(pool: AddressPool) -> None:
 
 
 def check_shape(pool: AddressPool, problems: Problems) -> IPv4Network | IPv6Network | None:
-    """Normalise `network` and `gateway`, and add what is wrong with them by themselves. Asks no table.
+    """Normalise `network` and `gateway`, and note problems that need no table to find.
 
-    Returns the network, or None where network or gateway cannot be read.
+    Returns the network, or None if network or gateway cannot be read.
     """
     network = _network(pool, problems)
     try:
@@ -131,9 +131,9 @@ def _check_gateway(pool: AddressPool, network: IPv4Network | IPv6Network, proble
 def remove_pool(pool: AddressPool) -> None:
     """Delete a pool and its addresses. Raises `Invalid` while an instance or a load balancer has one of them.
 
-    The free rows go first, by one conditional DELETE: it waits for an instance that is just taking an address, and
-    then leaves that row, which is found and ends the removal. A request that is just cutting a range has locked the
-    pool, and is waited for likewise.
+    The free rows are deleted first, by one conditional DELETE. The DELETE waits for a request that is taking an
+    address, and then keeps the taken row, which ends the removal. A request that is cutting a range has locked the
+    pool, so the removal waits for it too.
     """
     AddressPool.objects.select_for_update().filter(pk=pool.pk).order_by("pk").first()
     Address.objects.filter(pool=pool, instance=None, nodebalancer=None).delete()

@@ -48,7 +48,7 @@ SELECT host(start) FROM gaps
 class RangeSpec:
     """A client's request: one of `SIZES`, and either an instance or the SLAAC address of one.
 
-    Without a length it is refused: that failed a check before.
+    A request without a length is refused, because the length failed a check before.
     """
 
     prefix_length: int | None
@@ -60,9 +60,9 @@ class RangeSpec:
 def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> IPv6Range:
     """Give the account a range that is routed to one of its instances.
 
-    Raises `Invalid` with every problem: those in `problems`, the field that names no such instance, and without a
-    field where the account has as many ranges in the region as it may, or the region has
-    none of that size left. `Busy` while the instance moves or is being deleted.
+    Raises `Invalid` with every problem, after those in `problems`. The field that names no such instance has a
+    problem. Without a field, there is a problem if the account has reached its limit of ranges in the region, or if
+    the region has no range of that size left. Raises `Busy` while the instance moves or is being deleted.
     """
     problems = problems or Problems()
     target = _target(actor, spec, problems)
@@ -82,7 +82,7 @@ def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> I
 
 
 def _target(actor: Actor, spec: RangeSpec, problems: Problems) -> Instance | None:
-    """The instance that a spec names; None, with a problem noted, where that is no good one."""
+    """Return the instance that a spec names. None, with a problem noted, if it cannot have a range."""
     if spec.compute_id is not None and spec.route_target is not None:
         problems.add("route_target", "Give either compute_id or route_target.")
         return None
@@ -100,7 +100,8 @@ def _target(actor: Actor, spec: RangeSpec, problems: Problems) -> Instance | Non
 
 
 def _named(actor: Actor, spec: RangeSpec, field: str) -> Instance | None:
-    """The instance that a spec names; None if the actor sees none, `Denied` if it may only read the instance."""
+    """Return the instance that a spec names; None if the actor sees none. Raises `Denied` if the actor may only
+    read it."""
     wanted = spec.compute_id
     if spec.route_target is not None:
         try:
@@ -133,10 +134,10 @@ def with_shares(actor: Actor, ipv6_range: IPv6Range) -> SharedRange:
 
 
 def cut(region_id: str, prefix: int) -> IPv6Range:
-    """The lowest free range of this size in the region, not saved yet and without an account.
+    """Return the lowest free range of this size in the region, not saved yet and without an account.
 
     Locks the pools it reads, in order, so that of two requests the second sees the range that the first took.
-    Raises `Invalid` where no range is free.
+    Raises `Invalid` if no range is free.
     """
     pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.ROUTED).order_by("pk")
     for pool in pools.select_for_update(no_key=True):
@@ -150,7 +151,8 @@ def cut(region_id: str, prefix: int) -> IPv6Range:
 
 @transaction.atomic
 def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
-    """Release a range; its addresses are no longer routed. `Busy` while its instance moves or is being deleted."""
+    """Release a range; its addresses are no longer routed. Raises `Busy` while its instance moves or is being
+    deleted."""
     lock_account(actor.account_id)
     row = IPv6Range.objects.filter(pk=ipv6_range.pk).first()
     if row is None:
@@ -164,7 +166,7 @@ def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
 
 @transaction.atomic
 def give_pool(ipv6_range: IPv6Range, actor: Actor) -> None:
-    """Give an account a /116 pool, for staff; routed to one of its instances, or nowhere in particular yet.
+    """Give an account a /116 pool, for staff; it is routed to one of the account's instances, or not routed yet.
 
     `ipv6_range` has its account and region. Raises as `prepare_pool`.
     """
@@ -175,7 +177,7 @@ def give_pool(ipv6_range: IPv6Range, actor: Actor) -> None:
 
 
 def prepare_pool(ipv6_range: IPv6Range) -> None:
-    """Find the network of a pool to be given, or raise `Invalid` with every problem. Locks as `cut`."""
+    """Find the network of a new pool, or raise `Invalid` with every problem. Locks as `cut`."""
     problems = Problems()
     if ipv6_range.instance is not None and ipv6_range.instance.account_id != ipv6_range.account_id:
         problems.add("instance", "This compute is of another account.")

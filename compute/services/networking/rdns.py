@@ -1,4 +1,4 @@
-"""Reverse names: checking their form, and that their forward record leads to the address."""
+"""Reverse names: checking their form, and that their forward record contains the address."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,9 @@ class Unresolved(Exception):
 def checked(account_id: int, name: str, address: str) -> str:
     """Return `name`, or raise `Invalid` on ``rdns``.
 
-    The name must be a host name with a dot in it; where the setting RDNS_CHECK is on, it must lead to `address`.
-    Its name servers are strangers', and the request waits for them: not for long (RDNS_TIMEOUT), and not often for
-    one account, or it raises `TooMany`.
+    The name must be a host name with a dot in it. If the setting RDNS_CHECK is on, the name must resolve to
+    `address`. The request waits for unknown name servers, so the time is limited (RDNS_TIMEOUT). So is the number
+    of lookups for one account, beyond which it raises `TooMany`.
     """
     if not is_host(name) or "." not in name or name.endswith("."):
         raise Invalid("rdns is not valid", "rdns")
@@ -43,8 +43,11 @@ def _addresses_of(name: str) -> frozenset[str]:
 
 
 def system_resolver(name: str, timeout: float) -> frozenset[str]:
-    """All addresses of a name, by the name servers of the setting PROBE_NAMESERVERS or the system's; none
-    where there is no such name. Raises `Unresolved` where no server could say in `timeout` seconds."""
+    """Return all addresses of a name; none if there is no such name.
+
+    The name servers are those of the setting PROBE_NAMESERVERS or the system's. Raises `Unresolved` if no server
+    answers in `timeout` seconds.
+    """
     try:
         return frozenset(map(str, resolver.resolve(name, timeout)))
     except resolver.Unanswered as error:

@@ -26,9 +26,9 @@ NO_ADDRESS = "IP Address not found."
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance that is to get it.
+    """An IPv4 address, or an IPv6 range with or without its prefix length, and the instance that gets it.
 
-    None is what failed a check before.
+    None stands for a value that failed a check before.
     """
 
     address: str | None
@@ -73,9 +73,9 @@ def assign(
 ) -> None:
     """Move addresses of the account between its instances, all or none; two instances may swap theirs.
 
-    All addresses and instances must be in the region; None is one that failed a check before. Afterwards each of
+    All addresses and instances must be in the region. A region of None failed a check before. Afterwards each of
     the instances has a public address and at most one private one. Raises `Invalid` with every failing field
-    (``assignments[0].address``), those in `problems` before them; `Denied` where the actor may only read one of the
+    (``assignments[0].address``), after those in `problems`. Raises `Denied` if the actor may only read one of the
     instances, `Busy` while one of them moves or is being deleted.
     """
     # one request of the account at a time: the checks below still hold when the moves are written
@@ -99,7 +99,7 @@ def assign(
 
 
 def _read(actor: Actor, region_id: str | None, assignments: Sequence[Assignment], problems: Problems) -> _Plan:
-    """The plan of a request. Where its region is none, addresses and instances may be in any."""
+    """Return the plan of a request. If its region is None, addresses and instances may be in any region."""
     if region_id is not None and not Region.objects.filter(pk=region_id).exists():
         problems.add("region", "region is not valid")
         region_id = None
@@ -132,7 +132,8 @@ def _read(actor: Actor, region_id: str | None, assignments: Sequence[Assignment]
 
 
 def _find(actor: Actor, texts: Iterable[str]) -> dict[str, Address | IPv6Range]:
-    """The actor's IPv4 addresses and IPv6 ranges, by the text that names them; a range by its first address."""
+    """Return the actor's IPv4 addresses and IPv6 ranges, by the text that names them; a range by its first
+    address."""
     networks = {text: network for text in texts if (network := _network(text)) is not None}
     firsts = {str(network.network_address) for network in networks.values()}
     instances = Instance.objects.visible_to(actor).values("pk")
@@ -157,7 +158,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def _check_unmoved(rows: Iterable[Address | IPv6Range]) -> None:
-    """Raise `Busy` where a job took an address away between the read and the locks; the client tries again."""
+    """Raise `Busy` if a job moved an address between the read and the locks; the client tries again."""
     rows = list(rows)
     for model in (Address, IPv6Range):
         before = {row.pk: row.instance_id for row in rows if isinstance(row, model)}
@@ -167,7 +168,7 @@ def _check_unmoved(rows: Iterable[Address | IPv6Range]) -> None:
 
 
 def _check_outcome(changes: Iterable[_Move]) -> None:
-    """Raise `Invalid` where an instance would have no public address left, or two private ones."""
+    """Raise `Invalid` if an instance would have no public address left, or two private ones."""
     moves = {move.row.pk: move for move in changes if isinstance(move.row, Address)}
     concerned = {move.row.instance_id for move in moves.values()} | {move.target for move in moves.values()}
     public: Counter[int] = Counter()
@@ -245,7 +246,7 @@ def _write_shares(
     instance_id: int,
     rows: Sequence[Address | IPv6Range],
 ) -> list[str]:
-    """Share exactly `rows` with the instance; returns the names of those that it shares now, or no longer.
+    """Share exactly `rows` with the instance. Return the names of rows that it shares now, or no longer.
 
     `what` is the column of the shares that refers to such a row. Shares that are not in `shares` stay.
     """

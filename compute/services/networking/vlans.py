@@ -1,9 +1,10 @@
-"""VLANs: which exist, and which instances are on them, follows from the configuration profiles that name them.
+"""VLANs. The configuration profiles that name a VLAN decide whether it exists, and which instances are on it.
 
-A VLAN comes into being when a profile of the account first names it in the region, and is gone when no profile does
-any more: its row may stay until the account's next VLAN is counted. A caller that lets profiles name VLANs locks
-the row of the account until the end (`lock_account`, before any instance's): of two that add the tenth VLAN, the
-second counts the first's.
+A VLAN begins to exist when a profile of the account first names it in the region. It ends when no profile names it
+any more; its row may stay until the account's next VLAN is counted.
+
+A caller that lets profiles name VLANs locks the row of the account until the end (`lock_account`, before any
+instance's). So of two requests that add the tenth VLAN, the second counts the VLAN of the first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,17 +28,18 @@ GONE = "The compute was deleted."
 
 
 def vlans_of(configs: Iterable[Config]) -> set[str]:
-    """The labels of the VLANs that these profiles have interfaces on."""
+    """Return the labels of the VLANs that these profiles have interfaces on."""
     return {label for config in configs for label in vlans_in(config.interfaces)}
 
 
 def vlans_in(interfaces: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The labels of the VLANs among the interfaces of one profile."""
+    """Return the labels of the VLANs among the interfaces of one profile."""
     return {interface.get("label", "") for interface in interfaces if interface["purpose"] == "vlan"}
 
 
 def check_vlans(account_id: int, region: Region, labels: set[str], field: str, problems: Problems) -> None:
-    """Note on `field` where these VLANs cannot be in the region: it has no VLANs, or the account too many there.
+    """Note on `field` if these VLANs cannot be in the region: it has no VLANs, or the account would have too many
+    there.
 
     The account's row is locked. VLANs that no profile names any more do not count.
     """
@@ -77,7 +79,7 @@ def record_vlan_changes(
 
 def _forget_unnamed(account_id: int, region_id: str) -> None:
     here = naming().filter(instance__region=OuterRef("region"))
-    # an instance on its way to this region has VLANs here already, and arrives whatever happens meanwhile
+    # an instance that is moving to this region has VLANs here already, and will arrive in any case
     jobs = {"instance__jobs__kind": "migrate_region", "instance__jobs__finished_at": None}
     coming = naming().filter(**jobs).annotate(to=KeyTextTransform("region", F("instance__jobs__data")))
     coming = coming.filter(to=OuterRef("region"))
@@ -86,7 +88,8 @@ def _forget_unnamed(account_id: int, region_id: str) -> None:
 
 
 def _restoring(account_id: int, region_id: str) -> set[str]:
-    """The VLANs of backups under restore: their profiles come when the disks they replace are gone."""
+    """Return the VLANs of backups under restore. Their profiles are inserted when the disks they replace are
+    gone."""
     jobs = Job.objects.filter(kind="restore", finished_at=None)
     contents = jobs.filter(instance__account=account_id, instance__region=region_id).values_list("data", flat=True)
     return {

@@ -1,4 +1,4 @@
-"""Reading the certificates and private keys that clients give, and checking that they fit each other."""
+"""Reading the certificates and private keys that clients send, and checking that they match."""
 
 import dataclasses
 import ssl
@@ -28,19 +28,20 @@ from cryptography.x509.oid import NameOID, PublicKeyAlgorithmOID
 from config.errors import Problems
 
 MAX_PEM_LENGTH = 100_000
-"""Characters of a certificate with its chain, or of a key."""
+"""The largest length of a certificate with its chain, or of a key, in characters."""
 MOST_IN_CHAIN = 10
 RSA_BITS = range(2048, 4097)
-"""Bits of an RSA key. Validating longer ones takes seconds, as does every handshake, on hosts that all share."""
+"""The valid sizes of RSA keys in bits. Longer ones take seconds to validate and for every handshake, on shared
+hosts."""
 CURVES = (SECP256R1, SECP384R1, SECP521R1)
 WEAK = (hashes.MD5, hashes.SHA1)
 WEAKEST = ((RSAPublicKey, 2048), (DSAPublicKey, 2048), (EllipticCurvePublicKey, 224))
-"""Kinds of keys, and the bits below which OpenSSL does not load a chain with such a key."""
+"""The smallest size in bits for each kind of key. OpenSSL does not load a chain with a smaller key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate with its chain and the key that fits it, written anew: nothing else of the texts is kept."""
+    """A certificate with its chain and the matching key, written anew, without any other text of the client."""
 
     cert: str
     key: str = dataclasses.field(repr=False)
@@ -49,7 +50,8 @@ class Pair:
 
 
 def read_pair(cert: str, key: str, problems: Problems, path: str = "") -> Pair | None:
-    """Read a pair from two PEM texts; None, with problems on ``ssl_cert`` or ``ssl_key`` behind `path`, if invalid.
+    """Read a pair from two PEM texts. None, with problems on ``ssl_cert`` or ``ssl_key`` after `path`, if it is
+    invalid.
 
     The certificate comes first, its chain after it. Pairs that today's TLS libraries refuse to serve are refused.
     """
@@ -129,9 +131,9 @@ def _public(holder: x509.Certificate | RSAPrivateKey | EllipticCurvePrivateKey) 
 
 
 def _common_name(certificate: x509.Certificate) -> str:
-    """The subject's common name; where it has none, as many have today, the first DNS name it is for.
+    """Return the subject's common name; without one, as often today, the first DNS name of the certificate.
 
-    Raises `ValueError` for one with a NUL, which no column takes.
+    Raises `ValueError` for a name with a NUL character, which no column stores.
     """
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     if names:

@@ -1,4 +1,4 @@
-"""The configs of load balancers: the port that each listens on, and how its traffic is shared among its nodes."""
+"""The configs of load balancers: the port of each, and how its traffic is distributed among its nodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,9 +28,9 @@ from config.errors import Problems
 from config.plurals import counted
 
 MOST_CONFIGS = 50
-"""Configs of one load balancer."""
+"""The most configs of one load balancer."""
 REDACTED = "<REDACTED>"
-"""Shown in answers in place of a certificate and its key. Sent back, it stands for the present ones."""
+"""The text in answers in place of a certificate and its key. If it is sent back, the present ones stay."""
 TAKEN = "Port must be unique among the configs of a nodebalancer"
 SETTINGS = (
     "port", "protocol", "algorithm", "stickiness", "check_type", "check_interval", "check_timeout",
@@ -44,7 +44,8 @@ Draft = tuple[NodeBalancerConfig, list[NodeBalancerNode]]
 
 @dataclass(frozen=True, slots=True)
 class ConfigWish:
-    """A client's request for a config: columns, and `cert` and `key` as PEM, None where they stay as they are."""
+    """A client's request for a config: columns, and `cert` and `key` as PEM, None for those that stay as they
+    are."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     cert: str | None = field(default=None, repr=False)
@@ -54,7 +55,7 @@ class ConfigWish:
 
 @transaction.atomic
 def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish, problems: Problems | None = None) -> Config:
-    """Add a config, with its nodes where some are given. Raises `Invalid` with every failing field."""
+    """Add a config, with its nodes if some are given. Raises `Invalid` with every failing field."""
     owners = lock_instances(actor, balancer.region_id, wish.nodes)
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
     ports = list(locked.configs.values_list("port", flat=True))
@@ -90,8 +91,8 @@ def update(actor: Actor, config: Config, wish: ConfigWish, problems: Problems | 
 def rebuild(actor: Actor, config: Config, wish: ConfigWish, problems: Problems | None = None) -> Config:
     """Replace a config and its nodes; settings that are not given get their defaults.
 
-    Nodes named by their `id` stay, with the changes given for them; the others are deleted. The certificate stays
-    where none is given, since no client can read it to send it again. One event for the whole change.
+    Nodes named by their `id` stay, with the given changes; the others are deleted. The certificate stays if none is
+    given, since no client can read it to send it again. There is one event for the whole change.
     """
     owners = lock_instances(actor, config.nodebalancer.region_id, wish.nodes)
     balancer, locked = lock_config(config)
@@ -121,7 +122,7 @@ def rebuild(actor: Actor, config: Config, wish: ConfigWish, problems: Problems |
 
 @transaction.atomic
 def delete(actor: Actor, config: Config) -> None:
-    """Close a port, and drop its nodes. Raises `Missing` where another request was first."""
+    """Close a port, and delete its nodes. Raises `Missing` if another request was first."""
     balancer, locked = lock_config(config)
     moved_on(balancer)
     record_event(actor, "nodebalancer_config_delete", balancer_ref(balancer), balancer_config_ref(locked))
@@ -132,7 +133,7 @@ def delete(actor: Actor, config: Config) -> None:
 
 
 def check_configs(wishes: Sequence[ConfigWish], owners: AddressOwners, problems: Problems) -> list[Draft]:
-    """Draft the rows of a new load balancer's configs and nodes, with problems as ``configs[0].port``."""
+    """Draft the rows of a new load balancer's configs and nodes. Problems are noted as ``configs[0].port``."""
     drafts: list[Draft] = []
     ports: set[int] = set()
     for index, wish in enumerate(wishes):
@@ -194,7 +195,7 @@ def _apply(config: Config, wish: ConfigWish, problems: Problems, path: str = "")
 
 
 def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, path: str) -> None:
-    """Set the certificate and key of an https config, either alone if need be; clear them for other protocols."""
+    """Set the certificate and key of an https config; one of them may stay. Clear both for other protocols."""
     if config.protocol != Config.Protocol.HTTPS:
         config.ssl_cert = config.encrypted = None
         config.ssl_commonname = config.ssl_fingerprint = ""
@@ -217,7 +218,8 @@ def _apply_certificate(config: Config, wish: ConfigWish, problems: Problems, pat
 
 
 def key_of(config: Config) -> str | None:
-    """The private key of a config's certificate; None where it has none, or no encryption key of ours opens it."""
+    """Return the private key of a config's certificate; None if it has none, or no encryption key of ours decrypts
+    it."""
     if config.encrypted is None:
         return None
     try:
@@ -235,7 +237,7 @@ def _check_port(config: Config, problems: Problems) -> None:
 def _save(config: Config, changed: list[str]) -> None:
     """Write only the changed columns of an existing config: an unchanged key that was just encrypted anew stays so.
 
-    If the config's nodes are no longer checked, their status becomes unknown.
+    If the config's nodes are no longer monitored, their status becomes unknown.
     """
     config.save(update_fields=[*changed, "updated"])
     if not config.watched:
@@ -243,7 +245,7 @@ def _save(config: Config, changed: list[str]) -> None:
 
 
 def _replace_nodes(config: Config, nodes: list[NodeBalancerNode]) -> None:
-    """Write these nodes, after deleting all others, and with none of the old addresses left in between."""
+    """Write these nodes after deleting all others, so that no old address violates the unique constraint."""
     kept = [node for node in nodes if node.pk is not None]
     config.nodes.exclude(pk__in=[node.pk for node in kept]).delete()
     # two nodes that swap addresses would violate the unique constraint, which is checked after each row

@@ -1,4 +1,4 @@
-"""Load balancers: making, changing and deleting them.
+"""Load balancers: creating, changing and deleting them.
 
 Every write of a load balancer, its configs or its nodes locks the load balancer's row and raises its version.
 """
@@ -32,12 +32,13 @@ from tags.services import check_tags, differing_tags, set_tags, untag
 
 CAPABILITY = "NodeBalancers"
 IPV6_MARK = 0x6E62
-"""The first 16 of the lower 64 bits of balancers' IPv6 addresses: instances' begin otherwise (`interface_id`)."""
+"""The first 16 bits of the lower 64 bits of load balancers' IPv6 addresses. Instances' begin with others
+(`interface_id`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeBalancerSpec:
-    """A client's request for a load balancer; None for fields that are not given, or failed a check before."""
+    """A client's request for a load balancer; None for fields that are not given, or that failed a check before."""
 
     region: str | None = None
     label: str | None = None
@@ -47,10 +48,10 @@ class NodeBalancerSpec:
 
 
 def create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None = None) -> NodeBalancer:
-    """Make a load balancer, with its configs and their nodes, and an address of its own.
+    """Create a load balancer, with its configs and their nodes, and an address of its own.
 
-    Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), without a field where the account
-    has as many in the region as it may. Everything is written, or nothing.
+    Raises `Invalid` with every failing field (``configs[0].nodes[1].address``), and without a field if the account
+    has reached its limit in the region. Everything is written, or nothing.
     """
     label = NewLabel(NodeBalancer, actor.account_id, spec.label)
     while True:
@@ -112,7 +113,8 @@ def update(
 
 @transaction.atomic
 def delete(actor: Actor, balancer: NodeBalancer) -> None:
-    """Delete a load balancer with its configs and nodes; its address is released. Raises `Missing` when gone."""
+    """Delete a load balancer with its configs and nodes; its address is released. Raises `Missing` if it is
+    gone."""
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
     release(Address.objects.filter(nodebalancer=locked))
     forget_entity("nodebalancer", locked.pk)
@@ -143,7 +145,8 @@ def _make(actor: Actor, spec: NodeBalancerSpec, region_id: str, label: NewLabel)
 
 
 def _ipv6_in(region_id: str, balancer_id: int) -> str | None:
-    """The balancer's address in the region's /64, which follows from its id; None where the region has no IPv6."""
+    """Return the balancer's address in the region's /64, which follows from its id; None if the region has no
+    IPv6."""
     pools = AddressPool.objects.filter(region_id=region_id, kind=AddressPool.Kind.SLAAC)
     network = pools.order_by("pk").values_list("network", flat=True).first()
     return None if network is None else str(ipaddress.IPv6Network(network)[IPV6_MARK << 48 | balancer_id])

@@ -16,7 +16,7 @@ from config.db.rows import lock
 from config.errors import Missing, Problems
 
 MOST_NODES = 255
-"""Nodes of one config."""
+"""The most nodes of one config."""
 FIELDS = ("label", "address", "weight", "mode")
 ELSEWHERE = "The address has to be a private IPv4 address of a compute of the account in this region."
 
@@ -29,7 +29,7 @@ class AddressOwners:
     instances: Mapping[str, int] = field(default_factory=dict)
 
     def refusal(self, address: str) -> str:
-        """The reason why no node can be at this address, which none of the instances has."""
+        """Return the reason why no node can have this address, which none of the instances has."""
         pools = AddressPool.objects.filter(region=self.region_id, kind=AddressPool.Kind.PRIVATE).order_by("pk")
         networks = [ipaddress.IPv4Network(network) for network in pools.values_list("network", flat=True)]
         if not networks or any(ipaddress.IPv4Address(address) in network for network in networks):
@@ -50,7 +50,7 @@ class NodeWish:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The columns that are given, a valid address in its usual spelling."""
+        """Return the given columns, with a valid address in its usual spelling."""
         values = {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
         if spelled := _spelled(self.address):
             values["address"] = spelled
@@ -61,7 +61,8 @@ class NodeWish:
 def create(
     actor: Actor, config: NodeBalancerConfig, wish: NodeWish, problems: Problems | None = None
 ) -> NodeBalancerNode:
-    """Add a node. Raises `Invalid` on ``address`` where no compute has it, or a node of the config has already."""
+    """Add a node. Raises `Invalid` on ``address`` if no compute has it, or if a node of the config has it
+    already."""
     owners = lock_instances(actor, config.nodebalancer.region_id, [wish])
     balancer, config = lock_config(config)
     present = list(config.nodes.all())
@@ -108,7 +109,7 @@ def update(
 
 @transaction.atomic
 def delete(actor: Actor, node: NodeBalancerNode) -> None:
-    """Send a node no more traffic. Raises `Missing` where another request was first."""
+    """Delete a node, which gets no more traffic. Raises `Missing` if another request was first."""
     balancer, config = lock_config(node.config)
     if not config.nodes.filter(pk=node.pk).exists():
         raise Missing
@@ -121,7 +122,7 @@ def delete(actor: Actor, node: NodeBalancerNode) -> None:
 
 
 def lock_instances(actor: Actor, region_id: str | None, wishes: Iterable[NodeWish]) -> AddressOwners:
-    """The owners of the private addresses that are named, among the region's instances that the actor sees.
+    """Return the owners of the named private addresses, among the region's instances that the actor sees.
 
     The instances are locked, before any load balancer is, so that none of the addresses is released meanwhile.
     """
@@ -146,7 +147,7 @@ def lock_config(config: NodeBalancerConfig) -> tuple[NodeBalancer, NodeBalancerC
 
 
 def moved_on(balancer: NodeBalancer) -> None:
-    """Raise the version of the locked load balancer, since something of it has changed."""
+    """Raise the version of the locked load balancer, since it or its configs or nodes have changed."""
     balancer.version += 1
     balancer.save(update_fields=["version", "updated"])
 
@@ -154,7 +155,7 @@ def moved_on(balancer: NodeBalancer) -> None:
 def draft(
     node: NodeBalancerNode, wish: NodeWish, owners: AddressOwners, problems: Problems, path: str = ""
 ) -> NodeBalancerNode:
-    """Set the given fields on a node, and note the invalid and the missing ones, with their names behind `path`."""
+    """Set the given fields on a node, and note invalid and missing ones, with their names after `path`."""
     given = wish.given
     for name in ("label", "address"):
         if node.pk is None and name not in given and f"{path}{name}" not in problems:
@@ -178,7 +179,7 @@ def draft(
 
 
 def check_distinct(nodes: Sequence[NodeBalancerNode], problems: Problems, path: str = "address") -> None:
-    """Note where nodes of one config have the same address; `path` may name their position as ``{}``."""
+    """Note problems if nodes of one config have the same address; `path` may contain their position as ``{}``."""
     known: set[str] = set()
     for index, node in enumerate(nodes):
         if node.address and node.address in known:
@@ -187,7 +188,7 @@ def check_distinct(nodes: Sequence[NodeBalancerNode], problems: Problems, path: 
 
 
 def _spelled(address: str | None) -> str | None:
-    """``10.0.0.2:80`` as it is stored; None where the text is no IPv4 address and port."""
+    """Return ``10.0.0.2:80`` as it is stored; None if the text is no IPv4 address and port."""
     ip, colon, port = (address or "").strip().partition(":")
     if not (colon and port.isascii() and port.isdecimal() and len(port) <= 5 and 0 < int(port) < 65536):
         return None

@@ -1,4 +1,4 @@
-"""Statistics of load balancers: counted by the hosts that balance, kept as five-minute samples and monthly sums."""
+"""Statistics of load balancers: counted by the balancing hosts, kept as five-minute samples and monthly sums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from compute.services.common.months import month_of
 from config.errors import Invalid
 
 SPAN = 300
-"""Seconds of a sample."""
+"""The duration of a sample in seconds."""
 SAMPLE_RETENTION = timedelta(hours=48)
 BITS = 8
 NONE_YET = "Stats are unavailable at this time."
@@ -30,7 +30,7 @@ Status = NodeBalancerNode.Status
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """By how much a load balancer's counters grew: connections, and bytes from clients and to them."""
+    """The growth of a load balancer's counters: connections, and bytes from clients and to them."""
 
     connections: int = 0
     received: int = 0
@@ -43,9 +43,10 @@ class Growth:
 
 @transaction.atomic
 def record(grown: Mapping[int, Growth], at: datetime) -> None:
-    """Add the traffic of load balancers, by id, on one host since its last report. Hosts may report at once.
+    """Add the traffic of load balancers, by id, on one host since its last report. Several hosts may report at
+    once.
 
-    The first report of the next five minutes writes the sample of the five that are over.
+    The first report of the next five minutes writes the sample of the previous five.
     """
     rows = NodeBalancer.objects.filter(pk__in=grown).order_by("pk").select_for_update(no_key=True)
     ids = list(rows.values_list("pk", flat=True))
@@ -69,7 +70,7 @@ def record(grown: Mapping[int, Growth], at: datetime) -> None:
 
 
 def _sample(meter: NodeBalancerMeter, at: datetime) -> NodeBalancerSample | None:
-    """The sample of the meter's five minutes, if they are over."""
+    """Return the sample of the meter's five minutes, if they are over."""
     bucket = int(meter.since.timestamp()) // SPAN
     if int(at.timestamp()) // SPAN <= bucket:
         return None
@@ -121,7 +122,7 @@ def see(seen: Mapping[tuple[int, str], str]) -> int:
 
 
 def of_last_day(balancer: NodeBalancer) -> dict[str, Any]:
-    """The samples of the last 24 hours, as charts want them. Raises `Invalid` where there are none."""
+    """Return the samples of the last 24 hours, in the form of charts. Raises `Invalid` if there are none."""
     taken = NodeBalancerSample.objects.filter(nodebalancer=balancer, at__gte=now() - timedelta(hours=24)).order_by(
         "at"
     )

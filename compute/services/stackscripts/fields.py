@@ -15,11 +15,11 @@ from typing import Any
 from config.errors import Problems, wrong_length
 
 KEYS = {key.lower(): key for key in ("name", "label", "example", "default", "oneOf", "manyOf")}
-"""The known attributes, by their spelling in lower case. Others are ignored."""
+"""The known attributes, by their lower-case spelling. Others are ignored."""
 LONGEST_NAME = 64
 MOST_FIELDS = 100
 MAX_ATTRIBUTES = 100
-"""Attributes of one tag, so that the time to read a script stays proportional to its length."""
+"""The most attributes of one tag, so that the time to read a script stays proportional to its length."""
 LONGEST_DATA = 65_535
 
 _OPENING = re.compile(r"<\s*udf\b", re.IGNORECASE)
@@ -61,10 +61,10 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
 def read_attributes(script: str, at: int) -> tuple[dict[str, str], int] | None:
     """Return the attributes of the tag whose inside begins at `at`, by lower-case name, and the tag's end.
 
-    Attributes are read as browsers read them: no space is needed between a quoted value and the next attribute,
-    values need no quotes, and an attribute without a value is empty. If an attribute is given twice, the last value
+    Attributes are read as browsers read them. No space is needed between a quoted value and the next attribute, and
+    values need no quotes. An attribute without a value is empty. If an attribute is given twice, the last value
     counts; browsers use the first. Return None if the tag has no end, has more than `MAX_ATTRIBUTES`, or contains
-    something else than attributes.
+    anything except attributes.
     """
     found: dict[str, str] = {}
     for _ in range(MAX_ATTRIBUTES + 1):
@@ -100,7 +100,7 @@ def _field(attributes: Mapping[str, str]) -> Field:
 
 
 def _wrong_with(field: Field | None, names: set[str]) -> str:
-    """The fault of a tag, given the names before it, as the end of a sentence; empty for a valid tag."""
+    """Return the fault of a tag, given the names before it, as the end of a sentence; empty for a valid tag."""
     if field is None:
         return 'is not well formed: it needs attributes like name="value", and a closing />'
     for key in ("name", "label"):
@@ -120,7 +120,7 @@ def _wrong_with(field: Field | None, names: set[str]) -> str:
 
 
 def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problems: Problems) -> dict[str, str]:
-    """The value of each field: the one in `data`, else the field's default.
+    """Return the value of each field: the one in `data`, else the field's default.
 
     Adds problems on ``stackscript_data.<name>``. Other keys of `data` are ignored.
     """
@@ -146,19 +146,19 @@ def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problem
 
 
 def _text(given: Any) -> str | None:
-    """A JSON value as the text that a script gets; None for lists, objects and null."""
+    """Return a JSON value as the text that a script gets; None for lists, objects and null."""
     if isinstance(given, bool):
         return "true" if given else "false"
     return str(given) if isinstance(given, str | int | float) else None
 
 
 def choices_of(listed: str) -> list[str]:
-    """The values in a list of `oneOf`, of `manyOf`, or of a default, which are separated by commas."""
+    """Return the values in a list of `oneOf`, of `manyOf`, or of a default, which are separated by commas."""
     return [choice.strip() for choice in listed.split(",") if choice.strip()]
 
 
 def _refused(field: Field, value: str) -> bool:
-    """Whether `value` is not one of the field's choices, or, with `manyOf`, lists something that is none."""
+    """Tell whether `value` is not one of the field's choices, or, with `manyOf`, lists one that is not."""
     if "oneOf" in field:
         return value not in choices_of(field["oneOf"])
     if "manyOf" in field:

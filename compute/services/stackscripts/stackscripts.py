@@ -21,7 +21,7 @@ from config.db.rows import differing, lock
 from config.errors import Invalid, Problems, wrong_length
 
 ANY = "any/all"
-"""Stands among a script's images for every image."""
+"""The entry of a script's images that stands for every image."""
 PLACE = "/root/StackScript"
 """The path of a script on the disk that is deployed with it."""
 MAX_LENGTHS = {"script": 65_535, "description": 65_535, "rev_note": 512}
@@ -70,8 +70,8 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any], problems
 
 @transaction.atomic
 def delete(actor: Actor, script: StackScript) -> None:
-    """Delete a script with the grants on it. Disks deployed with it stay. Raises `Missing` when it is gone."""
-    # locked: of two deletions one finds the script, and a deploy that is under way is waited for
+    """Delete a script with the grants on it. Disks deployed with it stay. Raises `Missing` if it is gone."""
+    # locked: of two deletions, one finds the script; the lock also waits for a deploy in progress
     locked = lock(StackScript.objects.filter(pk=script.pk), to_delete=True)
     forget_entity("stackscript", locked.pk)
     record_event(actor, "stackscript_delete", script_ref(locked))
@@ -141,10 +141,11 @@ def resolve(
     image_id: str | None,
     problems: Problems,
 ) -> Deployment | None:
-    """The script that a deploy of `image_id` runs at first boot; None without one, and where there are problems.
+    """Return the script that a deploy of `image_id` runs at first boot. None without one, and if there are
+    problems.
 
     Adds problems on ``stackscript_id`` (the actor may not use the script, or a script that it includes), ``image``
-    (missing, or not one of the script's images) and ``stackscript_data.<name>``. A caller that deploys it
+    (missing, or not one of the script's images) and ``stackscript_data.<name>``. A caller that deploys the script
     sets `Disk.stackscript`, calls `count_deployment`, and passes the text on as a secret.
     """
     if script_id is None:
@@ -170,14 +171,14 @@ def resolve(
 
 
 def supports(script: StackScript, image_id: str) -> bool:
-    """Whether the script can be deployed on the image."""
+    """Tell whether the script can be deployed on the image."""
     return ANY in script.images or image_id in script.images
 
 
 def count_deployment(script: StackScript) -> None:
     """Count a deployment of the script, in the transaction that makes the disk.
 
-    Raises `Invalid` on ``stackscript_id`` when the script is gone. It then stays until the transaction ends.
+    Raises `Invalid` on ``stackscript_id`` if the script is gone. Otherwise, it stays until the transaction ends.
     """
     if not StackScript.objects.filter(pk=script.pk).update(deployments_total=F("deployments_total") + 1):
         raise Invalid("stackscript_id is not valid", "stackscript_id")
@@ -201,7 +202,7 @@ def _first_boot(script: Included, values: Mapping[str, str]) -> str:
 def _write_file(path: str, text: str) -> str:
     """Return shell code that writes a file, by a here-document that no line of the text can end.
 
-    Line ends of browsers become Unix line ends: with others, the kernel would not find the interpreter.
+    Line ends of browsers become Unix line ends, because the kernel would not find the interpreter otherwise.
     """
     text = text.replace("\r\n", "\n")
     end = f"END-{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,4 +1,5 @@
-"""Alerts: raised once when an instance's average of two hours exceeds its threshold, until it no longer does."""
+"""Alerts: raised once when an instance's average of two hours exceeds its threshold, and cleared when it no longer
+does."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,7 +52,8 @@ SELECT s.id, s.metric, s.value, s.threshold, a.id
  WHERE s.above <> (a.id IS NOT NULL)
  ORDER BY s.id, s.metric
 """
-"""Averages that differ from their alert: above without an open alert, or below with one, whose id is last."""
+"""Averages that differ from their alert: above without an open alert, or below with one. The id of the alert is
+last."""
 
 _INSERT = """
 INSERT INTO compute_alert (instance_id, metric, value, threshold, raised)
@@ -88,7 +90,7 @@ def check(at: datetime) -> int:
 
 @transaction.atomic
 def _raise(crossing: Crossing) -> bool:
-    """Write the alert with its event and its mails. False where another process was first."""
+    """Write the alert with its event and its mails. False if another process was first."""
     instance = Instance.objects.filter(pk=crossing.instance_id).first()
     if instance is None:
         return False
@@ -107,7 +109,7 @@ def _raise(crossing: Crossing) -> bool:
 
 
 def sentence(crossing: Crossing) -> str:
-    """The sentence about it in the event and the mails."""
+    """Return the sentence about a crossing for the event and the mails."""
     name, unit = WORDS[Alert.Metric(crossing.metric)]
     if crossing.metric == Alert.Metric.TRANSFER_QUOTA:
         return f"{name} has reached {crossing.value:.0f} {unit}; the alert is at {crossing.threshold}."

@@ -1,4 +1,4 @@
-"""Samples of instances' activity: made from the hypervisors' counters every five minutes, and thinned out later."""
+"""Samples of instances' usage: made from the hypervisors' counters every five minutes, and thinned out later."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -16,12 +16,12 @@ SAMPLE_RETENTION = {
     Sample.Span.HOUR: timedelta(days=100),
     Sample.Span.DAY: timedelta(days=3 * 366),
 }
-"""How long samples of each span are kept."""
+"""The time for which samples of each span are kept."""
 NETWORKS = (
     "v4_in", "v4_out", "v4_private_in", "v4_private_out", "v6_in", "v6_out", "v6_private_in", "v6_private_out",
 )  # fmt: skip
 COUNTERS = ("cpu", "io", "swap", *NETWORKS)
-"""A hypervisor's counters of each machine. The rates of a sample have the same names."""
+"""A hypervisor's counters for each machine. The rates of a sample have the same names."""
 Counters = Mapping[str, float]
 BITS = 8
 
@@ -58,7 +58,7 @@ def record(readings: Mapping[int, Counters], at: datetime) -> int:
 
 
 def _growth(meter: Meter | None, now: Counters) -> Counters:
-    """The growth of each counter. A counter that is lower than before began again at 0."""
+    """Return the growth of each counter. A counter that is lower than before began again at 0."""
     before: dict[str, float] = meter.counters if meter else {}
     return {
         name: now[name] - before.get(name, 0) if now[name] >= before.get(name, 0) else now[name] for name in now
@@ -102,9 +102,10 @@ ON CONFLICT (instance_id, span, at) DO NOTHING
 
 
 def thin(at: datetime) -> None:
-    """Average samples into samples of the hours and days that are over at `at`, and delete those that are too old.
+    """Average samples into one sample for each hour and day that is over at `at`, and delete samples that are too
+    old.
 
-    May run at any time and any number of times: an hour or a day that has its sample keeps it.
+    It may run at any time and any number of times: an hour or a day that has its sample keeps it.
     """
     # samples of the last minutes of an hour may be written a little later
     settled = at - timedelta(minutes=10)

@@ -21,7 +21,7 @@ TITLES = {
 class Samples:
     """The samples between two times, in their order: each row is the time of a sample and its values of `COUNTERS`.
 
-    `when` says in words which time. Each sample is an average over `span` seconds.
+    `when` describes the time in words. Each sample is an average over `span` seconds.
     """
 
     when: str
@@ -32,22 +32,22 @@ class Samples:
 
 
 def of_last_day(instance: Instance, at: datetime) -> dict[str, Any]:
-    """The samples of the 24 hours before `at`. Raises `Invalid` where there are none. One query."""
+    """Return the samples of the 24 hours before `at` as charts. Raises `Invalid` if there are none. One query."""
     return _charts(instance, last_day(instance, at))
 
 
 def of_month(instance: Instance, month: date) -> dict[str, Any]:
-    """The samples of a month: the hourly ones, the daily ones where the first of those are gone, or those of five
-    minutes before an hour is over.
+    """Return the samples of a month as charts: the hourly ones, or the daily ones if the first hourly ones have
+    expired.
 
-    The title says which, of which month, and the days that they are of where these are not all. Raises `Invalid`
-    where there are none.
+    Before the first hour of samples is over, these are samples of five minutes. The title names the span, the
+    month, and the days if they are not the whole month. Raises `Invalid` if there are no samples.
     """
     return _charts(instance, in_month(instance, month))
 
 
 def last_day(instance: Instance, at: datetime) -> Samples:
-    """As `of_last_day`, without a form."""
+    """As `of_last_day`, but returns the samples themselves."""
     since = at - timedelta(hours=24)
     rows = _rows(instance, since, at, Sample.Span.FIVE_MINUTES)
     if not rows:
@@ -56,7 +56,7 @@ def last_day(instance: Instance, at: datetime) -> Samples:
 
 
 def in_month(instance: Instance, month: date) -> Samples:
-    """As `of_month`, without a form."""
+    """As `of_month`, but returns the samples themselves."""
     since, until = start_of(month), start_of(next_month(month))
     found = {span: _rows(instance, since, until, span) for span in (Sample.Span.HOUR, Sample.Span.DAY)}
     span = min((span for span in found if found[span]), key=lambda span: found[span][0][0].date(), default=None)
@@ -70,7 +70,7 @@ def in_month(instance: Instance, month: date) -> Samples:
 
 
 def _when(month: date, first: date, last: date) -> str:
-    """The month, with the days of it that are charted where these are not all: ``2026-03, days 4 to 9``."""
+    """Return the month, with the charted days if these are not the whole month: ``2026-03, days 4 to 9``."""
     if first == month and last + timedelta(days=1) == next_month(month):
         return f"{month:%Y-%m}"
     days = f"day {first.day}" if first == last else f"days {first.day} to {last.day}"

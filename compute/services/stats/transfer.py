@@ -1,7 +1,7 @@
-"""Network transfer: how much of its allotment an instance, and an account, has used this month.
+"""Network transfer: how much of its quota an instance, and an account, has used this month.
 
-Sent bytes count, received ones are free. An instance that was made or deleted during the month adds its part
-of the allotment to the account's pool. 1 GB is 10^9 bytes.
+Sent bytes count, received ones are free. An instance that was created or deleted during the month adds its share of
+the quota to the account's pool. 1 GB is 10^9 bytes.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ GB = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """`used` is in bytes of an instance and in GB of an account; `quota`, and `billable` beyond it, are in GB."""
+    """Used transfer and quota. `used` is in bytes for an instance and in GB for an account; `quota` and `billable`
+    are in GB."""
 
     used: int
     quota: int
@@ -26,7 +27,8 @@ class Allotment:
 
 
 def of_instance(instance: Instance, at: datetime) -> Allotment:
-    """The bytes that the instance sent in the month of `at`, and its part of the account's pool. Needs its type."""
+    """Return the bytes that the instance sent in the month of `at`, and its share of the account's pool. Needs its
+    type."""
     month = month_of(at)
     used = Transfer.objects.filter(instance=instance, month=month).values_list("sent", flat=True).first() or 0
     quota = _quota(instance.type.transfer, month, instance.created)
@@ -34,13 +36,13 @@ def of_instance(instance: Instance, at: datetime) -> Allotment:
 
 
 def in_month(instance: Instance, month: date) -> tuple[int, int]:
-    """Bytes received and sent in a month; zeros where nothing was counted."""
+    """Return the bytes received and sent in a month; zeros if nothing was counted."""
     rows = Transfer.objects.filter(instance=instance, month=month).values_list("received", "sent")
     return rows.first() or (0, 0)
 
 
 def of_account(account: Account, at: datetime) -> Allotment:
-    """The GB that all instances of the account sent in the month of `at`, and their common quota."""
+    """Return the GB that all instances of the account sent in the month of `at`, and their common quota."""
     month = month_of(at)
     living = Instance.objects.filter(account=account).values_list("type__transfer", "created")
     counted = Transfer.objects.filter(account=account, month=month).aggregate(sent=Sum("sent"), gone=Sum("quota"))
@@ -50,7 +52,8 @@ def of_account(account: Account, at: datetime) -> Allotment:
 
 
 def leave(instance: Instance, at: datetime) -> None:
-    """Record what a deleted instance has added to the account's pool. In the transaction that deletes it."""
+    """Record the share of the account's pool that a deleted instance added. Runs in the transaction that deletes
+    it."""
     month = month_of(at)
     quota = _quota(instance.type.transfer, month, instance.created, at)
     row, _ = Transfer.objects.get_or_create(instance=instance, month=month, defaults={"account": instance.account})

@@ -1,7 +1,8 @@
-"""Recording which instance a volume is attached to, and which slots of its profiles the volume is in.
+"""Recording the instance that a volume is attached to, and the slots of its profiles that the volume is in.
 
-A volume that is in a profile is always attached to the profile's instance. All of this runs in the transaction of
-the change behind it. The instance's row is locked before its volumes, and these in the order of their keys.
+A volume that is in a profile is always attached to the profile's instance. All functions run in the transaction of
+the change that causes the record. The instance's row is locked before its volumes, and these in the order of their
+keys.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ LEFT_BEHIND = "The compute was booted without the volume, which no profile of th
 
 
 def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) -> None:
-    """Attach those of the volumes that are attached nowhere, since a profile of the locked instance names them now.
+    """Attach the volumes that are attached nowhere, since a profile of the locked instance names them now.
 
     A running machine is not changed: profiles are for the next boot.
     """
@@ -34,7 +35,7 @@ def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) ->
 
 
 def free_slots(config: Config) -> list[str]:
-    """The empty slots of the profile, in order."""
+    """Return the empty slots of the profile, in order."""
     taken = {
         *ConfigDevice.objects.filter(config=config).values_list("slot", flat=True),
         *VolumeDevice.objects.filter(config=config).values_list("slot", flat=True),
@@ -51,19 +52,19 @@ def fill_slots(config: Config, volume_ids: Iterable[int]) -> None:
 
 
 def volumes_in_profiles(instance: Instance) -> list[int]:
-    """The keys of the volumes that any profile of the instance but a rescue's names, in order."""
+    """Return the keys of the volumes that any profile of the instance except a rescue's names, in order."""
     named = VolumeDevice.objects.filter(config__instance=instance, config__rescue=False)
     return sorted(set(named.values_list("volume_id", flat=True)))
 
 
 def release(instance: Instance, volume_ids: Sequence[int]) -> None:
-    """Detach these volumes from the instance, and take them out of its profiles."""
+    """Detach these volumes from the instance, and remove them from its profiles."""
     VolumeDevice.objects.filter(config__instance=instance, volume__in=volume_ids).delete()
     Volume.objects.filter(pk__in=volume_ids, instance=instance).update(instance=None, updated=Now())
 
 
 def take_out(volume: Volume) -> list[tuple[int, str]]:
-    """Detach a locked volume, whose instance is locked too, and take it out of its profiles.
+    """Detach a locked volume, whose instance is locked too, and remove it from its profiles.
 
     Returns the profiles that it was in, each with the slot.
     """
@@ -76,9 +77,9 @@ def take_out(volume: Volume) -> list[tuple[int, str]]:
 
 
 def put_back(instance: Instance, volume_id: int, places: Iterable[tuple[int, str]]) -> None:
-    """Attach a volume to the locked instance again that `take_out` detached, wherever it is attached by now.
+    """Attach again a volume that `take_out` detached to the locked instance, wherever it is attached by now.
 
-    It comes back into those of its `places` that are still free.
+    It returns to those of its `places` that are still free.
     """
     volume = Volume.objects.filter(pk=volume_id).select_for_update(no_key=True).first()
     if volume is None:
@@ -93,9 +94,9 @@ def put_back(instance: Instance, volume_id: int, places: Iterable[tuple[int, str
 
 
 def loose(instance_id: int | Param) -> QuerySet[Volume]:
-    """The volumes of the instance that no profile names, but perhaps a rescue's: a boot may leave them behind.
+    """Return the volumes of the instance that no profile names except a rescue's: a boot may leave them behind.
 
-    A volume that is being made is attached when it is there, whatever was booted meanwhile.
+    A volume that is being made is left out. It is attached when it is complete, whatever was booted meanwhile.
     """
     named = VolumeDevice.objects.filter(volume=OuterRef("pk"), config__rescue=False)
     making = Job.objects.filter(volume=OuterRef("pk"), kind="volume_create", finished_at=None)
@@ -103,7 +104,7 @@ def loose(instance_id: int | Param) -> QuerySet[Volume]:
 
 
 def find_loose(instance_id: int) -> list[int]:
-    """The keys of the volumes that are `loose`. Almost every job of an instance asks when it ends."""
+    """Return the keys of the volumes that are `loose`. Almost every job of an instance calls this when it ends."""
     return [key for (key,) in _keys_of_loose().run({"instance": instance_id})]
 
 
@@ -113,7 +114,7 @@ def _keys_of_loose() -> Statement:
 
 
 def release_loose(instance: Instance, volume_ids: Sequence[int]) -> None:
-    """Detach those of the volumes that are still `loose` from the locked instance, which runs without them."""
+    """Detach the volumes that are still `loose` from the locked instance, which runs without them."""
     rows = loose(instance.pk).filter(pk__in=volume_ids).order_by("pk")
     locked = list(rows.select_for_update(no_key=True))
     release(instance, [volume.pk for volume in locked])

@@ -1,4 +1,4 @@
-"""Where a volume is attached: an instance, and the profile whose slot it goes into."""
+"""The place of a volume: an instance, and the profile whose slot it goes into."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from config.errors import Busy, Invalid, Missing, Problems
 SLOTS = len(ConfigDevice.SLOTS)
 MOST_DEVICES = 64
 MB_FOR_DEVICE = 1024
-"""Memory for each device of a running instance, beyond the slots of a profile."""
+"""The MB of memory for each device of a running instance, beyond the slots of a profile."""
 POWERED_OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 
 
@@ -20,8 +20,8 @@ POWERED_OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 class Place:
     """The place to attach a volume: an instance and, to stay attached, one of its profiles.
 
-    `config_id` None is the profile that boots next. Without `persist_across_boots` the volume is in no profile.
-    Without a `compute_id` it is refused: that failed a check before.
+    `config_id` None is the profile that boots next. Without `persist_across_boots`, the volume is in no profile. A
+    request without a `compute_id` is refused, because the id failed a check before.
     """
 
     compute_id: int | None = None
@@ -30,9 +30,9 @@ class Place:
 
 
 def find_instance(actor: Actor, place: Place, problems: Problems) -> Instance | None:
-    """The instance of the place, locked; None, with a problem noted, where it does not exist for the actor.
+    """Lock and return the instance of the place; None, with a problem noted, if it does not exist for the actor.
 
-    Raises `Denied` where the actor may only read it.
+    Raises `Denied` if the actor may only read it.
     """
     if place.compute_id is None:
         return None
@@ -45,14 +45,14 @@ def find_instance(actor: Actor, place: Place, problems: Problems) -> Instance | 
 
 
 def check_stays(locked: Instance) -> None:
-    """Raise `Busy` where the locked instance is about to go, or to be in another region than its volumes."""
+    """Raise `Busy` if the locked instance is being deleted, or is moving to another region than its volumes."""
     moving = Job.objects.filter(instance=locked, state__in=Job.LIVE, kind="migrate_region")
     if locked.status == Instance.Status.DELETING or moving.exists():
         raise Busy
 
 
 def choose_profile(instance: Instance, place: Place, problems: Problems) -> Config | None:
-    """The profile of the locked instance that the volume goes into; None for none, or where there are problems.
+    """Return the profile of the locked instance that the volume goes into; None for none, or if there are problems.
 
     A profile has eight slots. The devices in the profile and the other attached volumes are together at most
     `most_devices`. Unless the instance is off, the same limit applies to the profile that it has booted, and to a
@@ -68,7 +68,7 @@ def choose_profile(instance: Instance, place: Place, problems: Problems) -> Conf
     profiles = {config, *_about_to_boot(instance)}
     if instance.status not in POWERED_OFF:
         profiles.add(instance.booted_config)
-    # the machine has a volume that is being detached until that is done, and again if that fails
+    # a volume that is being detached counts: the machine has it until the job is done, and again if the job fails
     leaving = Job.objects.filter(instance=instance, state__in=Job.LIVE, kind="volume_detach").count()
     most = most_devices(instance)
     if leaving + max(_devices(instance, each) for each in profiles) >= most:
@@ -84,7 +84,7 @@ def most_devices(instance: Instance) -> int:
 
 
 def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:
-    """The named profile, else the one that boots next; None where the instance has no profile."""
+    """Return the named profile, else the one that boots next; None if the instance has no profile."""
     own = Config.objects.filter(instance=instance, rescue=False)
     if config_id is None and not own.exists():
         return None
@@ -99,14 +99,15 @@ def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Co
 
 
 def _about_to_boot(instance: Instance) -> list[Config]:
-    """The profile that the live job of the instance boots, if any."""
+    """Return the profile that the live job of the instance boots, if any."""
     jobs = Job.objects.filter(instance=instance, state__in=Job.LIVE)
     named = [pk for pk in jobs.values_list("data__config", flat=True) if pk is not None]
     return list(Config.objects.filter(instance=instance, pk__in=named)) if named else []
 
 
 def _devices(instance: Instance, config: Config | None) -> int:
-    """The number of devices the instance has with this profile: those in its slots, and volumes attached beside."""
+    """Return the number of devices that the instance has with this profile: in its slots, and other attached
+    volumes."""
     attached = Volume.objects.filter(instance=instance)
     if config is None:
         return attached.count()

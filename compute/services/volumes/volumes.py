@@ -1,7 +1,7 @@
-"""Volumes: making, attaching, growing, cloning and deleting them. Sizes in GB.
+"""Volumes: creating, attaching, enlarging, cloning and deleting them. Sizes are in GB.
 
-One job at a time works on a volume. To attach and to delete it is taken meanwhile, and waits its turn; what cannot
-wait is refused as ``Compute busy.``, which clients know to try again.
+One job at a time works on a volume. A request to attach or delete a busy volume is accepted, and its job waits its
+turn. Other requests are refused as ``Compute busy.``, which clients know to retry.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,8 @@ from tags.services import check_tags, differing_tags, set_tags
 
 BLOCK_STORAGE = "Block Storage"
 NVME = "Block Storage Migrations"
-"""The capability of regions that have moved to NVMe, where volumes are made on that; elsewhere on hard disks."""
+"""The capability of regions that have moved to NVMe, where new volumes are on NVMe. Elsewhere they are on hard
+disks."""
 MIN_SIZE, MAX_SIZE = 10, 10240
 WRONG_SIZE = f"Must be {MIN_SIZE}-{MAX_SIZE}"
 ATTACHED = "This volume must be detached before it can be deleted."
@@ -45,9 +46,9 @@ IN_USE = "The compute runs from this volume: shut it down first."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeSpec:
-    """A client's request for a volume: with a `compute_id` it is attached there, and in that instance's region.
+    """A client's request for a volume. With a `compute_id`, it is attached there, and in that instance's region.
 
-    Without a label it is refused: that failed a check before.
+    A request without a label is refused, because the label failed a check before.
     """
 
     label: str | None
@@ -69,9 +70,9 @@ class VolumeSpec:
 def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> Volume:
     """Create a volume, which is `creating` until it is made; with a `compute_id` it is attached there at once.
 
-    That instance may be busy: it has the volume when it boots, or when it is idle. Raises `Invalid` with every
-    failing field, those in `problems` before them; `Denied` on ``compute_id`` where the actor may only read the
-    instance; `Busy` where that is being deleted or moves to another region.
+    That instance may be busy. It then gets the volume when it boots, or when it is idle. Raises `Invalid` with
+    every failing field, after those in `problems`. Raises `Denied` on ``compute_id`` if the actor may only read the
+    instance, and `Busy` if the instance is being deleted or moves to another region.
     """
     problems = problems or Problems()
     place = spec.place
@@ -103,8 +104,9 @@ def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> 
 def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | None = None) -> Volume:
     """Copy a volume, byte for byte, into a new one of the same size and region, which is attached nowhere.
 
-    The original may be in use: the copy is then as a power cut would have left it. Raises `Invalid` with every
-    problem: the label, a volume that is not active, a region that is retired; `Busy` while a job of it lives.
+    The original may be in use: the copy then has the content that a power cut would have left. Raises `Invalid`
+    with every problem: the label, a volume that is not active, a region that is retired. Raises `Busy` while a job
+    of the volume is live.
     """
     problems = problems or Problems()
     locked = _lock_row(volume)
@@ -143,7 +145,7 @@ def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | 
 
 
 def hardware_in(region: Region) -> str:
-    """The hardware that volumes of the region are made on."""
+    """Return the hardware that volumes of the region are made on."""
     return Volume.Hardware.NVME if NVME in region.capabilities else Volume.Hardware.HDD
 
 
@@ -154,9 +156,9 @@ def hardware_in(region: Region) -> str:
 def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None = None) -> Volume:
     """Attach a volume to an idle instance of its region, running or not; a job plugs it into a machine that is on.
 
-    The volume is shown as attached at once, and as detached again should the job fail. While it is being made,
-    resized or detached, the job waits for that. If the instance has the volume already, nothing changes. Raises as
-    `create`, and `Invalid` if another instance has the volume; `Busy` while a job of the instance lives.
+    The volume is shown as attached at once, and as detached again if the job fails. While the volume is being made,
+    resized or detached, the job waits. If the instance has the volume already, nothing changes. Raises as `create`,
+    `Invalid` if another instance has the volume, and `Busy` while a job of the instance is live.
     """
     problems = problems or Problems()
     instance = find_instance(actor, place, problems)
@@ -190,12 +192,13 @@ def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None
 
 @transaction.atomic
 def detach(actor: Actor, volume: Volume) -> Job | None:
-    """Take a volume from its instance and out of its profiles; a machine that is on loses it while it runs.
+    """Detach a volume from its instance and remove it from its profiles; a running machine loses it while it runs.
 
     The volume is shown as detached at once, and as attached again if the job fails. If the volume is not attached,
-    nothing changes and the function returns None. Raises `Invalid` if the volume is not active or the instance runs
-    from it, `Denied` if the actor may not change the instance, and `Busy` while a job of the volume or the instance
-    lives. An instance that is being deleted does not count as busy.
+    nothing changes and the function returns None. An instance that is being deleted does not count as busy.
+
+    Raises `Invalid` if the volume is not active or the instance runs from it. Raises `Denied` if the actor may not
+    change the instance, and `Busy` while a job of the volume or the instance is live.
     """
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is None:
@@ -244,7 +247,7 @@ def _detach_from_deleting(actor: Actor, locked: Volume, instance: Instance) -> J
 
 
 def _is_root(instance: Instance, volume: Volume) -> bool:
-    """Whether the profile that the instance has booted has its root on the volume."""
+    """Tell whether the profile that the instance has booted has its root on the volume."""
     named = VolumeDevice.objects.filter(config=instance.booted_config_id, volume=volume).select_related("config")
     return any(device.config.root_device == f"/dev/{device.slot}" for device in named)
 
@@ -263,7 +266,7 @@ def update(
     """Write the label and, unless None, the tags that differ, with one ``volume_update`` event if any do.
 
     Works whatever job runs. A guest finds the volume by a new label from its next boot on. Returns the volume as it
-    is then. Raises `Invalid` with every failing field, `Missing` when the volume is gone.
+    is then. Raises `Invalid` with every failing field, `Missing` if the volume is gone.
     """
     problems = problems or Problems()
     locked = _lock_row(volume)
@@ -286,8 +289,8 @@ def update(
 def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | None = None) -> Volume:
     """Enlarge a volume, attached or not; it shows the new size at once, and `resizing` until the job is done.
 
-    Raises `Invalid` on ``size`` where that is not larger, without a field unless the volume is active; `Busy` while
-    a job of the volume, or of a clone of it, lives.
+    Raises `Invalid` on ``size`` if that is not larger, and without a field unless the volume is active. Raises
+    `Busy` while a job of the volume, or of a clone of it, is live.
     """
     problems = problems or Problems()
     locked = _lock_row(volume)
@@ -298,7 +301,7 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
         problems.add("size", WRONG_SIZE)
     size = problems.checked(size)
     _check_free(locked)
-    # a copy that is being made keeps the size that the original had when it was begun
+    # a copy in progress keeps the size that the original had at its start
     if Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk).exists():
         raise Busy
     locked.status, locked.size = Volume.Status.RESIZING, size
@@ -311,12 +314,12 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
 
 @transaction.atomic
 def delete(actor: Actor, volume: Volume) -> None:
-    """Delete a volume: its row is gone at once, its data when the job is done, which waits for earlier ones.
+    """Delete a volume: its row is deleted at once, its data when the job is done, which waits for earlier jobs.
 
-    One that is attached to an instance which is off is detached first. Raises `Invalid` where the instance runs;
-    `Denied` if the actor may not change the instance; `Busy` while a job of that lives.
+    A volume that is attached to an instance which is off is detached first. Raises `Invalid` if the instance is
+    running, `Denied` if the actor may not change the instance, and `Busy` while a job of the instance is live.
     """
-    # the deletion of the row changes its jobs, whose last settles change the row: jobs come first
+    # deleting the row changes its jobs, and their last settles change the row: lock the jobs first
     jobs = list(Job.objects.filter(volume=volume.pk).order_by("pk").select_for_update(no_key=True).values("pk"))
     instance = Instance.objects.filter(volumes=volume.pk).first()
     if instance is not None:
@@ -329,7 +332,7 @@ def delete(actor: Actor, volume: Volume) -> None:
         _release(actor, locked, instance)
     if Job.objects.filter(volume=locked).count() > len(jobs):
         raise Busy  # another request has begun a job just now
-    # the machine that a volume is being detached from has it until that is done, and still if that fails
+    # a machine has the volume until its detachment is done, and keeps it if the detachment fails
     leaving = Job.objects.filter(kind="volume_detach", volume=locked, finished_at=None)
     data = VolumeDeleteData(
         volume_id=locked.pk,
@@ -344,7 +347,7 @@ def delete(actor: Actor, volume: Volume) -> None:
 
 
 def _release(actor: Actor, locked: Volume, instance: Instance) -> None:
-    """Detach the locked volume from its locked instance, whose machine is off and so has not got it."""
+    """Detach the locked volume from its locked instance, whose machine is off and so does not have it."""
     if instance.status == Instance.Status.RUNNING:
         raise Invalid(ATTACHED)
     check_idle(instance)
@@ -356,7 +359,7 @@ def _release(actor: Actor, locked: Volume, instance: Instance) -> None:
 
 
 def _lock_row(volume: Volume) -> Volume:
-    """Lock the volume's row and read it anew, after the instance's row where that is locked as well."""
+    """Lock the volume's row and read it anew. If the instance's row is locked too, it must be locked before."""
     return lock(Volume.objects.filter(pk=volume.pk))
 
 
@@ -374,7 +377,7 @@ def _check_free(locked: Volume) -> None:
 def _begin_alone(
     kind: str, actor: Actor, volume: Volume, data: VolumeData, secondary: EntityRef | None = None
 ) -> Job:
-    """Enqueue a job of the volume, of no instance."""
+    """Enqueue a job of the volume, without an instance."""
     event = open_event(
         username=actor.username,
         account_id=volume.account_id,
@@ -386,7 +389,7 @@ def _begin_alone(
 
 
 def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> Region | None:
-    """The named region, or the instance's; a problem is noted where the two differ."""
+    """Return the named region, or the instance's; a problem is noted if the two differ."""
     if spec.region is None:
         if spec.place is None and "region" not in problems and "compute_id" not in problems:
             problems.add(None, "Must provide a region or a Compute ID")

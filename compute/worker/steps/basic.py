@@ -1,4 +1,4 @@
-"""The steps that several kinds share: those of the machine, its disks and its power."""
+"""The steps that several kinds share, for the machine, its disks and its power."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from compute.worker.run import Run, until
 from compute.worker.steps.one_by_one import one_by_one
 
 VOLUME_SECONDS = 1.0
-"""How long a boot waits before it looks again whether its volumes are there."""
+"""Seconds after which a boot checks again whether its volumes are there."""
 
 
 def define(run: Run[JobData]) -> None:
@@ -44,16 +44,16 @@ def undefine(run: Run[JobData]) -> None:
 
 
 def create_disks(run: Run[JobData]) -> Outcome:
-    """Make the first disk of the instance that is not there yet; repeated until all are."""
+    """Make the first missing disk of the instance; repeated until all are there."""
     return create_next_disk(run, run.instance.disks.select_related("image"), partial(disk_spec, run))
 
 
 def create_next_disk(
     run: Run[JobData], wanted: QuerySet[Disk], spec: Callable[[Disk], DiskSpec], source: Driver | None = None
 ) -> Outcome:
-    """Make the first of the `wanted` disks that is not there yet, by its `spec`; repeated until all are.
+    """Make the first missing disk of the `wanted` ones, by its `spec`; repeated until all are there.
 
-    `source` is the driver of the host of the disks that are copied.
+    `source` is the driver of the host whose disks are copied.
     """
     disks = {disk.pk: disk for disk in wanted.order_by("pk")}
     left = [pk for pk, disk in disks.items() if disk.status == Disk.Status.NOT_READY]

@@ -16,7 +16,7 @@ from compute.worker.steps.basic import create_next_disk, remove_instance
 
 
 def copy_disks(run: Run[CloneData]) -> Outcome:
-    """Copy the first disk that is not there yet; repeated until all are."""
+    """Copy the first missing disk; repeated until all are there."""
     if run.job.source_id is None:
         raise Fail("The compute to clone was deleted.")
     source = run.driver_of(run.job.source_id)
@@ -30,10 +30,10 @@ def delete_copies(run: Run[CloneData]) -> None:
 
 
 def release_source(run: Run[CloneData]) -> None:
-    """Set the source's status to what the driver reported, unless another clone of the source is live.
+    """Set the source's status to the one that the driver reported, unless another clone of the source is live.
 
-    Runs in the last settle, however the job ends, under the lock on the source's row that `compute.jobs.store` took
-    before it ended the job: of two clones that end at once, the second sees the end of the first.
+    Runs in the last settle, however the job ends. `compute.jobs.store` locked the source's row before it ended the
+    job. So of two clones that end at the same time, the second sees the end of the first.
     """
     source = run.job.source
     if source is None or Job.objects.filter(source=source, state__in=Job.LIVE).exclude(pk=run.job.pk).exists():

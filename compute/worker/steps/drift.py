@@ -1,4 +1,4 @@
-"""The steps that put hosts right: what no row knows is put away, and what rows know is defined again."""
+"""The steps that repair hosts: unknown objects are set aside or deleted, and known machines are defined again."""
 
 from compute.drivers.base import Power
 from compute.jobs.data import JobData, TidyData
@@ -12,7 +12,7 @@ KNOWN = "A row knows it by now."
 
 
 def tidy(run: Run[TidyData]) -> Outcome:
-    """Put away, or delete, what the drift was about. Raises `Fail` where a row has come to know of it since."""
+    """Set aside, or delete, the object of the drift. Raises `Fail` if a row knows the object by now."""
     data = run.data
     driver = run.driver_at(data.host_id)
     match data.kind:
@@ -33,7 +33,7 @@ def tidy(run: Run[TidyData]) -> Outcome:
                 raise Fail(KNOWN)
             driver.set_volume_aside(data.name)
         case Drift.Kind.WRONG_HOST:
-            # never powered off: it may be what a customer uses, whatever the row says
+            # never powered off: a customer may be using the machine, whatever the row says
             row = Instance.objects.filter(pk=instance_of(data.name) or 0).select_related("host").first()
             if row is not None:
                 if row.host_id == data.host_id or _is_busy(row.pk):
@@ -58,5 +58,5 @@ def _is_busy(instance_id: int) -> bool:
 
 
 def is_booted(data: JobData) -> bool:
-    """Whether a machine that is defined again is to be booted."""
+    """Tell whether the job boots the machine that it defines again."""
     return data.config_id is not None

@@ -18,9 +18,9 @@ from compute.worker.run import Run, until
 from config.errors import Invalid
 
 PART_OF_LIMIT = 0.8
-"""Of the time that a step may take, the part that unpacking an upload may."""
+"""The share of a step's time limit that unpacking an upload may take."""
 POLL_SECONDS = 2.0
-"""Seconds until a job that waits for another one looks again."""
+"""Seconds until a job that waits for another one checks again."""
 
 
 def await_instance(run: Run[ImagizeData]) -> Outcome:
@@ -69,7 +69,7 @@ def save_disk(run: Run[ImagizeData]) -> Outcome:
 
 
 def _require_wanted(run: Run[ImageData]) -> None:
-    """Raise `Fail` where the image was deleted while it is being made."""
+    """Raise `Fail` if the image was deleted while it is being made."""
     if not Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING).exists():
         raise Fail("The image was deleted.")
 
@@ -88,9 +88,10 @@ def delete_when_made(run: Run[ImageData]) -> Outcome:
 
 
 def check_upload(run: Run[ImportData]) -> None:
-    """Unpack the uploaded file, once, to see that it is whole and how large the image is.
+    """Unpack the uploaded file once, to check that it is complete and to measure the image.
 
-    Raises `Fail` where it is no good, or takes longer than a step may: it would not go faster another time.
+    Raises `Fail` if the file is invalid, or if unpacking takes longer than a step may, because a retry would not be
+    faster.
     """
     _require_wanted(run)
     try:
@@ -104,7 +105,7 @@ def check_upload(run: Run[ImportData]) -> None:
 
 
 def record_size(run: Run[ImportData]) -> None:
-    """Note the image's size, for the next step and whoever looks."""
+    """Record the image's size, for the next step and for readers of the row."""
     Image.objects.filter(number=run.data.image_number).update(size=run.size or 0)
 
 
@@ -125,7 +126,7 @@ def delete_import(run: Run[ImageData]) -> None:
 
 
 def delete_upload(run: Run[ImageData]) -> None:
-    """Delete the uploaded file. Raises `DriverError` where the archive made of it is missing."""
+    """Delete the uploaded file. Raises `DriverError` if the archive made of it is missing."""
     delete_file(run)
     require_archive(run)
 
@@ -140,7 +141,7 @@ def inspect_archive(run: Run[ImageData]) -> None:
 
 
 def require_archive(run: Run[ImageData]) -> None:
-    """Look up the size of the archive. Raises `DriverError` where the archive is missing."""
+    """Look up the size of the archive. Raises `DriverError` if the archive is missing."""
     inspect_archive(run)
     if run.size is None:
         raise DriverError("The archive of the image is not there.")

@@ -1,7 +1,7 @@
 """The steps of moves: machine off, to the other host, and on again.
 
-The new host's capacity and the new region's addresses were taken when the job was enqueued, so that they cannot run
-out on the way. The old ones are given back when the machine has arrived.
+The new host's capacity and the new region's addresses were reserved when the job was enqueued, so that they cannot
+run out on the way. The old ones are released when the machine has arrived.
 """
 
 from compute.drivers.base import MachineSpec, Power, Refused
@@ -18,7 +18,7 @@ BOOT = "boot"
 
 
 def restart(run: Run[MoveData]) -> Outcome:
-    """Boot the instance that was shut down for the move. It stays off where it cannot boot any more."""
+    """Boot the instance that was shut down for the move. If it cannot boot any more, it stays off."""
     try:
         return start(run)
     except (Fail, Refused):
@@ -26,7 +26,8 @@ def restart(run: Run[MoveData]) -> Outcome:
 
 
 def apply_new_type(run: Run[MoveData]) -> None:
-    """Give the machine the memory and cores of the new type, for its next boot. Raises `Fail` where it is gone."""
+    """Give the machine the memory and cores of the new type, for its next boot. Raises `Fail` if the machine is
+    gone."""
     if not _define(run, run.data.type_id):
         raise Fail("There is no such machine.")
 
@@ -42,9 +43,9 @@ def move(run: Run[MoveData]) -> Outcome:
 
 
 def move_back(run: Run[MoveData]) -> Outcome:
-    """Move the machine back to the old host alone, also where it never left or is still on its way.
+    """Move the machine back, so that only the old host has it, even if it never left or is still on its way.
 
-    Nothing is done where neither host has the machine.
+    Nothing is done if neither host has the machine.
     """
     try:
         return _receive(run, run.data.previous_host_id, run.data.host_id)
@@ -70,7 +71,7 @@ def restore_placement(run: Run[MoveData]) -> None:
 
 
 def release_target(run: Run[MoveData]) -> None:
-    """Release what was reserved for a move that is not undone: the deletion that waits may take long.
+    """Release the reservations of a move that is not undone: the deletion that waits may take long.
 
     An instance that has arrived stays on its new host, and keeps its reservation there.
     """
@@ -79,7 +80,8 @@ def release_target(run: Run[MoveData]) -> None:
 
 
 def _define(run: Run[MoveData], type_id: str) -> bool:
-    """Define the machine anew on the old host; False where it is not there, since that would make an empty one."""
+    """Define the machine anew on the old host. False if the machine is missing, since that would define an empty
+    one."""
     plan, driver = InstanceType.objects.get(pk=type_id), run.driver_at(run.data.previous_host_id)
     if driver.power(run.machine) is Power.ABSENT:
         return False

@@ -12,8 +12,8 @@ def one_by_one(run: Run[JobData], left: Sequence[int], total: int, work: Callabl
     """Work on the first of the disks `left` of `total`, each given by a number; the percent covers all of them.
 
     `work` is the driver call for one number, which may be repeated. `run.finished` is the number that the call
-    finished, None while it is under way: the step's `persist` has to record it, so that the next run finds one
-    less.
+    finished, None while it is in progress. The step's `persist` must record it, so that the next run has one disk
+    fewer.
     """
     if not left:
         return None

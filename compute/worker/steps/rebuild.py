@@ -1,7 +1,7 @@
 """The steps of a rebuild: machine off, old disks deleted, new disks made, and machine on again.
 
 The new rows are inserted when the last old disk is gone, so that the disks never exceed the disk space of the type.
-After a failure the rows show what there is: all old disks, those that are left, or none.
+After a failure, the rows show the disks that exist: all old ones, the remaining ones, or none.
 """
 
 from accounts.actors import Actor
@@ -19,7 +19,7 @@ from config.db.inserts import insert_together
 
 
 def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
-    """Boot an instance that was shut down, if all its old disks are left. It stays off where it cannot boot."""
+    """Boot an instance that was shut down, if all its old disks are left. If it cannot boot, it stays off."""
     inspect_disks(run)
     if not _names(run) <= run.present:
         return None
@@ -32,8 +32,8 @@ def reboot_if_intact(run: Run[RebuildData]) -> Outcome:
 def delete_old_disks(run: Run[RebuildData]) -> Outcome:
     """Delete the first old disk that is still there; repeated until none is.
 
-    Raises `Fail` without the image, or where that is empty, and `Refused` where no password can be set in it:
-    before any disk is lost.
+    Raises `Fail` if the image is missing or empty, and `Refused` if no password can be set in it, before any disk
+    is lost.
     """
     image = Image.objects.filter(pk=run.data.image_id, status=Image.Status.AVAILABLE).first()
     if image is None:
@@ -56,7 +56,7 @@ def replace_deleted_disk(run: Run[RebuildData]) -> None:
 
 
 def inspect_disks(run: Run[RebuildData]) -> None:
-    """See which disks are left."""
+    """Find out which disks are left."""
     run.present = run.driver.disks(run.machine)
 
 
@@ -77,7 +77,7 @@ def restore_old_rows(run: Run[RebuildData]) -> None:
     was = Image.objects.filter(pk=data.previous_image_id).first()
     instance.update(image=was if not names or names & run.present else None)
     if data.stopped and names <= run.present:
-        # the instance goes on waiting for its host
+        # the instance still waits for its host
         instance.filter(status=Instance.Status.OFFLINE).update(status=Instance.Status.STOPPED)
 
 

@@ -1,4 +1,4 @@
-"""The steps that resize a disk, alone or along with a change of type, which a move does not have."""
+"""The steps that resize a disk, alone or along with a change of type. A plain move does not have them."""
 
 from compute.drivers.base import Refused
 from compute.jobs.data import DiskResizeData, MoveData

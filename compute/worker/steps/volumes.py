@@ -1,7 +1,7 @@
 """The steps of volumes: making, growing and deleting one, and plugging it into the machine of its instance.
 
-A volume is plugged in by the boot of a profile that names it, and by its attachment where the machine is on. One
-job at a time works on a volume: others wait for their turn.
+A boot plugs in the volumes that its profile names. An attachment plugs a volume in if the machine is on. One job at
+a time works on a volume, and others wait for their turn.
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ from compute.worker.run import Run, until
 from config.errors import Missing
 
 TURN_SECONDS = 1.0
-"""How long a job waits before it looks again whether it is its turn."""
+"""Seconds after which a waiting job checks again whether it is its turn."""
 
 
 # --- making, growing, deleting --------------------------------------------------------------------------------
 
 
 def create_volume(run: Run[VolumeData]) -> Outcome:
-    """Make the volume: empty, or as a copy of another one. Raises `Fail` where it was deleted meanwhile."""
+    """Make the volume: empty, or as a copy of another one. Raises `Fail` if it was deleted meanwhile."""
     volume, original = _row(run).first(), run.data.copy_of
     if volume is None:
         raise Fail("The volume was deleted.")
@@ -60,9 +60,9 @@ def delete_volume(run: Run[VolumeData]) -> None:
 
 
 def delete_when_free(run: Run[VolumeDeleteData]) -> Outcome:
-    """Delete the volume once nothing else works on it or copies it.
+    """Delete the volume once no other job works on it or copies it.
 
-    Where it was being detached and that failed, the machine still has it.
+    If the detachment of the volume failed, the machine still has the volume. Then the volume is unplugged first.
     """
     if _at_work(run, Q(data__volume=run.data.volume_id) | Q(data__copy_of=run.data.volume_id)):
         return Wait(TURN_SECONDS)
@@ -83,7 +83,7 @@ def grow_volume(run: Run[VolumeResizeData]) -> Outcome:
 
 
 def inspect_volume(run: Run[VolumeData]) -> None:
-    """Look up the size of a volume, which never shrinks again; None where the volume is missing."""
+    """Look up the size of a volume, which cannot shrink again; None if the volume is missing."""
     run.size = _driver(run).volume_size(_name(run))
 
 
@@ -110,7 +110,8 @@ def remove_volume(run: Run[VolumeData]) -> None:
 
 
 def await_idle_instance(run: Run[VolumeCreateData]) -> Outcome:
-    """Wait until the instance that the volume was made for is idle; not where it is no longer attached there."""
+    """Wait until the instance that the volume was made for is idle. Do not wait if the volume is no longer attached
+    there."""
     volume = _made_for(run).select_related("instance").first()
     if volume is not None and volume.instance is not None and is_busy(volume.instance):
         return Wait(TURN_SECONDS)
@@ -120,7 +121,7 @@ def await_idle_instance(run: Run[VolumeCreateData]) -> Outcome:
 def begin_attachment(run: Run[VolumeCreateData]) -> None:
     """Enqueue the job that attaches the new volume to the instance that it was made for, if there is one.
 
-    Raises `Busy` where another job of the instance was faster. Jobs of version 1 have attached it by themselves.
+    Raises `Busy` if another job of the instance was faster. Jobs of version 1 have attached the volume themselves.
     """
     if run.data.attach:
         mark_active(run)
@@ -159,9 +160,9 @@ def _made_for(run: Run[VolumeCreateData]) -> QuerySet[Volume]:
 
 
 def await_turn(run: Run[VolumeAttachData]) -> Outcome:
-    """Wait until no other job works on the volume, and make this the one that does.
+    """Wait until no other job works on the volume, then make this job the volume's job.
 
-    Raises `Fail` where the volume could not be made, or could not be detached from where it was.
+    Raises `Fail` if the volume could not be made, or could not be detached from its previous instance.
     """
     attached = _row(run).values_list("instance_id", flat=True).first()
     if attached != run.job.instance_id:
@@ -191,9 +192,9 @@ def detach_volume(run: Run[VolumeDetachData]) -> None:
 
 
 def plug_again(run: Run[VolumeDetachData]) -> None:
-    """Plug a volume in again that could not be unplugged, unless it is to stay detached.
+    """Plug in again a volume that could not be unplugged, unless it should stay detached.
 
-    It stays detached as well where the machine or the volume is gone, or another machine has it.
+    It also stays detached if the machine or the volume is gone, or if another machine has the volume.
     """
     label = None if _stays_detached(run) else _row(run).values_list("label", flat=True).first()
     if label is not None:
@@ -211,13 +212,13 @@ def mark_detached(run: Run[VolumeData]) -> None:
 
 
 def mark_released(run: Run[VolumeDetachData]) -> None:
-    """Record that the machine has let go of the volume, where the request of version 1 did not do so already."""
+    """Record that the machine released the volume, unless the request of version 1 did so already."""
     if run.data.places is None:
         mark_detached(run)
 
 
 def mark_attached_again(run: Run[VolumeDetachData]) -> None:
-    """Record that the machine still has the volume, wherever it was to be attached next, if it does."""
+    """If the machine still has the volume, record that, wherever the volume was to be attached next."""
     if run.is_lost:
         mark_detached(run)
     elif run.data.places is not None and not _stays_detached(run):
@@ -234,9 +235,9 @@ def _stays_detached(run: Run[VolumeDetachData]) -> bool:
 
 
 def left_behind(run: Run[JobData], power: Power) -> list[int]:
-    """The keys of volumes that no profile of the instance names and that its machine, which is on, does not have.
+    """Return the keys of volumes that no profile of the instance names and that its running machine does not have.
 
-    The driver is asked only where there is a volume without a profile, which is rare.
+    The driver is asked only if there is a volume without a profile, which is rare.
     """
     if power != Power.ON or run.job.instance_id is None:
         return []
@@ -248,7 +249,7 @@ def left_behind(run: Run[JobData], power: Power) -> list[int]:
 
 
 def release_left_behind(run: Run[JobData], volume_ids: Sequence[int]) -> None:
-    """Record that the machine was booted without these volumes, which are free for any instance from now on."""
+    """Record that the machine was booted without these volumes. Any instance may have them from now on."""
     attachments.release_loose(run.instance, volume_ids)
 
 
@@ -256,7 +257,7 @@ def release_left_behind(run: Run[JobData], volume_ids: Sequence[int]) -> None:
 
 
 def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
-    """Whether another job of volumes, one of `jobs`, has not ended. Its volume's row may be gone already."""
+    """Tell whether another job of volumes, one of `jobs`, has not ended. Its volume's row may be gone already."""
     unfinished = Job.objects.filter(jobs, kind__startswith="volume_", finished_at=None)
     return unfinished.exclude(pk=run.job.pk).exists()
 
@@ -272,8 +273,10 @@ def _row(run: Run[VolumeData]) -> QuerySet[Volume]:
 
 
 def _maker(run: Run[VolumeData], original: int | None) -> Driver:
-    """The driver that makes the volume: of the host whose machine has the original, since only there is known what
-    that is writing to it."""
+    """Return the driver that makes the volume.
+
+    For a copy, this is the driver of the host whose machine has the original: only that host knows of writes to it.
+    """
     having = None
     if original is not None:
         having = Volume.objects.filter(pk=original).values_list("instance_id", flat=True).first()
@@ -281,7 +284,7 @@ def _maker(run: Run[VolumeData], original: int | None) -> Driver:
 
 
 def _driver(run: Run[VolumeData]) -> Driver:
-    """The driver of a host that has the volume: that of the instance with it, or any of the region."""
+    """Return the driver of a host that has the volume: the host of its instance, or any of the region."""
     if run.job.instance_id is not None:
         return run.driver
     instance_id = _row(run).values_list("instance_id", flat=True).first()

@@ -1,1 +1,1 @@
-"""HAProxy on the hosts that balance: load balancers are exported from the tables, and its reports written there."""
+"""HAProxy on the balancing hosts: load balancers are exported from the tables, and its reports written there."""

@@ -1,4 +1,4 @@
-"""The running HAProxy: checking a configuration, reloading it, and asking it over its socket."""
+"""The running HAProxy: checking a configuration, reloading it, and sending commands to its socket."""
 
 import csv
 import logging
@@ -28,12 +28,12 @@ Status = NodeBalancerNode.Status
 
 
 class HAProxyError(Exception):
-    """HAProxy does not answer, or refuses."""
+    """HAProxy does not answer, or refuses a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One answer of HAProxy: its process and revision, its counters by proxy, and each node address's status."""
+    """One report of HAProxy: its process and revision, its counters by proxy, and each node address's status."""
 
     process: str
     revision: str
@@ -42,19 +42,20 @@ class Seen:
 
 
 def check(program: str, path: Path) -> None:
-    """Have HAProxy read a configuration without running it. Raises `HAProxyError` with what it says."""
+    """Let HAProxy read a configuration without running it. Raises `HAProxyError` with HAProxy's message."""
     _run([program, "-c", "-q", "-f", str(path)])
 
 
 def reload(command: str) -> None:
-    """Run the operator's command. Raises `HAProxyError` where it fails."""
+    """Run the operator's reload command. Raises `HAProxyError` if it fails."""
     _run(shlex.split(command))
 
 
 def bindable(listener: str) -> bool:
-    """Whether this host can bind the listener. The trial does not listen, so it takes no connections away.
+    """Tell whether this host can bind the listener. The trial does not listen, so it takes no connections away.
 
-    HAProxy itself does not try before it loads a configuration, and loads none that has one such listener in it.
+    HAProxy itself does not try before it loads a configuration. It refuses the whole configuration if one listener
+    cannot be bound.
     """
     address, _, port = listener.rpartition(":")
     try:
@@ -84,7 +85,7 @@ def _run(command: list[str]) -> None:
 
 
 def ask(path: Path, command: str) -> str:
-    """HAProxy's answer to a command on its socket. Raises `HAProxyError`.
+    """Return HAProxy's answer to a command on its socket. Raises `HAProxyError`.
 
     It quotes nodes' answers to checks, which may be any bytes.
     """
@@ -120,7 +121,7 @@ def _ours(stats: str) -> Iterator[dict[str, str]]:
 
 
 def _status(row: dict[str, str]) -> str | None:
-    """The API's status of a server; None where its first check is still to come."""
+    """Return the API's status of a server; None before its first check."""
     if row["status"] == "no check":
         return Status.UNKNOWN
     if row["check_status"].lstrip("* ") == UNCHECKED:
@@ -130,7 +131,7 @@ def _status(row: dict[str, str]) -> str | None:
 
 
 def grown(before: Seen, now: Seen) -> dict[int, Growth]:
-    """The growth of each load balancer's counters; those of a new process began at 0."""
+    """Return the growth of each load balancer's counters; the counters of a new process began at 0."""
     total: dict[int, Growth] = {}
     for proxy, counted in now.counters.items():
         was = before.counters.get(proxy, Growth()) if before.process == now.process else Growth()
@@ -144,7 +145,8 @@ def grown(before: Seen, now: Seen) -> dict[int, Growth]:
 
 
 def states_of(answer: str, backends: set[str]) -> str:
-    """The answer to ``show servers state``, of these backends only: servers of others are no longer checked."""
+    """Return the answer to ``show servers state`` for these backends only: servers of others are no longer
+    checked."""
     version, names, *rows = answer.strip().splitlines()
     kept = [row for row in rows if len(row.split()) > 1 and row.split()[1] in backends]
     return "\n".join((version, names, *kept)) + "\n"

@@ -29,7 +29,7 @@ from compute.services.nodebalancers.haproxy.render import (
 log = logging.getLogger(__name__)
 
 RELOAD_PATIENCE = 15.0
-"""Seconds after which a reload that HAProxy did not follow is tried again."""
+"""Seconds after which a reload is repeated if HAProxy still runs the previous configuration."""
 COUNT_EVERY = 60.0
 """Seconds between two counts of traffic."""
 BIND_AGAIN = 60.0
@@ -40,9 +40,9 @@ Versions = Mapping[int, int]
 
 
 class Exporter:
-    """Exports the load balancers of some regions, or of all where none is named, to the HAProxy of this host.
+    """Exports the load balancers of some regions, or of all if none is named, to the HAProxy of this host.
 
-    HAProxy goes on with its configuration whatever becomes of the exporter, or of the database.
+    HAProxy keeps running its configuration if the exporter or the database fails.
     """
 
     def __init__(self, regions: Sequence[str] = (), *, reload: bool = True):
@@ -67,10 +67,10 @@ class Exporter:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the folder. Raises `BlockingIOError` where another exporter has locked it."""
+        """Lock the folder. Raises `BlockingIOError` if another exporter has locked it."""
         self.places.folder.mkdir(parents=True, exist_ok=True)
         self.places.certificates.mkdir(mode=0o700, exist_ok=True)
-        # no other user may open it: a process that can read it can lock it too
+        # no other user may open the file: a process that can read it can lock it too
         with os.fdopen(os.open(self.places.folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
@@ -84,10 +84,11 @@ class Exporter:
     # --- from the tables ------------------------------------------------------------------------------------
 
     def export(self) -> bool:
-        """Write the configuration and reload HAProxy, where the version of any load balancer has changed.
+        """Write the configuration and reload HAProxy, if the version of any load balancer has changed.
 
-        The versions are read first: a load balancer that changes while the rest is read is exported next time.
-        Raises `HAProxyError` where HAProxy refuses even the configuration without those that it refuses alone.
+        The versions are read first: a load balancer that changes while the rest is read is exported next time. Load
+        balancers that HAProxy refuses by themselves are left out. Raises `HAProxyError` if it refuses the
+        configuration even so.
         """
         versions = dict(self._balancers().values_list("pk", "version"))
         again = self.unbindable and time.monotonic() - self._tried_at >= BIND_AGAIN
@@ -99,7 +100,7 @@ class Exporter:
         written = self._write(rendered)
         if written and self.reloads:
             self.reload()
-        # only now, so that the next run tries again whatever failed
+        # set last, so that the next run repeats everything after a failure
         self._versions = versions
         return written
 
@@ -110,7 +111,8 @@ class Exporter:
     def _try_to_bind(self, balancers: list[NodeBalancer]) -> None:
         """Find the listeners that cannot be bound: on ports that the host uses itself, or addresses it lacks.
 
-        Listeners in the present file were tried before and stay, so that HAProxy never loses one that it has bound.
+        Listeners in the present file were tried before and stay, so that HAProxy never loses a listener that it has
+        bound.
         """
         present = listeners_of(self.config.read_text()) if self.config.exists() else set()
         wanted = {each for balancer in balancers for config in balancer.configs.all()
@@ -119,8 +121,10 @@ class Exporter:
         self._tried_at = time.monotonic()
 
     def _accepted(self, balancers: list[NodeBalancer], versions: Versions) -> Rendered:
-        """The configuration that HAProxy accepts, without the load balancers it refuses, so that one customer's
-        mishap holds up nobody else's changes."""
+        """Return the configuration that HAProxy accepts, without the load balancers it refuses.
+
+        So one customer's mistake does not delay the changes of others.
+        """
         keys = _keys(balancers)
         self.refused = {pk: version for pk, version in self.refused.items() if versions.get(pk) == version}
         asked = [balancer for balancer in balancers if balancer.pk not in self.refused]
@@ -152,7 +156,7 @@ class Exporter:
         control.check(settings.NODEBALANCER_HAPROXY, path)
 
     def _store(self, rendered: Rendered) -> None:
-        """Write the certificates. Their names derive from their content, so none in use is ever overwritten."""
+        """Write the certificates. Their names derive from their content, so no used one is ever overwritten."""
         if not self.places.states.exists():
             _write_whole(self.places.states, control.NO_STATES)
         for path, pem in rendered.certificates.items():
@@ -165,13 +169,13 @@ class Exporter:
         new = not self.config.exists() or self.config.read_text() != rendered.text
         if new:
             os.replace(self.config.with_suffix(".new"), self.config)
-        # also those of load balancers that are left out, or of an exporter that was stopped in between
+        # including those of left-out load balancers, or of an exporter that was stopped in between
         for path in set(self.places.certificates.iterdir()) - set(rendered.certificates):
             path.unlink()
         return new
 
     def reload(self) -> None:
-        """Reload HAProxy and hand the servers' states on: a node that is down gets no traffic meanwhile."""
+        """Reload HAProxy and pass the servers' states on, so that a node that is down gets no traffic meanwhile."""
         self._reloaded_at = time.monotonic()
         try:
             self.report_now(count=True)
@@ -191,7 +195,7 @@ class Exporter:
     # --- into the tables ------------------------------------------------------------------------------------
 
     def report(self) -> None:
-        """As `report_now`, and reload again where HAProxy runs another revision. A missing answer is logged."""
+        """As `report_now`, and reload again if HAProxy runs another revision. A missing answer is logged."""
         try:
             seen = self.report_now()
         except HAProxyError as error:
@@ -205,7 +209,7 @@ class Exporter:
     def report_now(self, *, count: bool = False) -> Seen:
         """Write HAProxy's statuses of nodes at once, and its traffic each minute or, with `count`, at once too.
 
-        The first report only starts the counting: another exporter may have counted the traffic before it.
+        The first report only starts the counting, because another exporter may have counted the traffic before it.
         """
         seen = control.read_state(self.places.socket)
         due = count or time.monotonic() - self._counted_at >= COUNT_EVERY
@@ -219,7 +223,8 @@ class Exporter:
         return seen
 
     def follows(self) -> bool:
-        """Whether HAProxy runs the last exported configuration. Raises `HAProxyError` if it does not answer."""
+        """Tell whether HAProxy runs the last exported configuration. Raises `HAProxyError` if it does not
+        answer."""
         return control.read_state(self.places.socket).revision == self.revision
 
 
@@ -229,7 +234,7 @@ def _configs() -> Prefetch:
 
 
 def _keys(balancers: list[NodeBalancer]) -> dict[int, str]:
-    """The private keys of all configs that have one. Keys that cannot be decrypted are logged."""
+    """Return the private keys of all configs that have one. Keys that cannot be decrypted are logged."""
     keys: dict[int, str] = {}
     for config in (config for balancer in balancers for config in balancer.configs.all() if config.encrypted):
         if key := key_of(config):
@@ -240,7 +245,7 @@ def _keys(balancers: list[NodeBalancer]) -> dict[int, str]:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Replace a file as a whole, by one that no other user may read."""
+    """Replace a whole file at once by one that no other user may read."""
     part = path.with_name(f".{path.name}.part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)

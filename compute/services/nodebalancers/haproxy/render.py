@@ -1,6 +1,6 @@
 """Rendering load balancers as a configuration of HAProxy.
 
-Values that clients chose go into it through `quoted`, or are numbers, addresses or one of a few words.
+Clients' values in it go through `quoted`, or are numbers, addresses or one of a few words.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ LEGACY = "ssl-min-ver TLSv1.0 ciphers DEFAULT:@SECLEVEL=0"
 BIND = "    bind "
 COOKIE = "NB_SRVID"
 MOST_CONNECTIONS = 10_000
-"""Connections on one port at a time."""
+"""The most simultaneous connections on one port."""
 NEVER = 1_000_000
-"""More failed checks in a row than there ever are."""
+"""A number of failed checks in a row that is never reached."""
 
 Config = NodeBalancerConfig
 Node = NodeBalancerNode
@@ -33,7 +33,8 @@ Node = NodeBalancerNode
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The paths of the files beside HAProxy's configuration, and the `user` it switches to, "" to keep its own."""
+    """The paths of the files beside HAProxy's configuration, and the `user` that HAProxy switches to; empty to keep
+    its own."""
 
     folder: Path
     socket: Path
@@ -41,7 +42,7 @@ class Places:
 
     @property
     def states(self) -> Path:
-        """The states of servers before the last reload."""
+        """The file with the states of servers before the last reload."""
         return self.folder / "servers.state"
 
     @property
@@ -51,7 +52,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A configuration's text, the certificates it refers to, by path, and the revision in its description."""
+    """A configuration's text, its certificates by path, and the revision in its description."""
 
     text: str
     certificates: dict[Path, str]
@@ -61,9 +62,9 @@ class Rendered:
 def render(
     balancers: Iterable[NodeBalancer], keys: dict[int, str], places: Places, unbindable: Collection[str] = ()
 ) -> Rendered:
-    """The configuration for these load balancers, whose configs and nodes are prefetched.
+    """Return the configuration for these load balancers, whose configs and nodes are prefetched.
 
-    `keys` are private keys by the id of their config; an https config without its key is left out, and so are
+    `keys` are private keys by the id of their config. An https config without its key is left out, and so are
     `unbindable` listeners. The same rows give the same text.
     """
     lines: list[str] = []
@@ -98,14 +99,14 @@ def listeners_of(text: str) -> set[str]:
 
 
 def certificate(config: Config, key: str, places: Places) -> tuple[Path, str]:
-    """The path of a config's certificate, named after its content, and that content: chain and key."""
+    """Return the path of a config's certificate, named after its content, and the content: chain and key."""
     pem = f"{config.ssl_cert}{key}"
     digest = hashlib.sha256(pem.encode()).hexdigest()[:16]
     return places.certificates / f"{config.pk}-{digest}.pem", pem
 
 
 def quoted(text: str) -> str:
-    """The text as one word of HAProxy's configuration, whatever characters are in it."""
+    """Return the text as one word of HAProxy's configuration, whatever characters it contains."""
     return "".join(chr(byte) if byte in PLAIN else f"\\x{byte:02x}" for byte in text.encode())
 
 
@@ -122,7 +123,8 @@ def balancer_of(proxy: str) -> int:
 
 
 def server_name(node: Node) -> str:
-    """The name includes the address: a node with a new address is another server, of unknown state."""
+    """Return a server's name. It includes the address, so that a node with a new address is a new server of unknown
+    state."""
     return f"n{node.pk}-{node.address}"
 
 
