@@ -1,4 +1,4 @@
-"""How single values are shown: links, coloured pills, moments and spans of time."""
+"""Formats for single values: links, coloured pills, times and durations."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from django.utils.timezone import now
 
 NOTHING = SafeString('<span class="quiet">–</span>')
 GOOD, BUSY, BAD, QUIET = "good", "busy", "bad", "quiet"
-"""The tones of a pill and of a row. The words always say what the colour says."""
+"""The tones of a pill and of a row. The text always repeats the meaning of the colour."""
 
 
 def pill(text: str, tone: str = QUIET) -> SafeString:
@@ -41,7 +41,7 @@ def link(obj: Model | None, text: str | None = None) -> SafeString:
 
 
 def span(time: timedelta) -> str:
-    """A length of time in at most two units: ``0.4 s``, ``45 s``, ``3 min``, ``2 h 5 min``, ``3 d 4 h``."""
+    """Format a duration in at most two units: ``0.4 s``, ``45 s``, ``3 min``, ``2 h 5 min``, ``3 d 4 h``."""
     exact = max(0.0, time.total_seconds())
     if exact < 10:
         return f"{exact:.1f} s"
@@ -57,12 +57,12 @@ def span(time: timedelta) -> str:
 
 
 def gigabytes(megabytes: float) -> str:
-    """A size that is kept in MB, as people read it: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
+    """Format a size in MB for people: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
     return f"{megabytes / 1024:,.3f}".rstrip("0").rstrip(".") + " GB"
 
 
 def moment(time: datetime | None) -> SafeString:
-    """A time in UTC, to the second, with how long ago it was (or how soon it will be)."""
+    """Format a time in UTC, to the second, with how long ago it was (or how soon it will be)."""
     if time is None:
         return NOTHING
     current = now()
@@ -73,7 +73,7 @@ def moment(time: datetime | None) -> SafeString:
 
 
 def age(time: datetime) -> SafeString:
-    """How long ago a time was, with the time itself beside it for who points there: ``3 h 5 min``."""
+    """Format how long ago a time was: ``3 h 5 min``. The tooltip has the time itself."""
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         time.isoformat(),
