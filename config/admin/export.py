@@ -118,7 +118,6 @@ class ExportMixin(admin.ModelAdmin):
 
 
 def harmless(value: Any) -> str:
-    """Return the value as one line of text, with a quote before a text that a spreadsheet would read as a formula.
-    """
+    """Return the value as one line of text. If a spreadsheet would read a formula, a quote is put before it."""
     text = " ".join(str(value).split())
     return f"'{text}" if text.startswith(FORMULAS) else text

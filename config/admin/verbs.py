@@ -156,7 +156,7 @@ class VerbsMixin(admin.ModelAdmin):
             if verb.open and verb.form and verb.offered(obj) and self.may_on(request, verb, obj):
                 name, form = f"do-{verb.name}", verb.form(obj, None)
                 for field in form.fields.values():
-                    field.widget.attrs["form"] = name  # The page's own form is around it.
+                    field.widget.attrs["form"] = name  # the page's own form is around it
                 found.append(OpenForm(name, verb.label, self._address_of(verb, obj), form))
         return found
 
@@ -235,7 +235,7 @@ class VerbsMixin(admin.ModelAdmin):
             with transaction.atomic():
                 made = verb.effect(request, obj, *([] if form is None else [form.cleaned_data]))
                 once, sentence = (made, made.sentence) if isinstance(made, Once) else (None, made)
-                obj.pk = key  # A deletion clears the key, by which the log names the object.
+                obj.pk = key  # a deletion clears the key, by which the log names the object
                 _log(request, obj, f"{verb.label}: {sentence}")
         except DomainError as error:
             reason = " ".join(problem.reason for problem in error.problems)
