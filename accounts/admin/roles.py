@@ -1,4 +1,4 @@
-"""What the roles of staff may do to accounts and their users. Sorted by noun."""
+"""The permissions of staff roles on accounts and their users, sorted by noun."""
 
 from accounts.models import (
     Account,
