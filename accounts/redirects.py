@@ -21,8 +21,8 @@ def check_redirect_uri(uri: str) -> str | None:
     """Return the reason why `uri` is not valid as a redirect address, or None if it is valid.
 
     It must be an absolute web address without credentials and without a fragment (RFC 6749, 3.1.2), in the
-    characters of RFC 3986. oauthlib's own rule checks the characters, so that ``/oauth/authorize`` accepts every
-    address that passes.
+    characters of RFC 3986. The characters are checked by oauthlib's own rule, so that ``/oauth/authorize`` accepts
+    every address that passes.
     """
     if len(uri) > MAX_URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
         return "redirect_uri is not valid"

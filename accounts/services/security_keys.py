@@ -87,8 +87,8 @@ def ask_to_sign_in(user: User, site: Site) -> Question:
 def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> SecurityKey:
     """Register the key that gave `answer` (JSON) to `ask_to_register`. A mail tells the user.
 
-    Raises `Invalid` without a field if the answer does not fit the request, the key is known, the user has the
-    maximum number of keys, or the second factor is off.
+    Raises `Invalid` without a field if the answer does not fit the request or the key is known. It also does if the
+    user has the maximum number of keys, or the second factor is off.
     """
     try:
         found = webauthn.verify_registration_response(

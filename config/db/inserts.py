@@ -108,9 +108,9 @@ def _database() -> DatabaseWrapper:
 def _fetched(database: BaseDatabaseWrapper, statement: str, params: list[Any]) -> list[tuple[Any, ...]]:
     """Execute a statement and return all rows. Errors are Django's.
 
-    Django's cursor is used only if queries are observed. psycopg searches its SQL for placeholders again each time
-    if the SQL is longer than a few thousand characters, as the INSERTs of a create are. psycopg's raw cursor takes
-    SQL with numbered parameters, as the server does.
+    Django's cursor is used only if queries are observed. With it, psycopg searches the SQL for placeholders each
+    time if the SQL is longer than a few thousand characters. The INSERTs of a create together are that long. For
+    psycopg's raw cursor, the parameters in the SQL are numbered, as for the server.
     """
     if database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:

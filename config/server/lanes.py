@@ -5,21 +5,18 @@ answers every other request, so that a slow request delays at most the requests 
 them: an account has a share of a lane's threads and places. If the account is not known yet, its address has the
 share.
 
-=========  ================================================================================================
-lane       answers
-=========  ================================================================================================
-writes     calls of the API that change something: they may wait for the lock of a row
-slow       calls of the API that may take long: lists with ``X-Filter``, and actions of views that declare it
-passwords  requests that hash passwords
-outside    requests to other servers: name servers, the provider that people sign in with
-imports    imports of domains: they query a name server too, and then read up to 12,000 records
-pages      pages for browsers, and the endpoints of OAuth
-staff      the admin
-watch      ``/readyz``, ``/healthz`` and ``/metrics``
-=========  ================================================================================================
+- ``writes``: calls of the API that change something. They may wait for the lock of a row.
+- ``slow``: calls of the API that may take long. They are lists with ``X-Filter``, and actions of views that declare
+  it.
+- ``passwords``: requests that hash passwords
+- ``outside``: requests to other servers: name servers, the provider that people sign in with
+- ``imports``: imports of domains. They query a name server too, and then read up to 12,000 records.
+- ``pages``: pages for browsers, and the endpoints of OAuth
+- ``staff``: the admin
+- ``watch``: ``/readyz``, ``/healthz`` and ``/metrics``
 
-The method, the path and the presence of ``X-Filter`` determine the lane. A view can declare another lane than the
-table says: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`. This attribute maps
+The method, the path and the presence of ``X-Filter`` determine the lane. A view can declare another lane than this
+list says: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`. This attribute maps
 methods in lower case to lanes.
 """
 

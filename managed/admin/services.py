@@ -246,7 +246,7 @@ def charts(found: History) -> list[Chart]:
 
 
 def host_of(service: Service) -> SafeString | str:
-    """Return the account's compute with the service's address, and how staff log in to it, or say why there is none."""
+    """Return the account's compute with the service's address, and how to log in, or say why there is none."""
     try:
         literal = targets.parse(service.service_type, service.address).literal
     except Invalid:
