@@ -1,7 +1,7 @@
 """Identifies people by an OpenID Connect provider: authorization code flow with PKCE, by Authlib.
 
 This module knows neither users nor requests. It trusts a provider's claims only if the ID token is signed with one
-of the provider's keys, and was issued for this client and for this one request.
+of the provider's keys. The ID token must also be issued for this client and for this one request.
 """
 
 import threading

@@ -50,7 +50,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeriesChart:
-    """The chart as ``components/chart.html`` draws it; `TimeSeriesChart.of` makes one."""
+    """The chart that ``components/chart.html`` draws. `TimeSeriesChart.of` makes one."""
 
     name: str
     title: str

@@ -56,8 +56,8 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 class BadVariable(SystemExit):
     """A variable that cannot be used: ``NAME: what is wrong``, without any value that may contain a password.
 
-    It is a `SystemExit`, so that any program that reads the settings (manage.py, celery, a web server) prints the
-    line, without a traceback, and ends with code 1.
+    It is a `SystemExit`. So any program that reads the settings (manage.py, celery, a web server) prints the line
+    without a traceback, and ends with code 1.
     """
 
     def __init__(self, name: str, problem: str):

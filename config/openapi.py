@@ -80,7 +80,7 @@ NOUNS = {
     "vlans": ("VLAN", "VLANs"),
     "volumes": ("volume", "volumes"),
 }
-"""The thing that each word of a path stands for: one of them, and many."""
+"""The object that each word of a path names, in the singular and the plural."""
 
 NESTED_NOUNS = {
     ("nodebalancers", "configs"): ("config", "configs"),

@@ -56,7 +56,7 @@ class Confirmed(AccessMixin):
     """A mixin that redirects users without a recent confirmation to ``/home/confirm``, and back.
 
     List it after `Page`. The class also redirects anonymous users to the sign-in page. It does not use
-    `LoginRequiredMixin` as its base: in a page that has `View` as a base of its own, that mixin would come after
+    `LoginRequiredMixin` as its base. In a page that has `View` as a base of its own, that mixin would come after
     `View` and admit everybody. `confirm_first` names the page to come back to, if it is another page.
     """
 

@@ -19,8 +19,8 @@ def set_password(user: User, password: str, kept_device: int | None = None) -> U
     Sessions end, since they contain a part of the old hash. Remembered browsers are forgotten, except the one with
     the id `kept_device`. The user's identity at a provider is forgotten too.
 
-    Raises `Invalid` if the password has changed since `user` was read. A person who knew the old password, or has
-    an address that was mailed for it, must not undo a change that support or the user made meanwhile.
+    Raises `Invalid` if the password has changed since `user` was read. Support or the user made this change
+    meanwhile. A person who knows the old password, or has an address that was mailed for it, must not undo it.
 
     A mail tells the user, except for a first password, which the user has just chosen at a mailed address.
     """

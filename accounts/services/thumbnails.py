@@ -1,7 +1,7 @@
 """The pictures of OAuth clients. A web process reads only their headers, and a worker draws them.
 
 A small file can take long to decode, or much memory. So it is decoded in a process of its own that the kernel
-limits (`accounts.pictures`), one at a time on the whole platform, and never where requests are answered.
+limits (`accounts.pictures`). The platform decodes one picture at a time, and never where requests are answered.
 """
 
 import logging

@@ -23,13 +23,13 @@ def pill(text: str, tone: str = QUIET) -> SafeString:
 
 
 def page_of(obj: Model) -> str:
-    """The address of an object's admin page."""
+    """Return the address of an object's admin page."""
     meta = obj._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[quote(obj.pk)])
 
 
 def list_of(model: type[Model], **filters: Any) -> str:
-    """The address of a model's list, filtered."""
+    """Return the address of a model's list, filtered."""
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{address}?{urlencode(filters)}" if filters else address
 
@@ -83,10 +83,10 @@ def age(time: datetime) -> SafeString:
 
 
 def pretty(data: Any) -> SafeString:
-    """Indented JSON, for people to read."""
+    """Return indented JSON, for people to read."""
     return format_html("<pre>{}</pre>", json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
 def lines(parts: Iterable[Any]) -> SafeString:
-    """Each part on a line of its own; empty ones are left out."""
+    """Return each part on a line of its own, without empty parts."""
     return format_html_join("", "<div>{}</div>", ((part,) for part in parts if part))

@@ -58,7 +58,7 @@ def sync() -> None:
 
 
 def is_role(group: Group | None) -> bool:
-    """Whether a group is one of the platform's own."""
+    """Tell whether a group is one of the platform's own."""
     return group is not None and group.name in ROLES
 
 

@@ -260,8 +260,8 @@ def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequenc
 def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
     """Call `run`, and retry it on a new connection if the old one was lost: processes keep connections for life.
 
-    The call is not retried within a transaction, which loses more than this SELECT, nor if no connection could be
-    made at all, nor if the database is silent.
+    The call is not retried within a transaction, which loses more than this SELECT. It is not retried either if no
+    connection could be made at all, or if the database is silent.
     """
     try:
         return run()

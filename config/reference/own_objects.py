@@ -140,7 +140,9 @@ class _OwnObjects:
 
 
 def _list_at(address: str) -> tuple[type[ListViewSet] | None, Mapping[str, Any]]:
-    """Return the view that answers the list at an address, and the values of its path; None if there is no list."""
+    """Return the view that answers the list at an address, and the values of its path, or None if there is no
+    list.
+    """
     try:
         match = resolve(address)
     except Resolver404:
