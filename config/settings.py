@@ -338,7 +338,7 @@ REST_FRAMEWORK = {
     "COERCE_DECIMAL_TO_STRING": False,
     "NUM_PROXIES": NUM_PROXIES,
 }
-# Requests/seconds. The first two limits apply to every request, the others to the actions that name them.
+# Requests/seconds. The first three limits apply to every request, the others to the actions that name them.
 _overall = env.rate("RATE_LIMIT_OVERALL", "1600/120")
 RATE_LIMITS = {
     "overall": _overall,
