@@ -9,10 +9,10 @@ ALL_SCOPES = "*"
 class Actor:
     """The user, or the platform, on whose behalf a service acts.
 
-    Built by authentication from one SQL row, by the admin for staff acting on an account, and by
+    Authentication builds an actor from one SQL row. The admin builds one for staff who act on an account, and
     `Actor.platform` for the platform's own changes. `grants` holds the account-level grants that are on
-    (``add_computes`` …), `account_access` the level of access to the account or None; both matter only
-    when `restricted`.
+    (``add_computes`` …). `account_access` is the level of access to the account, or None. Both matter only if the
+    actor is `restricted`.
     """
 
     account_id: int
@@ -36,16 +36,22 @@ class Actor:
 
     @classmethod
     def platform(cls, account_id: int) -> "Actor":
-        """The platform acting on an account by itself: watchdog, maintenance. Events name no user."""
+        """Return an actor for the platform, acting on an account by itself: watchdog, maintenance.
+
+        Events name no user.
+        """
         return cls(account_id=account_id)
 
     @property
     def person(self) -> int:
-        """The id of the user who acts. Raises `RuntimeError` for the platform, which has no profile."""
+        """The id of the acting user. Raises `RuntimeError` for the platform, which has no profile."""
         if self.user_id is None:
             raise RuntimeError("the platform is no user")
         return self.user_id
 
     def may(self, grant: str) -> bool:
-        """Whether the actor has an account-level grant such as ``add_computes``; the unrestricted have them all."""
+        """Tell whether the actor has an account-level grant such as ``add_computes``.
+
+        Unrestricted actors have them all.
+        """
         return not self.restricted or grant in self.grants

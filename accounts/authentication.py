@@ -1,4 +1,4 @@
-"""Bearer tokens: personal ones and OAuth access tokens, each found by one SQL."""
+"""Authentication by bearer tokens: personal tokens and OAuth access tokens, each found with one SQL statement."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ MAX_TOKEN_LENGTH = 512
 
 GRANTS = GlobalGrants.names()
 
-# Handwritten, because every request begins with it: no model instances, one plan prepared once per connection.
+# Handwritten, because every request begins with it: no model instances, and one plan, prepared once per connection.
 _WHO = f"""
        u.id, u.username, u.restricted, u.account_id, g.account_access, {", ".join(f"g.{name}" for name in GRANTS)}
 """
@@ -55,9 +55,9 @@ class Token:
 
 
 class BearerAuthentication(BaseAuthentication):
-    """``Authorization: Bearer <token>``. Gives the `Actor` and the `Token`.
+    """``Authorization: Bearer <token>``. Returns the `Actor` and the `Token`.
 
-    Without the header the caller is anonymous, whom only public endpoints serve. A header without a valid token of
+    Without the header the caller is anonymous, and only public endpoints answer. A header without a valid token of
     an active user of an active account answers 401 ``Invalid Token``, whatever the cause.
     """
 

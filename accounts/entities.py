@@ -1,6 +1,6 @@
 """The registry of the kinds of entity.
 
-Grants, tags and events name entities by kind and id, in apps to the left of the apps that own the entities. So
+Grants, tags and events name entities by kind and id. Their apps must not import the apps that own the entities. So
 each owning app registers its kinds here at start-up, in ``AppConfig.ready()``.
 """
 
@@ -13,7 +13,9 @@ from django.db.models import Model
 GRANTABLE = (
     "compute", "nodebalancer", "domain", "stackscript", "longview", "image", "volume", "firewall", "database",
 )  # fmt: skip
-"""All kinds that the contract has grants for, in its order, including those not offered here yet."""
+"""All kinds that the contract has grants for, in its order, including kinds that the platform does not offer
+yet.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,12 @@ class EntityKind:
     """A kind of entity. `name` is the kind's name in grants, tags and events: ``compute``.
 
     `url` is the path of an entity, with ``{id}`` in it. Restricted users need a grant on entities of `grantable`
-    kinds. Models of these have an `account`, a `label` and an integer column `key`, by which grants and tags name
-    an entity; a VLAN is named by its label, a region by its id. Of a `derived` kind restricted users see what the
-    model's `visible_to` lets them: a tag by what carries it. `author` is the column with the creator's username,
-    where there is one; such models have `created` too. `prefix` stands before the key in the id that clients know,
-    which is a slug then: ``private/12``.
+    kinds. Models of these kinds have an `account`, a `label` and an integer column `key`. Grants and tags name an
+    entity by this column. A VLAN is named by its label, a region by its id. For a `derived` kind, restricted users
+    see the rows that the model's `visible_to` returns: a tag is visible if an object that carries it is.
+
+    `author` is the column with the creator's username, if there is one. Such models have `created` too. `prefix`
+    comes before the key in the id that clients know, which is then a slug: ``private/12``.
     """
 
     name: str
@@ -42,7 +45,7 @@ _kinds: dict[str, EntityKind] = {}
 
 
 def register(kind: EntityKind) -> None:
-    """Register a kind. Raises `ValueError` where its name is taken, or it is grantable but not in `GRANTABLE`."""
+    """Register a kind. Raises `ValueError` if its name is taken, or if it is grantable but not in `GRANTABLE`."""
     if kind.grantable and kind.name not in GRANTABLE:
         raise ValueError(f"there are no grants on {kind.name!r}")
     if _kinds.setdefault(kind.name, kind) != kind:
@@ -50,18 +53,18 @@ def register(kind: EntityKind) -> None:
 
 
 def kind_of(name: str) -> EntityKind:
-    """The kind of this name. Raises `LookupError` where no such kind is registered."""
+    """Return the kind of this name. Raises `LookupError` if no such kind is registered."""
     return _kinds[name]
 
 
 def shown_id(name: str, key: int) -> int | str:
-    """The id by which clients know an entity of the kind `name`, registered or not: its key, or a slug."""
+    """Return the id that clients know for an entity of the kind `name`, registered or not: its key, or a slug."""
     kind = _kinds.get(name)
     return f"{kind.prefix}{key}" if kind is not None and kind.prefix else key
 
 
 def key_of_slug(slug: str) -> tuple[str, int] | None:
-    """The kind and the key of the entity that clients know by `slug`; None where no kind has such slugs."""
+    """Return the kind and the key of the entity with this `slug`, or None if no kind has such slugs."""
     for kind in _kinds.values():
         key = slug.removeprefix(kind.prefix)
         if key != slug and re.fullmatch("[1-9][0-9]{0,18}", key):
@@ -70,20 +73,20 @@ def key_of_slug(slug: str) -> tuple[str, int] | None:
 
 
 def with_slugs() -> tuple[str, ...]:
-    """The names of the kinds whose entities clients know by a slug."""
+    """Return the names of the kinds whose entities have a slug as their id."""
     return tuple(kind.name for kind in _kinds.values() if kind.prefix)
 
 
 def kinds() -> Iterator[EntityKind]:
-    """All kinds, in order of registration."""
+    """Yield all kinds, in order of registration."""
     return iter(_kinds.values())
 
 
 def derived() -> Iterator[EntityKind]:
-    """The kinds that restricted users see without a grant of their own, by other entities."""
+    """Yield the kinds that restricted users see because of other entities, without a grant of their own."""
     return (kind for kind in kinds() if kind.derived)
 
 
 def grantable() -> Iterator[EntityKind]:
-    """The kinds that restricted users need grants on."""
+    """Yield the kinds that restricted users need grants on."""
     return (kind for kind in kinds() if kind.grantable)

@@ -1,4 +1,4 @@
-"""The contract's names of events' actions and of kinds of entity, each with what it means."""
+"""The contract's names of events' actions and of kinds of entity, each with its meaning."""
 
 NOT_HERE = "Not used by this platform."
 
@@ -157,4 +157,4 @@ DELETIONS = (
     "stackscript_delete",
     "volume_delete",
 )
-"""The actions that delete an entity on which there are grants, and the grants with it."""
+"""The actions that delete an entity together with the grants on it."""

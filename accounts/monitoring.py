@@ -1,4 +1,4 @@
-"""What operators are told of accounts: mails that wait, and tickets."""
+"""Measures of accounts for operators: waiting mails and tickets."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""Identifying people by an OpenID Connect provider: authorization code flow with PKCE, by Authlib.
+"""Identifies people by an OpenID Connect provider: authorization code flow with PKCE, by Authlib.
 
-This module knows neither users nor requests. It trusts a provider's claims only where the ID token is signed with
-one of the provider's keys, and was made for us and for this one request.
+This module knows neither users nor requests. It trusts a provider's claims only if the ID token is signed with one
+of the provider's keys. The ID token must also be issued for this client and for this one request.
 """
 
 import threading
@@ -28,18 +28,18 @@ from config.openid import OpenID
 
 T = TypeVar("T")
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"]
-"""Signatures that need the provider's private key: neither ``none``, nor those made with the client secret."""
+"""Signatures that need the provider's private key. ``none`` and signatures with the client secret are refused."""
 SKEW = 30
-"""Seconds that the provider's clock may be off."""
+"""The maximum difference in seconds between the provider's clock and ours."""
 FRESH_FOR = 3600
 """Seconds for which a provider's description and keys are cached."""
 PAUSE = 30
-"""Seconds for which a provider that has kept us waiting gets no further request."""
+"""Seconds without further requests to a provider that was slow to answer."""
 BIGGEST = 512 * 1024
-"""The most bytes of a provider's answer; a longer one is refused."""
+"""The maximum number of bytes in a provider's answer. A longer one is refused."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 MAX_SUBJECT_LENGTH = 255
-"""The most characters of a subject, by the protocol's rule."""
+"""The maximum number of characters in a subject, as the protocol defines it."""
 MALFORMED = (
     JoseError, AuthlibBaseError,
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
@@ -48,7 +48,7 @@ MALFORMED = (
 
 
 class ProviderError(Exception):
-    """The provider gave no identity. The text is for the log alone: it may quote input from outside."""
+    """The provider gave no identity. The text is only for the log: it may quote input from outside."""
 
 
 class Unreachable(ProviderError):
@@ -56,7 +56,7 @@ class Unreachable(ProviderError):
 
 
 class Untrusted(ProviderError):
-    """The provider's answer breaks the protocol, or does not fit our request."""
+    """The provider's answer breaks the protocol, or does not match our request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A person's identity at a provider. `label` is the person's name there, to be shown and never compared."""
+    """A person's identity at a provider.
+
+    `label` is the person's name there, only for display and never compared.
+    """
 
     issuer: str
     subject: str
@@ -79,7 +82,10 @@ class Identity:
 
 
 class Bounded(HTTPAdapter):
-    """Reads at most `BIGGEST` bytes of an answer, where the library would read all. Raises `Untrusted` beyond."""
+    """Reads at most `BIGGEST` bytes of an answer: the library would read everything.
+
+    Raises `Untrusted` beyond that.
+    """
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         response = super().send(request, *args, **kwargs)
@@ -92,7 +98,7 @@ class Bounded(HTTPAdapter):
 
 
 class Session(OAuth2Session):
-    """Authlib's session, with bounded answers, and following no redirects."""
+    """Authlib's session, with bounded answers and without redirects."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -104,16 +110,17 @@ class Session(OAuth2Session):
 
 
 class Client(OAuth2Mixin, OpenIDMixin):
-    """Authlib's client of one provider. It caches the provider's description and keys; `_client` says for how long.
+    """Authlib's client of one provider.
 
-    Several threads may call its methods at once: after its publication only the keys change, as a whole.
+    It caches the provider's description and keys, for the time that `_client` sets. Several threads may call its
+    methods at once: after its creation only the keys change, as a whole.
     """
 
     client_cls = Session
 
     def __init__(self, config: OpenID):
         super().__init__(
-            framework=None,  # which would only be called for refreshed tokens
+            framework=None,  # it would be called only for refreshed tokens
             client_id=config.client_id,
             client_secret=config.client_secret,
             server_metadata_url=get_well_known_url(config.issuer, external=True),
@@ -131,8 +138,8 @@ class Client(OAuth2Mixin, OpenIDMixin):
     def discover(self) -> None:
         """Fetch the provider's description, and keep only the fields that are used here.
 
-        Authlib passes every field that it keeps to its sessions, which would take others (``verify``, ``proxies``,
-        ``code_challenge_method``) for options.
+        Authlib passes every field that it keeps to its sessions. A session would read some fields (``verify``,
+        ``proxies``, ``code_challenge_method``) as options.
         """
         found = self.load_server_metadata()
         if found.get("issuer") != self.config.issuer:
@@ -145,12 +152,12 @@ class Client(OAuth2Mixin, OpenIDMixin):
         self.names_itself = found.get("authorization_response_iss_parameter_supported") is True
         self.server_metadata = {name: found[name] for name in ("issuer", "_loaded_at", *ENDPOINTS)}
         self.server_metadata["id_token_signing_alg_values_supported"] = ALGORITHMS
-        # in a form there is one way to write a secret; in a header some providers decode it first, and some do not
+        # A form has one way to write a secret. In a header, some providers decode it first, and some do not.
         if "client_secret_post" in found.get("token_endpoint_auth_methods_supported", ()):
             self.server_metadata["token_endpoint_auth_method"] = "client_secret_post"
 
     def fetch_jwk_set(self, force: bool = False) -> dict[str, Any]:
-        """The provider's keys. A malformed key set raises, and is not cached."""
+        """Return the provider's keys. A malformed key set raises, and is not cached."""
         found = super().fetch_jwk_set(force)
         try:
             KeySet.import_key_set(found)
@@ -160,7 +167,9 @@ class Client(OAuth2Mixin, OpenIDMixin):
         return found
 
     def claims(self, token: dict[str, Any], nonce: str) -> dict[str, Any]:
-        """The claims of the ID token in `token`, if it is signed by the provider, for us and for `nonce`."""
+        """Return the claims of the ID token in `token`, if it is signed by the provider, for this client and for
+        `nonce`.
+        """
         were_known = "jwks" in self.server_metadata
         try:
             return self._claims(token, nonce)
@@ -175,7 +184,7 @@ class Client(OAuth2Mixin, OpenIDMixin):
             "iss": {"essential": True, "value": self.config.issuer},
             "aud": {"essential": True, "value": self.config.client_id},
         }
-        # no claims class is named: with one, Authlib would not check `at_hash` against the access token
+        # No claims class is given: with one, Authlib would not check `at_hash` against the access token.
         found = self.parse_id_token(token, nonce, expected, leeway=SKEW)
         if found is None:
             raise Untrusted("there is no ID token")
@@ -193,22 +202,24 @@ def forget() -> None:
 
 
 def ask(config: OpenID, redirect_uri: str) -> Question:
-    """Begin an authorization request, for which a browser is sent to the provider. Raises `ProviderError`."""
+    """Begin an authorization request. The browser is then sent to the provider. Raises `ProviderError`."""
     return _visit(config, lambda: _ask(config, redirect_uri))
 
 
 def answer(config: OpenID, redirect_uri: str, code: str, issuer: str | None, nonce: str, verifier: str) -> Identity:
-    """The identity of the person who came back with `code`, and with the `issuer` that the address named. `nonce`
-    and `verifier` are those of the `Question`. Raises `ProviderError`."""
+    """Return the identity of the person who came back with `code`, and with the `issuer` from the address.
+
+    `nonce` and `verifier` come from the `Question`. Raises `ProviderError`.
+    """
     return _visit(config, lambda: _answer(config, redirect_uri, code, issuer, nonce, verifier))
 
 
 def _visit(config: OpenID, work: Callable[[], T]) -> T:
-    """Return the result of `work`. Raises `Unreachable` after ``config.timeout`` seconds, and at once for `PAUSE`
-    seconds from then on: each such wait takes a thread of a web process.
+    """Return the result of `work`. Raises `Unreachable` after ``config.timeout`` seconds.
 
-    Socket timeouts begin anew with every byte, and name look-ups have none. So `work` runs in a thread, which is
-    abandoned then, and ends by the socket timeouts and the bound of size. `work` must not use the database.
+    It then raises at once for the next `PAUSE` seconds: each such wait takes a thread of a web process. Socket
+    timeouts restart with every byte, and name look-ups have none. So `work` runs in a thread that is abandoned
+    after the timeout. It ends by the socket timeouts and the limit of size. `work` must not use the database.
     """
     began = time.monotonic()
     if began < _silent_until.get(config.issuer, 0):
@@ -246,7 +257,7 @@ def _answer(
     config: OpenID, redirect_uri: str, code: str, issuer: str | None, nonce: str, verifier: str
 ) -> Identity:
     client = _client(config)
-    # the address may name the issuer (RFC 9207), and always does where the provider's description says so
+    # The address may name the issuer (RFC 9207), and must do so if the provider's description says so.
     if issuer != config.issuer and (issuer is not None or client.names_itself):
         raise Untrusted(f"the address names the issuer {issuer!r:.200}")
     token = client.fetch_access_token(redirect_uri, code=code, code_verifier=verifier)
@@ -254,7 +265,7 @@ def _answer(
 
 
 def _client(config: OpenID) -> Client:
-    """The client of a provider, made anew where the description is older than `FRESH_FOR` seconds."""
+    """Return the client of a provider. It is made again if the description is older than `FRESH_FOR` seconds."""
     known = _known.get(config)
     if known is None or time.monotonic() - known.at >= FRESH_FOR:
         known = Client(config)

@@ -1,9 +1,10 @@
-"""Pictures that customers send: what their headers say, and drawing them small.
+"""Pictures that customers send: checks of their headers, and drawing them small.
 
-A web process only reads headers (`trouble_in`), in a few milliseconds whatever the bytes. Drawing decodes, which
-can take long and much memory: `python accounts/pictures.py` draws one picture in a process of its own, bounded by
-the kernel. It reads the picture from its standard input and writes a PNG to its standard output, and exits with
-`BROKEN_EXIT` where it is no picture. So this module imports neither Django nor anything of ours.
+A web process only reads headers (`trouble_in`), in a few milliseconds whatever the bytes. Drawing decodes the
+picture, which can take long and much memory: `python accounts/pictures.py` draws one picture in a process of its
+own, with limits of the kernel. It reads the picture from its standard input and writes a PNG to its standard
+output. It exits with `BROKEN_EXIT` if the input is no picture. So this module imports neither Django nor the
+project.
 """
 
 import io
@@ -17,13 +18,13 @@ from collections.abc import Iterator
 from PIL import Image, ImageOps
 
 THUMBNAIL = 128
-"""Pixels, at most, of the sides of what is drawn."""
+"""The maximum width and height of a drawn picture, in pixels."""
 MAX_SIDE = 4096
-"""Pixels, at most, of the sides of a picture that is taken: a small file can unpack to a large picture."""
+"""The maximum width and height of an accepted picture, in pixels. A small file can unpack to a large picture."""
 MAX_SCANS = 100
-"""Scans of a progressive JPEG, at most. Encoders write some ten; each is a pass over all pixels."""
+"""The maximum number of scans of a progressive JPEG. Encoders write some ten. Each is a pass over all pixels."""
 MOST_PARTS = 4096
-"""Chunks of a PNG and segments of a JPEG, at most."""
+"""The maximum number of chunks of a PNG and segments of a JPEG."""
 CPU_SECONDS = 5
 """Seconds of processor time for drawing. The largest picture of a camera takes one."""
 MEMORY = 1 << 30
@@ -38,23 +39,26 @@ BROKEN = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError,
     struct.error, zlib.error, Image.DecompressionBombError,
 )  # fmt: skip
-"""The exceptions that Pillow raises at malformed files: it passes on those of its parsers."""
+"""The exceptions that Pillow raises for malformed files. It passes on the exceptions of its parsers."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8"
 _MARKER = re.compile(rb"\xff([^\x00\x01\xd0-\xd7\xff])")
-"""A marker of a JPEG, past those without a segment that may stand in a scan's data. Each byte is looked at once."""
+"""A marker of a JPEG. It skips markers without a segment, which may be in a scan's data. Each byte is read once."""
 _FRAMES = (0xC0, 0xC1, 0xC2)
 """Markers of the frames that are decoded: baseline, extended and progressive."""
 _SCAN, _END = 0xDA, 0xD9
 
 
 class Broken(Exception):
-    """The file is no picture of the two formats, or a part of it is missing."""
+    """The file is no PNG or JPEG picture, or a part of it is missing."""
 
 
 def trouble_in(picture: bytes) -> str | None:
-    """The reason to refuse a picture by what it says of itself, or None: kind, sides, scans. Decodes nothing."""
+    """Return the reason to refuse a picture by its headers, or None.
+
+    Checks format, sides and scans, and decodes nothing.
+    """
     try:
         if picture.startswith(_PNG):
             sides, scans = _read_png(picture), 1
@@ -72,7 +76,7 @@ def trouble_in(picture: bytes) -> str | None:
 
 
 def _read_png(picture: bytes) -> tuple[int, int]:
-    """Width and height. Raises `Broken` where a chunk is cut off, or the first or the last one is missing."""
+    """Return width and height. Raises `Broken` if a chunk is cut off, or the first or the last one is missing."""
     at, kinds = len(_PNG), set()
     for number in range(MOST_PARTS):
         length, kind = struct.unpack_from(">I4s", picture, at)
@@ -89,8 +93,10 @@ def _read_png(picture: bytes) -> tuple[int, int]:
 
 
 def _read_jpeg(picture: bytes) -> tuple[tuple[int, int], int]:
-    """Width and height, and the number of scans. Raises `Broken` where a segment is cut off, or there is not one
-    frame with a scan behind it."""
+    """Return width and height, and the number of scans.
+
+    Raises `Broken` if a segment is cut off, or unless there is exactly one frame with a scan after it.
+    """
     sides, scans = None, 0
     for kind, at in _segments(picture):
         if kind == _SCAN:
@@ -108,8 +114,10 @@ def _read_jpeg(picture: bytes) -> tuple[tuple[int, int], int]:
 
 
 def _segments(picture: bytes) -> Iterator[tuple[int, int]]:
-    """Each marker of a JPEG with the place of its segment, up to the end of the image: as a decoder finds them,
-    which passes over the bytes between."""
+    """Yield each marker of a JPEG with the position of its segment, up to the end of the image.
+
+    The markers are those that a decoder finds: it skips the bytes between segments.
+    """
     at = len(_JPEG)
     for _ in range(MOST_PARTS):
         found = _MARKER.search(picture, at)
@@ -127,7 +135,10 @@ def _segments(picture: bytes) -> Iterator[tuple[int, int]]:
 
 
 def drawn(picture: bytes) -> bytes:
-    """The picture as a small PNG. It is encoded anew, so that nothing else of the file is kept. Raises `Broken`."""
+    """Return the picture as a small PNG. It is encoded again, so that no other data of the file is kept.
+
+    Raises `Broken`.
+    """
     try:
         with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as opened:
             if max(opened.size) > MAX_SIDE:
@@ -142,8 +153,10 @@ def drawn(picture: bytes) -> bytes:
 
 
 def _upright(picture: Image.Image) -> Image.Image:
-    """The picture turned as its EXIF orientation says, which is not kept, and with 16-bit grey scaled to the 8 bits
-    that are shown, where Pillow would take every value above 255 for white."""
+    """Return the picture turned to its EXIF orientation, which is then dropped.
+
+    16-bit grey is scaled to the 8 bits that are shown: Pillow would show every value above 255 as white.
+    """
     turned = ImageOps.exif_transpose(picture)
     return turned.point(lambda value: value * (1 / 257)).convert("L") if turned.mode.startswith("I") else turned
 

@@ -1,6 +1,6 @@
-"""How many of each thing an account or a user may have: the table of all quotas.
+"""The maximum numbers of objects for an account or a user: the table of all quotas.
 
-Each has a setting, which staff exceed for single accounts in the admin. `accounts.services.quotas` compares.
+Each has a setting. Staff can raise it for single accounts in the admin. `accounts.services.quotas` compares.
 """
 
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The number of `nouns` that an `owner` may have, by default the setting's."""
+    """The number of `nouns` that an `owner` may have, by default from the settings."""
 
     setting: str
     nouns: str
     owner: str = "An account"
 
     def reason(self, most: int) -> str:
-        """The reason why there is no more than `most`, and how to get more."""
+        """Return the reason for a refusal at `most`, which says how to get more."""
         return f"{self.owner} has at most {most} {self.nouns}: ask support for more."
 
 
@@ -40,4 +40,4 @@ QUOTAS = {
     "managed_contacts": Quota("MANAGED_CONTACTS", "managed contacts"),
     "managed_credentials": Quota("MANAGED_CREDENTIALS", "managed credentials"),
 }
-"""By name, as `Account.quotas` has them."""
+"""By name, as in `Account.quotas`."""

@@ -1,4 +1,4 @@
-"""The redirect addresses of OAuth clients: which are valid, which are registered, and how they take an answer."""
+"""The redirect addresses of OAuth clients: their validation, their registration, and adding an answer to them."""
 
 import re
 from collections.abc import Iterable
@@ -14,14 +14,15 @@ OF_THE_ANSWER = frozenset(
         "access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token",
     )
 )  # fmt: skip
-"""Parameters that nobody but the server may put into an answer."""
+"""Parameters that only the server may put into an answer."""
 
 
 def check_redirect_uri(uri: str) -> str | None:
-    """The reason why `uri` is no redirect address, or None where it is one: an absolute web address without
-    credentials and without a fragment (RFC 6749, 3.1.2), in the characters of RFC 3986.
+    """Return the reason why `uri` is not valid as a redirect address, or None if it is valid.
 
-    The last is by oauthlib's own rule: an address that passes here is one that ``/oauth/authorize`` takes.
+    It must be an absolute web address without credentials and without a fragment (RFC 6749, 3.1.2), in the
+    characters of RFC 3986. The characters are checked by oauthlib's own rule, so that ``/oauth/authorize`` accepts
+    every address that passes.
     """
     if len(uri) > MAX_URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
         return "redirect_uri is not valid"
@@ -39,21 +40,23 @@ def check_redirect_uri(uri: str) -> str | None:
 
 
 def is_registered(uri: str, registered: str) -> bool:
-    """Whether `uri` is one of the space-separated `registered` addresses, letter for letter, to whose query it may
-    add parameters: scheme, host, port and path are the same.
+    """Tell whether `uri` is one of the space-separated `registered` addresses, or adds parameters to the query of
+    one.
 
-    What is added can neither repeat a parameter of the registered address nor look like a part of the answer: an
-    app reads one of two parameters of a name, and it may be the one that an attacker put there (RFC 9700, 4.1).
-    Loopback addresses match with any port: apps on the user's own machine take a free one (RFC 8252, 7.3).
+    Scheme, host, port and path must match exactly. Added parameters must not repeat a parameter of the registered
+    address or look like a part of the answer. An app reads one of two parameters with the same name, and an
+    attacker may have put that one there (RFC 9700, 4.1). Loopback addresses match with any port: apps on the user's
+    own machine use a free one (RFC 8252, 7.3).
     """
     return any(_extends(uri, known) for known in registered.split())
 
 
 def with_answer(uri: str, answer: Iterable[tuple[str, str]], fragment: bool = False) -> str:
-    """The redirect address with the parameters of an answer behind its query or, as a `fragment`, behind its ``#``.
+    """Return the redirect address with the parameters of an answer after its query or, as a `fragment`, after
+    ``#``.
 
-    What it had stays to the letter. Parsed and written again, a query comes out in other words: ``+`` for ``%20``,
-    and what is no UTF-8 not at all.
+    The original address is not changed at all. Parsing and writing would change a query: ``%20`` becomes ``+``, and
+    bytes that are no UTF-8 are lost.
     """
     if fragment:
         return f"{uri}#{urlencode(list(answer))}"
@@ -72,12 +75,12 @@ def _extends(uri: str, known: str) -> bool:
 
 
 def _glue(uri: str) -> str:
-    """The character between an address and parameters that are added to it."""
+    """Return the character between an address and parameters that are added to it."""
     return "" if uri.endswith(("?", "&")) else "&" if "?" in uri else "?"
 
 
 def _without_port(uri: str) -> str:
-    """A loopback address without its port, any other address as it is."""
+    """Return a loopback address without its port, and any other address unchanged."""
     loopback = _LOOPBACK.fullmatch(uri)
     return "".join(loopback.groups()) if loopback else uri
 

@@ -24,7 +24,8 @@ FAMILIES = {
 }
 """The families of scopes, each with its name in plain words for the pages.
 
-The platform has no endpoints for the last four families. Tokens may have these scopes, as clients request them.
+The platform has no endpoints for the last four families. Tokens may have these scopes, because clients request
+them.
 """
 
 VERBS = {READ_ONLY: "See", READ_WRITE: "See, create, change and delete"}
@@ -34,14 +35,14 @@ KNOWN = {ALL, *(f"{family}:{level}" for family in FAMILIES for level in (READ_ON
 
 @lru_cache(maxsize=1024)
 def split_scopes(scopes: str) -> tuple[str, ...]:
-    """The scopes of a space- or comma-separated list, once each, in the order given."""
+    """Return the scopes of a space- or comma-separated list, without duplicates, in the order given."""
     return tuple(dict.fromkeys(scopes.replace(",", " ").split()))
 
 
 def parse_scopes(scopes: str) -> tuple[str, ...]:
-    """As `split_scopes`, for scopes that a client asks for: raises `ValueError` naming the first unknown scope.
+    """Return the scopes of a list that a client sent, as `split_scopes` does.
 
-    ``*`` replaces all others; an empty list raises `ValueError` too.
+    Raises `ValueError` for an empty list, and with the name of the first unknown scope. ``*`` replaces all others.
     """
     found = split_scopes(scopes)
     for scope in found:
@@ -53,7 +54,9 @@ def parse_scopes(scopes: str) -> tuple[str, ...]:
 
 
 def includes(held: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Whether a token with the scopes `held` may do all that `wanted` allow. read_write includes read_only."""
+    """Tell whether a token with the scopes `held` may do everything that `wanted` allow. read_write includes
+    read_only.
+    """
     held = set(held)
     return ALL in held or all(
         scope in held or (scope.endswith(f":{READ_ONLY}") and f"{scope.partition(':')[0]}:{READ_WRITE}" in held)
@@ -62,7 +65,7 @@ def includes(held: Iterable[str], wanted: Iterable[str]) -> bool:
 
 
 def describe(scope: str) -> str:
-    """A known scope in plain words: ``computes:read_only`` is "See compute instances"."""
+    """Describe a known scope in plain words: ``computes:read_only`` is "See compute instances"."""
     if scope == ALL:
         return "Everything: see, create, change and delete all that you can, your account included"
     family, _, level = scope.partition(":")
@@ -70,7 +73,7 @@ def describe(scope: str) -> str:
 
 
 def describe_all(scopes: Sequence[str]) -> list[str]:
-    """Each of `scopes` in plain words, leaving out those that another of them includes."""
+    """Describe each of `scopes` in plain words, without scopes that another of them includes."""
     return [
         describe(scope)
         for scope in scopes
@@ -79,7 +82,7 @@ def describe_all(scopes: Sequence[str]) -> list[str]:
 
 
 def document(result: dict[str, Any], **of_the_generator: Any) -> dict[str, Any]:
-    """Name the scopes that clients can ask for in the OpenAPI document, the `result` of the generator."""
+    """Name the scopes that clients can request in the OpenAPI document, the `result` of the generator."""
     named = {ALL: "Everything"}
     for level, verb in ((READ_ONLY, "Read"), (READ_WRITE, "Read and change")):
         named |= {f"{family}:{level}": f"{verb} {what}" for family, what in FAMILIES.items()}

@@ -12,24 +12,25 @@ log = logging.getLogger(__name__)
 
 
 def console(number: str, text: str) -> None:
-    """For development: write the message into the log of the worker."""
+    """Write the message into the log of the worker, for development."""
     log.warning("SMS to %s: %s", number, text)
 
 
 class NoGateway(Exception):
-    """No gateway is set, so nobody is sent anything."""
+    """No gateway is set, so no message is sent."""
 
 
 def none(number: str, text: str) -> None:
-    """Production without a gateway: nothing is sent. Raises `NoGateway`."""
+    """Raise `NoGateway`: production without a gateway sends nothing."""
     raise NoGateway("SMS_GATEWAY is not set")
 
 
 def http(number: str, text: str) -> None:
     """Send one HTTP request, as the settings SMS_HTTP_* describe it. Raises `requests`' errors, on 4xx as well.
 
-    ``{number}`` and ``{text}`` in the address and the body are replaced: in the address encoded for a query, in the
-    body encoded as SMS_HTTP_TYPE asks for (``application/json``: the inside of a JSON string; else as in a form).
+    ``{number}`` and ``{text}`` are replaced in the address and in the body. The address encodes them for a query.
+    The body encodes them by SMS_HTTP_TYPE: for ``application/json`` as the inside of a JSON string, else as in a
+    form.
     """
     as_json = settings.SMS_HTTP_TYPE == "application/json"
     in_body = (lambda value: json.dumps(value)[1:-1]) if as_json else quote_plus

@@ -1,4 +1,4 @@
-"""Reading SSH public keys, as users paste them."""
+"""Parses SSH public keys that users paste."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ MAX_KEY_LENGTH = 16384
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A parsed key: its algorithm, its base64 body and the comment behind it."""
+    """A parsed key: its algorithm, its base64 body and its comment."""
 
     algorithm: str
     body: str
@@ -30,19 +30,19 @@ class PublicKey:
 
     @property
     def fingerprint(self) -> str:
-        """As ``ssh-keygen -l`` shows it: ``SHA256:`` and unpadded base64."""
+        """The fingerprint as ``ssh-keygen -l`` shows it: ``SHA256:`` and unpadded base64."""
         digest = hashlib.sha256(base64.b64decode(self.body)).digest()
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
 class UnsupportedKey(ValueError):
-    """A key of another algorithm than those in `ALGORITHMS`."""
+    """A key with an algorithm that is not in `ALGORITHMS`."""
 
 
 def parse_public_key(text: str) -> PublicKey:
     """Parse one line of an ``authorized_keys`` file without options.
 
-    Raises `ValueError` with a sentence when it is not one key, `UnsupportedKey` where its algorithm is unknown.
+    Raises `ValueError` with a sentence if it is not one key, and `UnsupportedKey` if its algorithm is unknown.
     """
     parts = text.strip().split(None, 2)
     if len(text) > MAX_KEY_LENGTH or len(parts) < 2 or "\n" in text.strip() or "\r" in text.strip():

@@ -19,11 +19,11 @@ def send_messages() -> None:
     soft_time_limit=thumbnails.SOFT_LIMIT, time_limit=thumbnails.HARD_LIMIT,
 )  # fmt: skip
 def draw_pictures() -> None:
-    """Draw the pictures that OAuth clients were given."""
+    """Draw the pictures that OAuth clients sent."""
     thumbnails.draw_due()
 
 
 @shared_task(name="accounts.delete_old", ignore_result=True, expires=3600)
 def delete_old() -> None:
-    """Delete rows past their retention: old events and logins, tokens that ended."""
+    """Delete expired rows: old events and logins, tokens that ended."""
     retention.delete_old()

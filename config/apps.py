@@ -17,9 +17,9 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Reduce the bookkeeping of each request to what connections kept for life need.
+        """Reduce the work for each request to what long-lived connections need.
 
-        Django's own checks the age of every connection twice, and every cache: a tenth of a small request.
+        Django itself checks the age of every connection twice, and every cache: a tenth of a small request.
         """
         from config import checks  # noqa: F401  (registers itself)
 

@@ -1,4 +1,4 @@
-"""The Celery application: it carries notifications and keeps time, the jobs table holds the truth."""
+"""The Celery application. It carries notifications and runs the clock. The jobs table is the source of truth."""
 
 import logging.config
 import os
@@ -25,19 +25,21 @@ app.autodiscover_tasks(["accounts", "compute.worker", "managed"])
 # By name: the classes need Django's models, which are not loaded yet.
 app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
 app.steps["consumer"].add("compute.worker.leaving:HandBack")
-# Celery closes each task's database connection, and opening one costs more than most steps. Connections live as
-# long as they work instead, as in the web processes: `begin_task` drops a broken one.
+# Celery closes each task's database connection, and opening one takes longer than most steps. Here connections live
+# as long as they work, as in the web processes: `begin_task` drops a broken one.
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
-# kombu puts unacknowledged messages back when it closes a channel. After the broker went away it does so over a
-# connection that it has already taken apart, and the worker dies of an AttributeError in place of reconnecting.
-# Notifications need not be put back: the sweep sends them again, and a worker that is told to stop hands them on
+# kombu requeues unacknowledged messages when it closes a channel. After the broker went away, it does so over a
+# connection that it has already taken apart. The worker then dies of an AttributeError instead of reconnecting.
+# Notifications need not be requeued: the sweep sends them again, and a worker that is stopped passes them on
 # (compute/worker/leaving.py). So it does not warn of messages that it restores, as if any were lost.
 Channel.do_restore = False
 
 
 @signals.setup_logging.connect
 def log_as_everywhere(**kwargs: Any) -> None:
-    """Configure logging as the other processes do: a receiver of this signal keeps Celery from its own way."""
+    """Configure logging as in the other processes: with a receiver of this signal, Celery does not configure its
+    own.
+    """
     logging.config.dictConfig(settings.LOGGING)
 
 

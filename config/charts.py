@@ -1,7 +1,7 @@
-"""A chart of values over time, which the server draws as SVG: stacked bars, and lines above them.
+"""A chart of values over time, drawn by the server as SVG: stacked bars, and lines above them.
 
-Horizontal positions are percents and heights are pixels, so that a chart is as wide as its page allows while its
-texts keep their size. Below the drawing there is a table of the same numbers, in fewer rows.
+Horizontal positions are percents and heights are pixels. So a chart is as wide as its page, and its texts keep
+their size. Below the drawing there is a table of the same numbers, in fewer rows.
 """
 
 from collections.abc import Sequence
@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 HEIGHT, TOP, BOTTOM = 150, 16, 22
-"""Pixels: the height of the drawing, and the space for the texts of the axes above and below."""
+"""In pixels: the height of the drawing, and the space for the texts of the axes above and below."""
 UNITS = (1, 2, 2.5, 5)
 MAX_ROWS = 12
-"""Rows of the table."""
+"""The maximum number of rows in the table."""
 HOURS_ONLY = timedelta(days=2)
 """Charts of a shorter time show hours, longer ones also the date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A value for each step of time; None for a gap. `additive` values, such as counts, are summed in the table;
-    of others the table shows the highest."""
+    """A value for each step of time, or None for a gap.
+
+    `additive` values, such as counts, are summed in the table. For others, the table shows the highest.
+    """
 
     name: str
     tone: str
@@ -48,7 +50,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeriesChart:
-    """The chart as ``components/chart.html`` draws it; `TimeSeriesChart.of` makes one."""
+    """The chart that ``components/chart.html`` draws. `TimeSeriesChart.of` makes one."""
 
     name: str
     title: str
@@ -75,11 +77,10 @@ class TimeSeriesChart:
         description: str, lines: Sequence[Series] = (), unit: str = "", more: str = "", note: str = "",
         zone: tzinfo = UTC,
     ) -> "TimeSeriesChart":  # fmt: skip
-        """Return the chart of `bars`, stacked, and of `lines`. All have the same number of values, `step` apart,
-        from `start` on.
+        """Return the chart of `bars`, stacked, and of `lines`.
 
-        `name` is unique on its page. `unit` stands beside the highest number of the axis. Times are shown in
-        `zone`.
+        All have the same number of values, `step` apart, from `start` on. `name` is unique on its page. `unit` is
+        shown at the highest number of the axis. Times are shown in `zone`.
         """
         series = [*bars, *lines]
         steps = max([1, *(len(each.values) for each in series)])
@@ -111,12 +112,12 @@ class _TimeAxis:
     zone: tzinfo
 
     def label(self, at: int) -> str:
-        """The time at the beginning of a step."""
+        """Return the time at the beginning of a step."""
         moment = (self.start.astimezone(UTC) + at * self.step).astimezone(self.zone)
         return f"{moment:%H:%M}" if self.step * self.steps < HOURS_ONLY else f"{moment:%m-%d %H:%M}"
 
     def ticks(self) -> list[Tick]:
-        """The beginning, the middle and the end."""
+        """Return the times at the beginning, the middle and the end."""
         positions = [(0, "start"), (self.steps // 2, "middle"), (self.steps, "end")]
         return [Tick(round(100 * at / self.steps, 2), self.label(at), anchor) for at, anchor in positions]
 
@@ -126,7 +127,7 @@ def _numbers(series: Series) -> list[float]:
 
 
 def _ceiling(highest: float) -> float:
-    """The least round number that is not below `highest`, and at least 1."""
+    """Return the smallest round number that is not below `highest`, and at least 1."""
     power = 1.0
     while True:
         for unit in UNITS:
@@ -155,7 +156,7 @@ def _bars(series: Sequence[Series], steps: int, highest: float) -> list[Bar]:
 
 
 def _runs(series: Series, steps: int, highest: float) -> list[str]:
-    """The points of each line without a gap, on a square of 100 by 100 that the template stretches."""
+    """Yield the points of each line without a gap, on a square of 100 by 100 that the template stretches."""
     found: list[list[str]] = [[]]
     for at, value in enumerate(series.values):
         if value is None:
@@ -166,7 +167,7 @@ def _runs(series: Series, steps: int, highest: float) -> list[str]:
 
 
 def _rows(axis: _TimeAxis, series: Sequence[Series]) -> list[list[str]]:
-    """Several steps in each row: the sum of additive values, and the highest of others."""
+    """Return rows of several steps each: the sum of additive values, and the highest of others."""
     size = -(-axis.steps // MAX_ROWS)
     found = []
     for at in range(0, axis.steps, size):
@@ -179,5 +180,5 @@ def _rows(axis: _TimeAxis, series: Sequence[Series]) -> list[list[str]]:
 
 
 def _short(value: float) -> str:
-    """The number with one decimal, or without decimals if it is whole or at least 100."""
+    """Return the number with one decimal, or without decimals if it is whole or at least 100."""
     return f"{value:,.0f}" if value == int(value) or value >= 100 else f"{value:.1f}"

@@ -1,8 +1,8 @@
 """System checks for variables that production lacks, or that would harm it: one sentence each, naming the variable.
 
 `manage.py check --deploy` and every other command print them, and each process logs them at its start
-(config/starting.py). With what would open an installation to others, production starts nothing: these are errors,
-numbered with an E. REHEARSAL makes them warnings, for who tries production's shape on one machine.
+(config/starting.py). A setting that would open an installation to others is an error, numbered with an E:
+production does not start. REHEARSAL turns errors into warnings, for trials of production's rules on one machine.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +26,9 @@ from config.monitoring import health
 
 SHORTEST_KEY = 32
 FEWEST_CHARACTERS = 10
-"""Different ones in a key. Of one in hexadecimal, as long as the shortest, 99.9 % have more."""
+"""The minimum number of different characters in a key. 99.9 % of the shortest hexadecimal keys have more."""
 GUESSES = ("change", "secret", "insecure", "password", "example")
-"""Words that stand in a key that somebody has copied."""
+"""Words in a key that was copied from an example."""
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
 SMS_CONSOLE = "accounts.sms.console"
 BROKER_WITHIN = 2.0
@@ -37,13 +37,13 @@ BROKER_WITHIN = 2.0
 
 @register()
 def production(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """The findings, in production alone: a laptop sets none of these variables."""
+    """Return the findings in production only: a laptop sets none of these variables."""
     return findings() if settings.PRODUCTION else []
 
 
 @register()
 def renamed_variables(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Warn of variables that are set by their names of the previous release, which the next one no longer reads."""
+    """Warn of variables with names of the previous release, which the next release no longer reads."""
     return [
         Finding(f"{old} is called {new} now: the next release does not read the old name.", id="skerry.W016")
         for old, new in renamed_in_use()
@@ -52,7 +52,7 @@ def renamed_variables(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
 
 @register(deploy=True)
 def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """With ``--deploy`` outside of production: the findings that production would have."""
+    """Return, with ``--deploy`` outside of production, the findings that production would have."""
     if settings.PRODUCTION:
         return []
     off = "PRODUCTION is not set: cookies travel without TLS, and keys are made up in STATE_DIR."
@@ -63,7 +63,7 @@ def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[Che
 def running(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """With ``--deploy --database``: whether the broker answers, and the database has the tables of this release.
+    """Check, with ``--deploy --database``, that the broker answers and the database has the tables of this release.
 
     A database that does not answer is W029 (compute/checks.py).
     """
@@ -75,7 +75,7 @@ def running(
 
 
 def _broker() -> str:
-    """Why the broker does not answer; empty where it does."""
+    """Return why the broker does not answer, or an empty text."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL,
@@ -93,7 +93,7 @@ def _broker() -> str:
 
 
 def findings() -> list[CheckMessage]:
-    """All findings about the current settings."""
+    """Yield all findings about the current settings."""
     said = (*_address(), *_secrets(), *_services())
     refused = settings.PRODUCTION and not settings.REHEARSAL
     return [
@@ -103,14 +103,14 @@ def findings() -> list[CheckMessage]:
 
 
 def is_guessable(key: str) -> bool:
-    """Whether somebody could guess the key: it is short, of few characters, or has a word in it."""
+    """Tell whether a person could guess the key: it is short, has few different characters, or contains a word."""
     return (
         len(key) < SHORTEST_KEY or len(set(key)) < FEWEST_CHARACTERS or any(word in key.lower() for word in GUESSES)
     )
 
 
 def _address() -> Iterator[tuple[str, str]]:
-    """Number and sentence of each finding about how the outside reaches the installation."""
+    """Yield the number and sentence of each finding about the addresses of the installation."""
     site = urlsplit(settings.SITE_URL)
     host = site.hostname or ""
     if _is_loopback(host):
@@ -205,7 +205,10 @@ def _watching() -> Iterator[tuple[str, str]]:
 
 
 def is_open_to_others(folder: Path) -> bool:
-    """Whether other users of this machine may read or list the folder. One that is not there is made private."""
+    """Tell whether other users of this machine may read or list the folder.
+
+    A missing folder will be made private.
+    """
     try:
         return bool(folder.stat().st_mode & 0o077)
     except FileNotFoundError:

@@ -19,20 +19,20 @@ MORE = (
     " and limits (logged once)."
 )
 _reported: set[str] = set()
-"""What this process has logged of proxies."""
+"""The warnings about proxies that this process has logged."""
 _address_of = BaseThrottle().get_ident
 
 
 def network_of(request: HttpRequest) -> str:
-    """The subject of limits by address: the client's IPv4 address, or the /64 network of its IPv6 address.
+    """Return the subject of limits by address: the client's IPv4 address, or the /64 network of its IPv6 address.
 
-    A subscriber is given at least a /64, and could use another address of it for each try.
+    A subscriber gets at least a /64, and could use another address of it for each attempt.
     """
     return network_in(request.META)
 
 
 def network_in(meta: Mapping[str, Any]) -> str:
-    """As `network_of`, by the WSGI environment of a request."""
+    """Return the same as `network_of`, from the WSGI environment of a request."""
     written = _address_in(meta)
     if ":" not in written:
         return written
@@ -43,25 +43,25 @@ def network_in(meta: Mapping[str, Any]) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """The client's address: the one in front of as many proxies as NUM_PROXIES says."""
+    """Return the client's address. NUM_PROXIES is the number of proxies behind it."""
     return _address_in(request.META)
 
 
 def _address_in(meta: Mapping[str, Any]) -> str:
     _compare(meta)
-    # as much of a request as is looked at
+    # The attributes of a request that are read.
     asked = SimpleNamespace(META=meta, headers={"x-forwarded-for": meta.get("HTTP_X_FORWARDED_FOR")})
     try:
         return str(ipaddress.ip_address(_address_of(asked)))  # type: ignore[arg-type]
     except ValueError:
-        # the proxy passes on a header that clients write: the proxy's own address is at least true
+        # The proxy passes on a header that clients write. The proxy's own address is at least true.
         return str(meta.get("REMOTE_ADDR", ""))
 
 
 def _compare(meta: Mapping[str, Any]) -> None:
-    """Warn, once in a process, where X-Forwarded-For has another number of addresses than NUM_PROXIES says."""
+    """Warn, once in a process, if X-Forwarded-For has another number of addresses than NUM_PROXIES says."""
     forwarded = meta.get("HTTP_X_FORWARDED_FOR")
-    if forwarded is None:  # nobody forwarded it: a check of health, or no proxy at all
+    if forwarded is None:  # nobody forwarded it: a health check, or no proxy at all
         return
     expected, found, peer = api_settings.NUM_PROXIES, forwarded.count(",") + 1, meta.get("REMOTE_ADDR", "")
     if found == expected or (not expected and not _is_near(peer)):
@@ -73,7 +73,7 @@ def _compare(meta: Mapping[str, Any]) -> None:
 
 
 def _is_near(peer: str) -> bool:
-    """Whether the peer may be a proxy of the installation's own: of strangers anybody can write the header."""
+    """Tell whether the peer may be a proxy of the installation. Strangers can write any header."""
     try:
         found = ipaddress.ip_address(peer)
         return (getattr(found, "ipv4_mapped", None) or found).is_private

@@ -1,4 +1,4 @@
-"""Errors of commands: a line for each field, and no traceback where the environment is to blame."""
+"""Errors of commands: a line for each field, and no traceback if the environment is the cause."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ OLD_TABLES = "The database {where} lacks {missing}: run `manage.py migrate`."
 
 
 def refused(error: DomainError) -> CommandError:
-    """A service's refusal as a command's error: a line ``field: reason`` for each problem."""
+    """Return a service's refusal as a command's error: a line ``field: reason`` for each problem."""
     return CommandError("\n".join(map(_line, error.problems)))
 
 
@@ -38,12 +38,12 @@ def _line(problem: Problem) -> str:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether the database could not be reached. The error of a statement that failed has an SQLSTATE."""
+    """Tell whether the database could not be reached. The error of a statement that failed has an SQLSTATE."""
     return getattr(error.__cause__, "sqlstate", None) is None
 
 
 def named(said: str) -> str:
-    """The line that blames the variable DATABASE_URL for the database's message `said`."""
+    """Return the line that names the variable DATABASE_URL as the cause of the database's message `said`."""
     return f"DATABASE_URL: {said}"
 
 
@@ -51,11 +51,11 @@ def named(said: str) -> str:
 def one_line_errors(
     line: Callable[[str], str] = named, which: Callable[[Exception], bool] = is_unreachable
 ) -> Iterator[None]:
-    """End the process with one line where the block cannot use the database; other errors propagate.
+    """End the process with one line if the block cannot use the database. Other errors propagate.
 
-    `line` makes that line of the database's message, which is given as one line. `which` selects among
-    `OperationalError`, `InterfaceError` and `InternalError` those to be handled: by default, that the database
-    cannot be reached. The last is what comes of a connection that was taken away, idle in a transaction.
+    `line` makes this line from the database's message, which is passed as one line. `which` selects the errors to
+    handle among `OperationalError`, `InterfaceError` and `InternalError`. By default it selects a database that
+    cannot be reached. `InternalError` follows when the database closed a connection that was idle in a transaction.
     """
     try:
         yield
@@ -79,7 +79,7 @@ def migrated() -> Iterator[None]:
 
 
 def _lacks() -> str:
-    """A sentence about migrations that the database lacks. Empty if it has all."""
+    """Return a sentence about migrations that the database lacks. Empty if it has all."""
     from django.db.migrations.executor import MigrationExecutor  # needs the apps, which a command has loaded by now
 
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])

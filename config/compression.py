@@ -1,13 +1,13 @@
-"""Compression of answers with gzip, the one encoding that all supported versions of Python can write."""
+"""Compression of answers with gzip, the only encoding that all supported versions of Python can write."""
 
 import gzip
 
 LARGE = 256 * 1024
-"""Bytes from which an answer is compressed anew for each request."""
+"""The minimum number of bytes of an answer that is compressed for each request."""
 
 
 def accepts_gzip(accepted: str) -> bool:
-    """Whether an ``Accept-Encoding`` names gzip. A weight of 0 refuses it (RFC 9110, 12.5.3)."""
+    """Tell whether an ``Accept-Encoding`` names gzip. A weight of 0 refuses it (RFC 9110, 12.5.3)."""
     for item in accepted.lower().split(","):
         name, _, parameters = item.partition(";")
         if name.strip() in ("gzip", "x-gzip"):
@@ -20,10 +20,10 @@ def _is_zero(weight: str) -> bool:
 
 
 def compress_once(content: bytes) -> bytes:
-    """The smallest gzip file of a document that is kept. It takes about 60 ms for each MB."""
+    """Return the smallest gzip file of a document that is cached. It takes about 60 ms for each MB."""
     return gzip.compress(content, 9, mtime=0)
 
 
 def compress_quickly(content: bytes) -> bytes:
-    """A gzip file made in about 10 ms for each MB, during which other threads of Python run."""
+    """Return a gzip file, made in about 10 ms for each MB. Other threads of Python run meanwhile."""
     return gzip.compress(content, 1, mtime=0)

@@ -1,6 +1,6 @@
 """Admits browsers to consoles: connects `config.server.consoles` with the services and drivers.
 
-Stream processes speak to hypervisors for nothing else: a machine is looked at, and nothing about it is changed.
+Stream processes use hypervisors only for this: they look a machine up, and never change it.
 """
 
 import logging

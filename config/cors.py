@@ -1,4 +1,4 @@
-"""Calls of browsers from other origins."""
+"""Cross-origin requests of browsers."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,8 @@ from config.headers import add_headers, prepared
 
 
 class EveryAnswer(CorsMiddleware):
-    """django-cors-headers, which answers preflights; every other answer has its headers, ``Origin`` or not.
+    """django-cors-headers, which answers preflights. Every other answer has its headers, with or without
+    ``Origin``.
 
     They are the same for every origin, so no answer needs ``Vary: Origin``, and they are prepared once.
     """

@@ -1,8 +1,8 @@
-"""The time between SIGTERM and the end of a serving process: whatever is before it ceases to send requests.
+"""The time between SIGTERM and the end of a serving process, in which the load balancer stops sending requests.
 
-Once a server has closed its port, a proxy that has not noticed yet is refused, and what lay in the port's queue is
-lost. So the process says first that it goes, by a 503 of ``/readyz``, and by closing each connection with the
-answer it gives; all the same it answers whatever comes until `DRAIN_SECONDS` have passed.
+When a server closes its port, a proxy that has not noticed yet is refused, and requests in the port's queue are
+lost. So the process first announces its end: ``/readyz`` answers 503, and each answer closes its connection. It
+still answers all requests until `DRAIN_SECONDS` have passed.
 """
 
 import asyncio
@@ -15,20 +15,23 @@ log = logging.getLogger(__name__)
 
 
 class Drain:
-    """Of this process, which sends itself SIGINT so many seconds after SIGTERM: that stops the server at once."""
+    """The draining of this process.
+
+    SIGTERM starts it, and SIGINT, which stops the server, follows after some seconds.
+    """
 
     def __init__(self) -> None:
         self.begun = False
         self.told: list[Callable[[], None]] = []
-        """What is called when it begins, on the loop: whose work lasts for longer than requests."""
+        """Callbacks for the start of the draining, on the loop: for work that lasts longer than requests."""
 
     def prepare(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        """Take SIGTERM from the server, whose own way of SIGINT stays. With no seconds both stay the server's."""
+        """Replace the server's handler of SIGTERM. Its handler of SIGINT stays. With 0 seconds, both stay."""
         if seconds:
             loop.add_signal_handler(signal.SIGTERM, self._begin, loop, seconds)
 
     def _begin(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        if self.begun:  # whoever asks twice does not want to wait
+        if self.begun:  # a second signal: do not wait
             _stop()
             return
         self.begun = True

@@ -1,8 +1,8 @@
-"""Encrypts secrets that must be read back: the data of jobs and mails, TOTP secrets, credentials of managed.
+"""Encrypts secrets that must be read back: data of jobs and mails, TOTP secrets, managed credentials.
 
-The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. Each is stretched, so that who has a copy
-of the database pays for every key that he tries. `manage.py rotate_keys` re-encrypts every `EncryptedField` with
-the first.
+The keys are the setting ENCRYPTION_KEYS: the first encrypts, all decrypt. Each is stretched, so that every guess at
+a key costs time to a person with a copy of the database. `manage.py rotate_keys` re-encrypts every `EncryptedField`
+with the first key.
 """
 
 import base64
@@ -21,9 +21,9 @@ class EncryptedField(models.BinaryField):
 
 
 SALT = b"config.encryption"
-"""The same everywhere: all processes derive one key, and a key is long enough to be nobody else's."""
+"""The same salt everywhere: all processes derive one key. A key is long enough to be unique."""
 COST, BLOCK = 2**14, 8
-"""Of scrypt: 16 MB and some 40 ms for each key, once in a process."""
+"""Parameters of scrypt: 16 MB and some 40 ms for each key, once in a process."""
 
 
 @cache
@@ -33,7 +33,7 @@ def _stretched(key: str) -> Fernet:
 
 
 def _plain(key: str) -> Fernet:
-    """The key as releases before this one used it: what they encrypted still decrypts."""
+    """Return the key in the form of earlier releases, so that their data can still be decrypted."""
     return Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))
 
 
@@ -48,14 +48,14 @@ def encrypt_json(secrets: dict[str, Any]) -> bytes:
 
 
 def decrypt_json(encrypted: bytes | memoryview) -> dict[str, Any]:
-    """Decrypt the object with whichever key fits. Raises `cryptography.fernet.InvalidToken` when none does."""
+    """Decrypt the object with the key that fits. Raises `cryptography.fernet.InvalidToken` if none does."""
     return json.loads(_fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(bytes(encrypted)))
 
 
 def reencrypt(encrypted: bytes | memoryview) -> bytes | None:
-    """The same secrets encrypted with the first key, or None where they already are.
+    """Return the same secrets encrypted with the first key, or None if they already are.
 
-    Raises `cryptography.fernet.InvalidToken` where no key fits.
+    Raises `cryptography.fernet.InvalidToken` if no key fits.
     """
     first, *_ = keys = tuple(settings.ENCRYPTION_KEYS)
     try:
@@ -65,4 +65,4 @@ def reencrypt(encrypted: bytes | memoryview) -> bytes | None:
     return None
 
 
-SealedField = EncryptedField  # the first migrations know it by this name
+SealedField = EncryptedField  # the first migrations use this name

@@ -34,8 +34,10 @@ ADDRESS = re.compile(r"[^<>@\s,]+@[^<>@\s,]+")
 RATE = re.compile(r"[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_SECONDS = 1_000_000
-"""Seconds that a variable may name, at most: some eleven days. PostgreSQL's limit, in milliseconds, is about twice
-that."""
+"""The maximum number of seconds in a variable: some eleven days.
+
+PostgreSQL's limit, in milliseconds, is about twice as long.
+"""
 RENAMED = {
     "JOB_NOTIFY_PATIENCE": "JOB_RING_PATIENCE",
     "MOVES_EVERY": "MIGRATIONS_EVERY",
@@ -45,16 +47,16 @@ RENAMED = {
     "NODEBALANCER_HAPROXY": "BALANCER_HAPROXY",
     "NODEBALANCER_RELOAD": "BALANCER_RELOAD",
 }
-"""Old names of variables by their current names. This release still reads the old names, with a warning."""
+"""The old names of variables by their current names. This release still reads the old names, with a warning."""
 PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 LONGEST_PRIVATE = 17
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 class BadVariable(SystemExit):
-    """A variable that cannot be used: ``NAME: what is wrong``, without any value that may hold a password.
+    """A variable that cannot be used: ``NAME: what is wrong``, without any value that may contain a password.
 
-    A `SystemExit`, so that any program that reads the settings (manage.py, celery, a web server) prints the line,
+    It is a `SystemExit`. So any program that reads the settings (manage.py, celery, a web server) prints the line
     without a traceback, and ends with code 1.
     """
 
@@ -63,14 +65,17 @@ class BadVariable(SystemExit):
 
 
 class Environment:
-    """The variables by the type of their values. Each method raises `BadVariable`."""
+    """Readers of variables by the type of their values. Each method raises `BadVariable`."""
 
     def text(self, name: str, default: str = "") -> str:
-        """The variable's text unchanged, even where it is empty; `default` where the variable is not set."""
+        """Return the variable's text unchanged, even if it is empty.
+
+        If the variable is not set, return `default`.
+        """
         return os.environ.get(name, os.environ.get(RENAMED.get(name, ""), default))
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
-        """One of `choices`, which are in capitals; the variable may use any case."""
+        """Return one of `choices`, which are in capitals. The variable may use any case."""
         found = self._given(name).upper() or default
         return found if found in choices else _fail(name, f"{found!r} is none of {', '.join(choices)}")
 
@@ -87,8 +92,10 @@ class Environment:
         return found in YES
 
     def flag_with_modules(self, name: str, modules: tuple[str, ...], page: str) -> bool:
-        """A flag that is off by default, and can be on only where packages with these modules are installed. `page`
-        tells how. Imports their parents alone."""
+        """Return a flag that is off by default. It can be on only if packages with these modules are installed.
+
+        The error refers to `page`. Only the modules' parents are imported.
+        """
         found = self.flag(name)
         if found and not all(map(_is_installed, modules)):
             _fail(name, f"is on, and its packages are not installed: {page} names them")
@@ -105,7 +112,7 @@ class Environment:
         return int(_within(name, number, least, most))
 
     def number(self, name: str, default: float, *, zero: bool = False) -> float:
-        """A number, mostly of seconds: more than 0, or with `zero` also 0."""
+        """Return a number, usually of seconds: more than 0, or with `zero` also 0."""
         found = self._given(name)
         if not found:
             return default
@@ -118,7 +125,7 @@ class Environment:
         return number
 
     def day(self, name: str, default: str) -> date | None:
-        """A day such as ``2019-11-05``; None for ``never``."""
+        """Return a day such as ``2019-11-05``, or None for ``never``."""
         found = self._given(name).lower() or default
         if found == "never":
             return None
@@ -128,7 +135,7 @@ class Environment:
             return _fail(name, f"{found!r} is neither a day such as 2019-11-05 nor never")
 
     def words(self, name: str, default: list[str] | None = None) -> list[str]:
-        """Words separated by commas. Empty ones, as of a comma too many, are left out."""
+        """Return words separated by commas. Empty words, such as after an extra comma, are dropped."""
         given = self._given(name)
         found = _split(given)
         if given and not found:
@@ -136,7 +143,7 @@ class Environment:
         return found or list(default or [])
 
     def hosts(self, name: str, default: list[str]) -> list[str]:
-        """Patterns of Django's ALLOWED_HOSTS."""
+        """Return patterns of Django's ALLOWED_HOSTS."""
         found = self.words(name, default)
         for each in found:
             if not ALLOWED_HOST.fullmatch(each):
@@ -155,7 +162,7 @@ class Environment:
         return found if HOST_NAME.fullmatch(found) else _fail(name, f"{found!r} is not a name such as example.com")
 
     def origins(self, name: str) -> list[str]:
-        """Origins as browsers write them; ``https://*.example.com`` is a domain with all its subdomains."""
+        """Return origins as browsers write them. ``https://*.example.com`` is a domain with all its subdomains."""
         found = {each: _origin(each, wildcard=True) for each in self.words(name)}
         for each, origin in found.items():
             if origin is None:
@@ -163,7 +170,7 @@ class Environment:
         return [origin for origin in found.values() if origin]
 
     def site(self, name: str, default: str) -> str:
-        """An origin as browsers write it: scheme, host, port, and no path."""
+        """Return an origin as browsers write it: scheme, host, port, and no path."""
         found = self._given(name) or default
         origin = _origin(found)
         return origin or _fail(
@@ -171,7 +178,7 @@ class Environment:
         )
 
     def address(self, name: str) -> str:
-        """A URL of HTTP, or "" where the variable is not set."""
+        """Return a URL of HTTP, or an empty text if the variable is not set."""
         found = self._given(name)
         parts = _split_url(found)
         if found and not (parts and parts.scheme in ("http", "https") and parts.hostname):
@@ -188,7 +195,7 @@ class Environment:
         return found
 
     def private_network(self, name: str, default: str) -> ipaddress.IPv4Network:
-        """A private IPv4 network with room for a /21 in each region of the catalogue."""
+        """Return a private IPv4 network with room for a /21 in each region of the catalogue."""
         found = self._given(name) or default
         try:
             network = ipaddress.IPv4Network(found)
@@ -214,7 +221,7 @@ class Environment:
         return found
 
     def pairs(self, name: str) -> dict[str, str]:
-        """Pairs ``key=value``, separated by commas. Errors repeat no value, which may be a secret."""
+        """Return pairs ``key=value``, separated by commas. Errors repeat no value, which may be a secret."""
         split = [each.partition("=") for each in self.words(name)]
         if not all(key.strip() and equals for key, equals, _ in split):
             _fail(name, "is not a list such as Name=value,Other=value")
@@ -227,12 +234,17 @@ class Environment:
         )
 
     def dotted_path(self, name: str, default: str) -> str:
-        """The dotted path of an object in a module that exists. Imports nothing: settings are not complete yet."""
+        """Return the dotted path of an object in a module that exists.
+
+        Imports nothing: settings are not complete yet.
+        """
         found = self._given(name)
         return _module_checked(name, found, default) if found else default
 
     def dotted_paths(self, name: str, default: dict[str, str]) -> dict[str, str]:
-        """Names with dotted paths (``mine=my.module.Class``), with commas between; those of `default` stay."""
+        """Return names with dotted paths (``mine=my.module.Class``), separated by commas, in addition to
+        `default`.
+        """
         found = dict(default)
         for part in filter(None, map(str.strip, self._given(name).split(","))):
             key, equals, path = map(str.strip, part.partition("="))
@@ -250,7 +262,7 @@ class Environment:
         return found
 
     def folder(self, name: str, default: Path) -> Path:
-        """The absolute path of a folder that exists or can be made."""
+        """Return the absolute path of a folder that exists or can be created."""
         try:
             found = (Path(__file__).resolve().parent.parent / (self._given(name) or default)).resolve()
             nearest = next(each for each in (found, *found.parents) if each.exists())
@@ -259,14 +271,14 @@ class Environment:
         return found if nearest.is_dir() else _fail(name, f"{nearest} is not a folder")
 
     def writable(self, name: str, folder: Path) -> Path:
-        """`folder`, the variable's value, if this user can write to it or make it."""
+        """Return `folder`, the variable's value, if this user can write to it or create it."""
         nearest = next(each for each in (folder, *folder.parents) if each.exists())
         if not os.access(nearest, os.W_OK | os.X_OK):
             _fail(name, f"{nearest} is not this user's to write to")
         return folder
 
     def database(self, name: str) -> dict[str, Any] | None:
-        """An entry of Django's DATABASES, or None where the variable is not set."""
+        """Return an entry of Django's DATABASES, or None if the variable is not set."""
         found = self._given(name)
         if not found:
             return None
@@ -297,7 +309,9 @@ class Environment:
         return found
 
     def sender(self, name: str, default: str) -> str:
-        """The sender of mails, as valid in a mail's header: a comma in a name, say, would end the address."""
+        """Return the sender of mails, valid in a mail's header: a comma in a name, for example, would end the
+        address.
+        """
         found = self._given(name) or default
         try:
             right = SENDER.fullmatch(found) and "@" in sanitize_address(found, "utf-8")
@@ -307,7 +321,7 @@ class Environment:
         return found if right else _fail(name, f"{found!r} {advice}")
 
     def mail_addresses(self, name: str) -> list[str]:
-        """Comma-separated addresses of mails."""
+        """Return comma-separated addresses of mails."""
         found = self.words(name)
         for each in found:
             if not ADDRESS.fullmatch(each):
@@ -315,12 +329,12 @@ class Environment:
         return found
 
     def mail_server(self, name: str) -> dict[str, Any]:
-        """Django's ``EMAIL_…`` settings; mails go to the console where the variable is not set."""
+        """Return Django's ``EMAIL_…`` settings. If the variable is not set, mails go to the console."""
         advice = "is not an address such as smtp+tls://user:password@mail.example.com:587"
         found = self._given(name) or "console:"
         scheme, colon, rest = found.partition(":")
         try:
-            # the parser has names of its own for what others call by these
+            # The parser has other names for these than the URL schemes of other programs.
             parsed: dict[str, Any] = dict(dj_email_url.parse(MAIL_SCHEMES.get(scheme, scheme) + colon + rest))
             parsed["EMAIL_FILE_PATH"] = urlsplit(found).path or None  # the parser drops the leading slash
         except ValueError:
@@ -340,25 +354,25 @@ class Environment:
 
 
 def multiplied(rate: str, times: int) -> str:
-    """A rate such as ``1600/120`` that allows `times` as many requests in the same time."""
+    """Return a rate such as ``1600/120`` that allows `times` as many requests in the same time."""
     count, _, window = rate.partition("/")
     return f"{int(count) * times}/{window}"
 
 
 def renamed_in_use() -> list[tuple[str, str]]:
-    """The old names of variables that are set, each with its current name."""
+    """Return the old names of variables that are set, each with its current name."""
     return [(old, new) for new, old in RENAMED.items() if old in os.environ]
 
 
 def is_set(name: str) -> bool:
-    """Whether a variable is set to more than blanks."""
+    """Tell whether a variable is set to more than blanks."""
     return bool(os.environ.get(name, "").strip())
 
 
 def import_named(*names: str) -> None:
-    """Import the objects that these variables, where set, name by dotted paths. Call it once models are loaded.
+    """Import the objects that these variables name by dotted paths, if set. Call it once models are loaded.
 
-    Raises `BadVariable` where the module has no such object.
+    Raises `BadVariable` if the module has no such object.
     """
     for name in names:
         if found := os.environ.get(name, "").strip():
@@ -379,7 +393,7 @@ def _module_checked(name: str, path: str, example: str) -> str:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ImportError:  # of a package that it is in
+    except ImportError:  # its package is missing
         return False
 
 
@@ -399,7 +413,10 @@ def _split(text: str) -> list[str]:
 
 
 def _split_url(text: str) -> SplitResult | None:
-    """The parts of a URL, or None where `text` is no URL. The port is checked too, which urllib parses lazily."""
+    """Return the parts of a URL, or None if `text` is no URL.
+
+    The port is checked too, which urllib parses lazily.
+    """
     try:
         parts = urlsplit(text)
         return parts if parts.port != 0 and not re.search(r"\s", text) else None
@@ -408,7 +425,8 @@ def _split_url(text: str) -> SplitResult | None:
 
 
 def _origin(text: str, *, wildcard: bool = False) -> str | None:
-    """The origin that a browser sends for pages below the address; None for more than an origin, or for no address.
+    """Return the origin that a browser sends for pages below the address. None for more than an origin, or no
+    address.
 
     Origins are compared literally: no capitals, no port that the scheme implies, other alphabets as ``xn--``.
     """

@@ -1,6 +1,6 @@
-"""Failures outside of the API: a page for browsers, the API's error body for other clients.
+"""Failures outside of the API: a page for browsers, and the API's error body for other clients.
 
-Below /v4 the body is JSON for everybody; the views there see to that themselves (`config.api.exceptions`).
+Below /v4 the body is JSON for all clients. The views there handle it themselves (`config.api.exceptions`).
 """
 
 import logging
@@ -33,15 +33,15 @@ REASONS = {
 }
 """The reason of the error body, and the page to render, by status."""
 ASK_NOBODY = {"/livez", "/readyz", "/version"}
-"""What is answered without the database while it is silent."""
+"""The paths that are answered without the database while it is silent."""
 
 
 def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
-    """The answer to a request that failed with one of the statuses of `REASONS`, with another `reason` if given."""
+    """Return the answer to a request that failed with a status of `REASONS`. `reason` replaces the usual reason."""
     if is_api(request.path_info) or not prefers_html(request):
         response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
     else:
-        # without the request: its session and user may be what failed
+        # Without the request: its session or its user may be the cause of the failure.
         page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
         headers = {"Content-Security-Policy": POLICY_OF_PAGES, "Cache-Control": "no-store"}
         response = HttpResponse(page, status=status, headers=headers)
@@ -51,10 +51,10 @@ def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse
 
 
 def prefers_html(request: HttpRequest) -> bool:
-    """Whether the client asks for HTML before JSON, as browsers do for pages. ``*/*`` and no header do not."""
+    """Tell whether the client prefers HTML to JSON, as browsers do for pages. ``*/*`` and no header do not."""
     try:
         return request.get_preferred_type(["application/json", "text/html"]) == "text/html"
-    except (ValueError, LookupError):  # of parameters that nobody can decode
+    except (ValueError, LookupError):  # its parameters cannot be decoded
         return False
 
 
@@ -67,12 +67,12 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Unknown paths. The page says where the API is: clients may have mistyped its address."""
+    """Answer an unknown path. The page shows the API's address: clients may have mistyped it."""
     return failure(request, 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A failure outside of the API's views, such as in a middleware; Django has logged it."""
+    """Answer a failure outside of the API's views, such as in a middleware. Django has logged it."""
     error = sys.exception()
     error = error and client_error(error)  # type: ignore[arg-type] # Django handles nothing beyond `Exception`
     if isinstance(error, CommitUnknown):
@@ -85,7 +85,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _locked(request: HttpRequest, table: str) -> HttpResponse:
-    """The answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
+    """Return the answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
     log.warning("%s %s waited for a locked row of %s", request.method, request.path, table or "?")
     response = failure(request, 503, reasons.LOCKED)
     response["Retry-After"] = str(RETRY_SECONDS)
@@ -94,8 +94,11 @@ def _locked(request: HttpRequest, table: str) -> HttpResponse:
 
 
 def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: answers without the database what its lane does not take (`config.server.lanes`), and whatever
-    would ask the database while that is silent."""
+    """Middleware that refuses requests without the database.
+
+    It refuses requests that their lane does not accept (`config.server.lanes`). While the database is silent, it
+    also refuses requests that would query it.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         status = request.META.get(REFUSED)
@@ -104,7 +107,7 @@ def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
         if status is None:
             return respond(request)
         refused = failure(request, status)
-        # No error: Django would log one for each request.
+        # This is no error, but Django would log one for each request.
         refused._has_been_logged = True  # type: ignore[attr-defined]
         return refused
 
@@ -112,7 +115,7 @@ def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
 
 
 def explain_methods(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: Django answers a wrong method with an empty body, which browsers show as a blank page."""
+    """Middleware that explains a wrong method: browsers would show Django's empty body as a blank page."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = respond(request)

@@ -1,7 +1,7 @@
 """The errors that services raise: plain classes that know neither HTTP nor DRF.
 
-``config.api.exceptions`` turns them into the one error body of the contract,
-``{"errors": [{"field": …, "reason": …}]}``; the admin shows them as messages.
+``config.api.exceptions`` turns them into the one error body of the contract, ``{"errors": [{"field": …, "reason":
+…}]}``. The admin shows them as messages.
 """
 
 import math
@@ -24,19 +24,21 @@ class Problem:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """The words for what lies between two bounds, of which one may be None: ``3-64``, ``2``, ``at most 64``."""
+    """Return the words for a range between two bounds, of which one may be None: ``3-64``, ``2``, ``at most
+    64``.
+    """
     if low is not None and high is not None:
         return f"{low}" if low == high else f"{low}-{high}"
     return f"at least {low}" if high is None else f"at most {high}"
 
 
 def wrong_length(low: int | None, high: int | None) -> str:
-    """The reason for a text of the wrong length, as the contract has it: ``Length must be 3-50 characters``."""
+    """Return the reason for a text of the wrong length, as in the contract: ``Length must be 3-50 characters``."""
     return f"Length must be {span(low, high)} characters"
 
 
 class DomainError(Exception):
-    """Base of the errors by which a service refuses. `problems` is never empty."""
+    """Base of the errors with which a service refuses. `problems` is never empty."""
 
     def __init__(self, reason: str, field: str | None = None):
         self.problems: tuple[Problem, ...] = (Problem(reason, field),)
@@ -44,7 +46,7 @@ class DomainError(Exception):
 
     @classmethod
     def of(cls, problems: Iterable[Problem]) -> "DomainError":
-        """Build one error that reports all `problems` at once, as the contract asks."""
+        """Build one error that reports all `problems` at once, as the contract requires."""
         problems = tuple(problems)
         error = cls(problems[0].reason, problems[0].field)
         error.problems = problems
@@ -52,7 +54,7 @@ class DomainError(Exception):
 
 
 class Invalid(DomainError):
-    """Bad input or a transition that the state forbids. Answers 400."""
+    """Bad input, or a transition that the state does not allow. Answers 400."""
 
 
 class Busy(Invalid):
@@ -63,7 +65,7 @@ class Busy(Invalid):
 
 
 class ScopeLacking(DomainError):
-    """The token is good but lacks the scope. Answers 401, with a reason of its own."""
+    """The token is valid but lacks the scope. Answers 401, with a reason of its own."""
 
 
 class Denied(DomainError):
@@ -83,7 +85,7 @@ class Missing(DomainError):
 class TooMany(DomainError):
     """A limit on attempts is reached: `count` of them, until its window ends in `seconds`. Answers 429.
 
-    The reason tells people when to try again; the API tells its clients in headers.
+    The reason tells people when to try again. The API tells its clients in headers.
     """
 
     def __init__(self, reason: str, count: int, seconds: float):
@@ -103,16 +105,18 @@ class Problems:
     def __init__(self) -> None:
         self._found: list[Problem] = []
         self.positions: Mapping[str, Sequence[int]] = {}
-        """Of lists whose items failed in part, by their path: the positions that those that are left had in the
-        request. A service counts the ones that it sees, clients all that they sent."""
+        """For each list whose items failed in part, by its path: the positions of its remaining items in the
+        request. A service counts only the items that it sees, but clients count all that they sent.
+        """
 
     def add(self, field: str | None, reason: str) -> None:
         self._found.append(Problem(reason, self._as_sent(field)))
 
     def extend(self, others: "Problems") -> None:
-        """Add the problems of `others`, collected apart by a caller that needs to know whether there were any.
+        """Add the problems of `others`. A caller collects them separately to know whether there were any.
 
-        Those of a field that is named already are left out: it failed before, so nothing else was known of it.
+        Problems of a field that is named already are dropped: the field failed before, and could not be checked
+        further.
         """
         named = {found.field for found in self._found if found.field is not None}
         for found in others:
@@ -128,7 +132,7 @@ class Problems:
         return bool(self._found)
 
     def __contains__(self, field: str | None) -> bool:
-        """Whether the field, or a part of it, is named already: a check that needs it is left out then."""
+        """Tell whether the field, or a part of it, is named already. Then a check that needs it is skipped."""
         asked = self._as_sent(field)
         if asked is None:
             return False
@@ -139,7 +143,7 @@ class Problems:
         return iter(self._found)
 
     def _as_sent(self, field: str | None) -> str | None:
-        """A field's path with the positions that the items had in the request: ``nodes[0]`` may be ``nodes[2]``."""
+        """Return a field's path with the items' positions in the request: ``nodes[0]`` may be ``nodes[2]``."""
         if field is None or not self.positions:
             return field
         path = ""
@@ -150,7 +154,7 @@ class Problems:
         return path
 
     def raise_any(self) -> None:
-        """Raise `Invalid` with all problems added, or do nothing where there are none."""
+        """Raise `Invalid` with all problems added. Do nothing if there are none."""
         if self._found:
             raise Invalid.of(self._found)
 

@@ -11,15 +11,15 @@ def state_variable() -> str:
     state, root = settings.STATE_DIR, settings.BASE_DIR
     if state == root / ".state":
         return ""
-    # a relative path starts at the project's folder, in whichever folder the command is run
+    # A relative path starts at the project's folder, whatever the folder of the command.
     return f"STATE_DIR={shlex.quote(str(state.relative_to(root) if state.is_relative_to(root) else state))} "
 
 
 def make_private(folder: Path) -> None:
-    """Make `folder`, and those above it that are missing, for their owner alone.
+    """Create `folder`, and missing folders above it, for their owner alone.
 
-    `Path.mkdir(parents=True)` gives the mode to the last one only: a state folder that came to be above it could be
-    read by others, and with `PRODUCTION` nothing starts then.
+    `Path.mkdir(parents=True)` sets the mode of the last one only. Other users could then read a state folder that
+    was created above it, and with `PRODUCTION` nothing starts.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):

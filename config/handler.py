@@ -12,8 +12,8 @@ class Request(WSGIRequest):
     """Django's request, decoded as UTF-8 whatever the charset in ``Content-Type``.
 
     No media type that is read here has a charset (RFC 8259, 11; RFC 7578, 5.1; the URL standard for forms). Django
-    would decode the query and forms by whichever codec of Python the charset names, ``base64`` among them, and fail
-    before there is a request that could be answered.
+    would decode the query and forms with the Python codec that the charset names, ``base64`` among them. It would
+    fail before there is a request that could be answered.
     """
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
@@ -21,12 +21,12 @@ class Request(WSGIRequest):
         try:
             self.content_type, self.content_params = parse_header_parameters(written)
         except (ValueError, LookupError):
-            # undecodable parameters, at which code that reads them would fail later
+            # Undecodable parameters: code that reads them would fail later.
             self.content_type, self.content_params = media_type(written), {}
             meta["CONTENT_TYPE"] = self.content_type
 
 
 class Handler(WSGIHandler):
-    """Makes a `Request` of the server's WSGI environment."""
+    """Makes a `Request` from the server's WSGI environment."""
 
     request_class = Request

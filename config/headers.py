@@ -8,13 +8,15 @@ Headers = Mapping[str, tuple[str, str]]
 
 
 def prepared(**headers: str) -> Headers:
-    """Headers of plain ASCII without line ends, in the form that `add_headers` takes: ``prepared(X_Y="z")``."""
+    """Return headers of plain ASCII without line ends, in the form that `add_headers` takes:
+    ``prepared(X_Y="z")``.
+    """
     names = [name.replace("_", "-") for name in headers]
     return {name.lower(): (name, value) for name, value in zip(names, headers.values(), strict=True)}
 
 
 def add_headers(response: HttpResponse, headers: Headers) -> None:
-    """Set all of `headers`. Set one by one, each would be converted and checked by Django for every response."""
+    """Set all of `headers`. If they were set one by one, Django would convert and check each for every response."""
     response.headers._store.update(headers)
 
 

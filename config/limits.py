@@ -1,10 +1,10 @@
 """Rate limits, exact across processes: all limits of a request are checked and counted in one round trip.
 
-The limits of a request are those of its user, and one that all users of an account share. Without a token they are
-those of the address.
+A request counts against the limits of its user, and against one limit that all users of an account share. A request
+without a token counts against the limits of its address.
 
-A window starts at its first request. A request that one limit refuses is not counted by any. While Redis is out of
-reach, each process counts by the same rule in its own memory.
+A window starts at its first request. If one limit refuses a request, no limit counts it. While Redis cannot be
+reached, each process counts by the same rule in its own memory.
 """
 
 import hashlib
@@ -51,8 +51,10 @@ return answer
 """
 DIGEST = hashlib.sha1(SCRIPT.encode()).hexdigest()  # noqa: S324 - how Redis names scripts
 CONNECT_WITHIN, ANSWER_WITHIN = 0.25, 0.5
-"""Seconds to wait for a connection to Redis, and for an answer. After that Redis counts as out of reach: a limit is
-not worth the wait."""
+"""Seconds to wait for a connection to Redis, and for an answer.
+
+After that Redis counts as unreachable: a limit is not worth the wait.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Limit:
     per_account: bool = False
     """Whether all users of an account share the count."""
     arguments: tuple[bytes, bytes] = field(init=False, repr=False, compare=False)
-    """The count and the milliseconds of the window, as Redis takes them."""
+    """The count and the milliseconds of the window, in the format of Redis."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arguments", (b"%d" % self.count, b"%d" % (self.window * 1000)))
@@ -99,11 +101,11 @@ class Verdict:
 
 
 Counts = tuple[bool, list[tuple[int, float]]]
-"""Whether the request fits, and for each limit the requests counted and the seconds left of its window."""
+"""Whether the request fits. Also, for each limit: the requests counted and the seconds left of its window."""
 
 
 class Store(Protocol):
-    """Keeps counters. `send` asks the store to count a request, and returns a function that awaits the answer."""
+    """A store of counters. `send` asks it to count a request, and returns a function that awaits the answer."""
 
     def send(self, keys: Sequence[str], limits: Sequence[Limit]) -> Callable[[], Counts]: ...
 
@@ -111,7 +113,7 @@ class Store(Protocol):
 class RedisStore(threading.local):
     """Counters in Redis.
 
-    Each thread has a connection of its own, and sends its two commands over it: the library's client, with its
+    Each thread has a connection of its own, and sends its two commands over it. The library's client, with its
     pool, retries and hooks, would double the cost of a small API request.
     """
 
@@ -128,7 +130,7 @@ class RedisStore(threading.local):
         try:
             self.connection.send_command("EVALSHA", DIGEST, *arguments)
         except redis.ConnectionError:
-            # the server was restarted meanwhile: this connection is dead, a new one may well work
+            # The server was restarted meanwhile: this connection is dead, but a new one may work.
             self.connection.send_command("EVALSHA", DIGEST, *arguments)
         return partial(self.receive, arguments)
 
@@ -136,7 +138,7 @@ class RedisStore(threading.local):
         try:
             answer = self.connection.read_response()
         except (redis.ConnectionError, redis.exceptions.NoScriptError):
-            # the server was restarted after the sending, or is new: it has not run the script, and may not have it
+            # The server was restarted after the sending, or is new. It has not run the script, and may not have it.
             self.connection.send_command("EVAL", SCRIPT, *arguments)
             answer = self.connection.read_response()
         return bool(answer[0]), [(answer[i], answer[i + 1] / 1000) for i in range(1, len(answer), 2)]
@@ -172,7 +174,10 @@ class MemoryStore:
 
 
 class Limiter:
-    """Counts in Redis, or in memory while Redis is out of reach, trying it again every `RETRY` seconds."""
+    """Counts in Redis.
+
+    While Redis cannot be reached, counts in memory and tries Redis again every `RETRY` seconds.
+    """
 
     RETRY = 5.0
 
@@ -186,8 +191,11 @@ class Limiter:
         return self.begin(subject, endpoint, limits)()
 
     def wait(self, subject: str, endpoint: str, limits: Sequence[Limit]) -> float:
-        """Seconds until all `limits` allow another request of `subject`, 0 where they do now. Counts nothing."""
-        # a limit of 0 refuses the request, so that none counts it; the verdict is that of the tightest limit
+        """Return the seconds until all `limits` allow another request of `subject`, 0 if they do now.
+
+        Counts nothing.
+        """
+        # A limit of 0 refuses the request, so that no limit counts it. The verdict is that of the tightest limit.
         return self.take(subject, endpoint, [*limits, Limit("closed", 0, 0)]).reset
 
     def begin(
@@ -220,7 +228,7 @@ class Limiter:
         return verdict_of(limits, *self.local.send(keys, limits)())
 
     def close(self, error: Exception) -> None:
-        with self.lock:  # several threads may fail at once, and one line is written
+        with self.lock:  # several threads may fail at once, but only one line is logged
             before, self.closed_until = self.closed_until, time.monotonic() + self.RETRY
         if not before:
             logger.warning("Redis is out of reach, rate limits count in each process: %s", error)
@@ -235,8 +243,8 @@ class Limiter:
 
 
 def keys_of(subject: str, endpoint: str, limits: Sequence[Limit], account: int | None) -> list[str]:
-    """The names of the counters of `limits` in Redis."""
-    # the braces keep the counters of one request on one node of a Redis cluster, as one script needs them
+    """Return the names of the counters of `limits` in Redis."""
+    # The braces keep the counters of one request on one node of a Redis cluster, because a script needs them there.
     if account is None:
         start = own = f"{settings.REDIS_PREFIX}rate:{{{subject}}}:"
     else:
@@ -251,10 +259,10 @@ def keys_of(subject: str, endpoint: str, limits: Sequence[Limit], account: int |
 
 
 def verdict_of(limits: Sequence[Limit], fits: bool, found: Sequence[tuple[int, float]]) -> Verdict:
-    """The verdict of the tightest limit: the fewest requests left, or in a refusal the last window to end.
+    """Return the verdict of the tightest limit: the fewest requests left, or in a refusal the last window to end.
 
-    The count of an account is the tightest only where its other users sent most of the requests: alone, a user
-    meets a limit of its own long before.
+    The count of an account is the tightest only if its other users sent most of the requests. A single user reaches
+    a limit of its own long before.
     """
     standing = [
         (limit.count - count, left, limit.count) for limit, (count, left) in zip(limits, found, strict=True)
@@ -282,8 +290,11 @@ class Limits:
         self.meter = Meter(expensive.count, expensive.window)
 
     def of(self, extra: str | None, account: int | None) -> tuple[Limit, ...]:
-        """The limits of an endpoint: the general ones, the account's where the caller is known to have an
-        `account`, and the one named `extra` in the settings, if any."""
+        """Return the limits of an endpoint.
+
+        They are the general limits, the account's limit if the caller's `account` is known, and the limit that
+        `extra` names in the settings, if any.
+        """
         general = self.general if account is None else self.general_of_account
         return general if extra is None else (*general, self.extra[extra])
 
@@ -293,7 +304,8 @@ _making = threading.Lock()
 
 
 def limits() -> Limits:
-    """This process's limits, for all its threads. Made on first use, so that no connection is opened before a fork.
+    """Return this process's limits, for all its threads. Made on first use, so that no connection is opened before
+    a fork.
 
     The lock is for the first requests of two threads: counts in memory would be lost with one of two objects.
     """
@@ -306,6 +318,6 @@ def limits() -> Limits:
 
 
 def forget() -> None:
-    """Have the next request read the settings again, for tests that change them."""
+    """Make the next request read the settings again, for tests that change them."""
     global _limits
     _limits = None

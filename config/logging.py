@@ -1,4 +1,4 @@
-"""Log lines: readable ones in development, JSON in production, each with its request or task and its subject."""
+"""Log lines: readable in development, JSON in production, each with its request or task and its subject."""
 
 import logging
 import os
@@ -10,30 +10,31 @@ from typing import Any
 
 import orjson
 
-# The id of the request (``X-Request-ID``), or of the Celery task, that this thread works on.
+# The id of the request (``X-Request-ID``) or of the Celery task in this thread.
 current_id: ContextVar[str] = ContextVar("current_id", default="-")
 
 
-# What this thread works on, by the names of fields: account and user of a request; job, instance, host of a job.
+# The subject of this thread's work, by names of fields: account and user of a request, or job, instance and host of
+# a job.
 current_subject: ContextVar[Mapping[str, Any]] = ContextVar("current_subject", default={})  # noqa: B039 - never written
 
 
 class AddId(logging.Filter):
-    """Puts the current id on every record, as `request_id`, and the fields of the current subject."""
+    """Adds the current id to every record, as `request_id`, and the fields of the current subject."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_id.get()
         for name, value in current_subject.get().items():
-            if not hasattr(record, name):  # a line that says more of its own
+            if not hasattr(record, name):  # a line with fields of its own
                 setattr(record, name, value)
         return True
 
 
 class LowerRefusals(logging.Filter):
-    """Makes warnings without tracebacks of the errors that Django logs for requests it refuses.
+    """Turns the errors that Django logs for refused requests into warnings without tracebacks.
 
-    Anybody can send such a request: with a wrong ``Host``, with too many fields. An alarm that counts errors would
-    be in a stranger's hand. Django logs each kind of `SuspiciousOperation` by a logger of its own.
+    Anybody can send such a request, for example with a wrong ``Host`` or too many fields. Otherwise strangers could
+    trigger an alarm that counts errors. Django logs each kind of `SuspiciousOperation` with a logger of its own.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -43,7 +44,10 @@ class LowerRefusals(logging.Filter):
 
 
 class Readable(logging.Formatter):
-    """Lines of development: those of production's fields that say what a line is about stand at its end."""
+    """Formats lines of development.
+
+    The fields of production that identify the subject are at the end of the line.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name in logging
         fields = "".join(f" {name}={value}" for name, value in current_subject.get().items())
@@ -52,7 +56,7 @@ class Readable(logging.Formatter):
 
 @contextmanager
 def about(**fields: Any) -> Iterator[None]:
-    """Have the lines of the block carry these fields. None of them may be a secret."""
+    """Add these fields to the lines of the block. None of them may be a secret."""
     token = current_subject.set({name: value for name, value in fields.items() if value is not None})
     try:
         yield
@@ -61,10 +65,10 @@ def about(**fields: Any) -> Iterator[None]:
 
 
 def write_line(logger: str, message: str, fields: dict[str, Any]) -> None:
-    """Write an INFO line of production to standard error, in the form that the JSON formatter gives it.
+    """Write an INFO line of production to standard error, in the format of the JSON formatter.
 
-    Meant for the line of every request, which through records, filters and handlers would cost a sixth of a small
-    request. The line is one write, so that lines of several processes do not mix.
+    It is for the line of every request: records, filters and handlers would take a sixth of a small request. The
+    line is one write, so that lines of several processes do not mix.
     """
     line = {
         "level": "INFO",
@@ -78,7 +82,7 @@ def write_line(logger: str, message: str, fields: dict[str, Any]) -> None:
 
 
 def configuration(*, production: bool, level: str) -> dict[str, Any]:
-    """The LOGGING setting. Lines go to standard error; `level` is that of our own loggers."""
+    """Return the LOGGING setting. Lines go to standard error. `level` is that of the project's loggers."""
     own = {"level": level}
     return {
         "version": 1,
@@ -110,16 +114,16 @@ def configuration(*, production: bool, level: str) -> dict[str, Any]:
         "root": {"handlers": ["console"], "level": "WARNING"},
         "loggers": {
             **dict.fromkeys(("access", "config", "accounts", "regions", "tags", "compute", "managed"), own),
-            # Replaces Django's own handlers: mails to admins, and a second line for what is logged here.
+            # Replaces Django's own handlers, which would mail admins and log a second line.
             "django": {"handlers": [], "level": "WARNING"},
-            # A refused request is in the access log; the reason is for the client to read.
+            # A refused request is in the access log. The reason is for the client.
             "django.request": {"level": "ERROR"},
             "django.server": {"handlers": [], "level": "INFO", "propagate": True},
             # Below this level these loggers write authorization codes, tokens and verifiers.
             "authlib": {"level": "WARNING"},
             "oauthlib": {"level": "WARNING"},
             "oauth2_provider": {"level": "WARNING"},
-            # The clock's tasks run every second, and the engine logs what each job did.
+            # The clock's tasks run every second, and the engine logs the work of each job.
             "celery": {"level": "WARNING"},
         },
     }

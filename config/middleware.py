@@ -1,4 +1,4 @@
-"""Middleware of every request. Kept cheap: a request of the API costs well under a millisecond."""
+"""Middleware of every request. It must be cheap: a request of the API costs well under a millisecond."""
 
 import io
 import logging
@@ -24,20 +24,20 @@ Respond = Callable[[HttpRequest], HttpResponse]
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}").fullmatch
 _TAG = re.compile(r"(/+v4(?:beta)?/+tags)/(.{3,})", re.DOTALL).match
-"""The path of a tag, and its label: no label is shorter."""
+"""The path of a tag, and its label, which has at least 3 characters."""
 _LETS_IN = re.compile(r"^(/+password/+[^/]+/+|/+token/+|/+uploads/+images/+).+", re.DOTALL)
-"""Paths that are as good as a password: links in mails and to tokens, upload addresses. Mistyped ones as well."""
+"""Paths that give access like a password: links in mails and to tokens, upload addresses, and mistyped ones."""
 WATCHERS = {"/healthz", "/livez", "/readyz", "/metrics"}
-"""What load balancers and Prometheus ask for every few seconds."""
+"""The paths that load balancers and Prometheus request every few seconds."""
 
 
 def request_id(respond: Respond) -> Respond:
-    """Give each request an id, answer it as ``X-Request-ID``, and write its line in the access log.
+    """Give each request an id, return it as ``X-Request-ID``, and write the request's line in the access log.
 
-    The client's own ``X-Request-ID`` is used if it is one short word, so that a request can be followed
-    through a proxy. The line holds no query string, header, body or secret part of a path: they may carry
-    secrets. A view may name the caller for the line in ``request.caller``. A health check that finds
-    all well, and a look at the metrics, leave no line. All requests are counted.
+    The client's own ``X-Request-ID`` is used if it is one short word, so that a request can be followed through a
+    proxy. The line contains no query string, header, body or secret part of a path, because they may carry secrets.
+    A view may name the caller for the line in ``request.caller``. Successful health checks and requests for metrics
+    write no line. All requests are counted.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -62,7 +62,7 @@ def request_id(respond: Respond) -> Respond:
 
 
 def _trace(traced: Span, request: HttpRequest, response: HttpResponse, identity: str) -> None:
-    """Say what the request was, by its route: there may be secrets in its path."""
+    """Describe the request by its route, because its path may contain secrets."""
     if traced is NOT_RECORDED:
         return
     method, route = method_of(request), route_of(request)
@@ -81,11 +81,11 @@ def _trace(traced: Span, request: HttpRequest, response: HttpResponse, identity:
 
 def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: float) -> None:
     path = _LETS_IN.sub(r"\1…", request.path)
-    # A path comes decoded, so it may hold line ends.
+    # A path comes decoded, so it may contain line ends.
     path = path if path.isprintable() else repr(path)
-    # of a page: only where something has looked already, since the look is a query
+    # On a page, use the user only if it was already read: reading it takes a query.
     caller = getattr(request, "caller", None) or getattr(request, "_cached_user", None)
-    user = getattr(caller, "username", None) or None  # strangers on pages have an empty name
+    user = getattr(caller, "username", None) or None  # anonymous users on pages have an empty name
     message = f"{request.method} {path} {response.status_code} {milliseconds:.1f} ms{f' {user}' if user else ''}"
     fields = {
         "method": request.method,
@@ -105,11 +105,11 @@ def _log_access(request: HttpRequest, response: HttpResponse, milliseconds: floa
 def with_length(respond: Respond) -> Respond:
     """Read a body without a ``Content-Length`` whole, and pass it on with its length.
 
-    In WSGI that header alone gives a body's length: without it Django sees no body at all, and a change of nothing
-    would be answered 200. In HTTP/2 no header tells such a body from none.
+    In WSGI only that header gives a body's length. Without it Django sees no body at all, and a change would be
+    answered 200 without any effect. In HTTP/2 no header tells whether there is such a body.
 
-    The server does not tell the end of such a body from one that was cut off. Of a JSON object its own end does:
-    half of one is refused as no JSON. Bodies of other types, and empty ones that were announced, are refused: 411.
+    The server cannot distinguish the end of such a body from an interruption. A JSON object shows its own end: half
+    of one is refused as no JSON. Bodies of other types, and empty bodies that were announced, are refused with 411.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -132,12 +132,12 @@ def with_length(respond: Respond) -> Respond:
 
 
 def _is_json(meta: Mapping[str, Any]) -> bool:
-    """Whether a body is said to be JSON, or not said to be anything."""
+    """Tell whether the declared type of a body is JSON, or missing."""
     return media_type(meta.get("CONTENT_TYPE", "")) in ("", CONTENT_TYPE)
 
 
 def _read_at_most(stream: IO[bytes], size: int) -> bytes:
-    """The bytes of a stream up to its end, or the first `size`: one read may give fewer."""
+    """Return the bytes of a stream up to its end, or the first `size`. One read may return fewer."""
     pieces: list[bytes] = []
     while size and (piece := stream.read(min(size, 65_536))):
         pieces.append(piece)
@@ -146,7 +146,7 @@ def _read_at_most(stream: IO[bytes], size: int) -> bytes:
 
 
 def tidy_api_paths(respond: Respond) -> Respond:
-    """Tidy the paths of the API. A tag's label may have such slashes itself: the tags' view handles those."""
+    """Normalize the paths of the API. A tag's label may contain such slashes: the tags' view handles them."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         path = request.path_info

@@ -15,8 +15,8 @@ _unreachable_until = 0.0
 def notify(task: str, *args: int) -> None:
     """Send the Celery task of this name with `args`. An unreachable broker is no error: the clock notifies again.
 
-    After a failure no notification is tried for a second, so that a broker which is down does not slow the requests
-    that notify.
+    After a failure, nothing is sent for a second, so that a broker which is down does not slow the requests that
+    notify.
     """
     global _unreachable_until
     if time.monotonic() < _unreachable_until:

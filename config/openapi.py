@@ -38,7 +38,7 @@ TAGS = {
     "tags": "Labels on computes, domains, volumes and load balancers.",
     "volumes": "Block storage that instances attach.",
 }
-"""What each tag is about. A path's tag is its first word, or its first two where a word has many."""
+"""The descriptions of tags. A path's tag is its first word, or its first two if many paths share the first word."""
 
 NOUNS = {
     "apps": ("authorized app", "authorized apps"),
@@ -80,14 +80,14 @@ NOUNS = {
     "vlans": ("VLAN", "VLANs"),
     "volumes": ("volume", "volumes"),
 }
-"""The thing that each word of a path stands for: one of them, and many."""
+"""The object that each word of a path names, in the singular and the plural."""
 
 NESTED_NOUNS = {
     ("nodebalancers", "configs"): ("config", "configs"),
     ("firewalls", "devices"): ("device", "devices"),
     ("nodebalancers", "configs", "nodes"): ("node", "nodes"),
 }
-"""The same, where a word means something else below another."""
+"""The same for words that have another meaning below another word."""
 
 KEYS = {
     "oauth-clients": "The client's id: 20 hex digits.",
@@ -102,11 +102,11 @@ KEYS = {
     "year": "The year, four digits, in UTC.",
     "month": "The month, 1 to 12.",
 }
-"""What a parameter of a path is, by the word before it, or its own name; of all others the number of the thing."""
+"""The descriptions of path parameters, by the word before them or their own name. All others are ids."""
 
 
 def noun(words: list[str]) -> tuple[str, str]:
-    """One and many of what a path ends in, by its words without parameters."""
+    """Return the singular and the plural of the object that a path ends in, by its words without parameters."""
     for known, nouns in NESTED_NOUNS.items():
         if words[-1] == known[-1] and all(word in words for word in known):
             return nouns
@@ -122,7 +122,7 @@ SINGLE = {
     "settings": "the settings of the account",
     "profile": "the profile of the acting user",
 }
-"""Things there is one of, as summaries name them."""
+"""Single objects, as summaries name them."""
 
 ANSWERS = {
     "list": "A page of the list.",
@@ -130,4 +130,4 @@ ANSWERS = {
     "create": "The new object.",
     "update": "The object as it is now.",
 }
-"""The description of a good answer, by the action; of all others it is `Done.`"""
+"""The descriptions of a successful answer, by the action. For all other actions it is `Done.`"""

@@ -14,11 +14,11 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class OpenID:
-    """A provider, and our credentials as its client.
+    """A provider, and the platform's credentials as its client.
 
-    `name` is the provider's name for people; `claim` the claim of its ID tokens that identifies a person for ever;
-    `authentication_type` the value of that field in the profiles of people who sign in with it; `timeout` is the
-    seconds for one visit to the provider.
+    `name` is the provider's name for people. `claim` is the claim of its ID tokens that identifies a person
+    permanently. `authentication_type` is the value of that field in the profiles of people who sign in with it.
+    `timeout` is the maximum seconds for one visit to the provider.
     """
 
     issuer: str
@@ -32,9 +32,9 @@ class OpenID:
 
 
 def read(env: Environment, *, production: bool) -> OpenID | None:
-    """The provider of the variables ``OIDC_*``, or None where none of `NEEDED` is set.
+    """Return the provider of the variables ``OIDC_*``, or None if none of `NEEDED` is set.
 
-    Raises `BadVariable`, naming the missing or wrong variable, where some are set but the provider cannot be used.
+    Raises `BadVariable`, naming the missing or wrong variable, if some are set but the provider cannot be used.
     """
     given = {name: env.text(name) for name in NEEDED}
     if not any(given.values()):

@@ -1,4 +1,4 @@
-"""Paths of requests: which are the API's, and how they are spelled."""
+"""Paths of requests: whether they belong to the API, and their normal form."""
 
 import re
 
@@ -9,5 +9,5 @@ is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
 
 
 def tidied(path: str) -> str:
-    """The path without doubled and trailing slashes, which clients leave when they join paths."""
+    """Return the path without doubled and trailing slashes, which result when clients join paths."""
     return _SLASHES.sub("/", path).rstrip("/")

@@ -15,7 +15,7 @@ from config.server.sockets import ReadTimeout
 
 
 class _Traces:
-    """Records spans while the process serves. It begins in the process that serves, not in one that forks it."""
+    """Records spans while the process serves. It starts in the process that serves, not in one that forks it."""
 
     def __init__(self, kind: str):
         self.kind = kind
@@ -28,7 +28,7 @@ class _Traces:
 
 
 def watch(threads: Executor) -> None:
-    """Watch a pool of threads: if the database freezes, all of them may stand still."""
+    """Watch a pool of threads: if the database freezes, all of them may be blocked."""
     silence.pools.append(threads)
 
 
@@ -42,7 +42,7 @@ def presence(kind: str) -> Sequence[BackgroundService]:
         try:
             alarms.check_alarms()
         finally:
-            connections.close_all()  # of this thread: none is kept for a look now and then
+            connections.close_all()  # the connection of this thread: none is kept for an occasional query
 
     pulse, reporter = Pulse(kind), counts.Reporter()
     return [

@@ -19,12 +19,12 @@ from redis.retry import Retry
 SENT = "sent"
 """The header of a message with the time at which it was sent, in seconds since 1970."""
 TIMEOUT_SECONDS = 0.5
-"""Seconds in which the broker has to answer when all queues are read. A health check may be waiting."""
+"""Seconds in which the broker must answer when all queues are read. A health check may be waiting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The messages that wait in a queue: how many, and for how many seconds the oldest has waited."""
+    """The messages that wait in a queue: their number, and the seconds that the oldest has waited."""
 
     messages: int
     oldest: float
@@ -53,7 +53,7 @@ def _backlog(lists: list[tuple[int, bytes | None]], now: float) -> Backlog:
 
 
 def age(message: bytes, now: float) -> float:
-    """Return for how many seconds a message has waited. 0 for a message of an earlier release, which does not say.
+    """Return the seconds that a message has waited. 0 for a message of an earlier release, which has no time.
 
     Its sender may be on another machine, whose clock differs.
     """
@@ -64,8 +64,8 @@ def age(message: bytes, now: float) -> float:
 def waiting(queue: str, priority: int | None = None) -> int | None:
     """Return the number of messages that wait in a queue, or None if the broker does not answer in time.
 
-    `priority` limits the count to the list that messages of this priority are in. Messages that a worker has
-    already taken are not counted.
+    `priority` limits the count to the list with messages of this priority. Messages that a worker has already
+    received are not counted.
     """
     keys = list_keys(queue) if priority is None else [list_key(queue, priority)]
     limits = settings.CELERY_BROKER_TRANSPORT_OPTIONS
@@ -85,7 +85,7 @@ def list_keys(queue: str) -> list[str]:
 
 
 def list_key(queue: str, priority: int) -> str:
-    """Return the key of the list that messages of this priority are in. Several priorities share a list."""
+    """Return the key of the list with messages of this priority. Several priorities share a list."""
     step = Channel.priority_steps[bisect(Channel.priority_steps, priority) - 1]
     return f"{settings.REDIS_PREFIX}{queue}{Channel.sep}{step}" if step else f"{settings.REDIS_PREFIX}{queue}"
 

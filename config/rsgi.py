@@ -1,4 +1,4 @@
-"""The RSGI entry point: the API and the admin of `config.wsgi`, with bodies read before they take a turn."""
+"""The RSGI entry point: the API and the admin of `config.wsgi`. Bodies are read before requests are answered."""
 
 from django.conf import settings
 from django.urls import get_resolver
@@ -10,9 +10,9 @@ from config.streams import UPLOADS, application_for_streams, consoles
 from config.wsgi import application as handler
 
 FORM = 64 * 1024
-"""Bytes of a form beside the file in it, at most."""
+"""The maximum bytes of a form in addition to its file."""
 MAX_BODY_BYTES = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + FORM)
-"""Bytes that a body may have to be read at all. What each view takes of it is the view's affair."""
+"""The maximum bytes of a body that is read. Each view checks its own limit."""
 
 lanes = {name: Lane(name, size) for name, size in SIZES.items()}
 for lane in lanes.values():

@@ -44,7 +44,7 @@ def _make_secret(path: Path) -> None:
     fresh.touch(mode=0o600)
     try:
         fresh.write_text(secrets.token_hex(32))
-        # a hard link fails where another process made the file first: all processes agree on one secret
+        # A hard link fails if another process created the file first: all processes then use the same secret.
         path.hardlink_to(fresh)
     except FileExistsError:
         pass
@@ -64,12 +64,12 @@ def _secret_key() -> str:
 
 
 PRODUCTION = env.flag("PRODUCTION")
-# Production's shape on one machine, to try it: what production would not start with is only warned of.
+# Production's rules on one machine, for trials: settings that prevent production's start only cause warnings.
 REHEARSAL = env.flag("REHEARSAL")
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = _secret_key()
-# The keys of all encrypted columns (config/encryption.py): the first encrypts, all decrypt.
-# An empty key, as of a comma too many, would be a key that everybody knows.
+# The keys of all encrypted columns (config/encryption.py): the first encrypts, all decrypt. Everybody knows an
+# empty key, which an extra comma would create.
 ENCRYPTION_KEYS = env.words("ENCRYPTION_KEYS", [SECRET_KEY])
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
 # The public address of this installation, for links in mails and addresses in answers. While `make serve` runs on
@@ -77,9 +77,10 @@ ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["*"])
 _port = env.integer("PORT", 8000, 1, 65535)
 _served_at = "" if PRODUCTION or is_set("PORT") else served_at(STATE_DIR)
 SITE_URL = env.site("SITE_URL", _served_at or f"http://127.0.0.1:{_port}")
-# That of the stream processes, where it is another one: no proxy in front leads to them by their paths.
+# The address of the stream processes. Set it if no proxy routes their paths to them at the site's own address.
 STREAM_URL = env.site("STREAM_URL", SITE_URL) if is_set("STREAM_URL") else ""
-# Behind a proxy that ends TLS a form has an origin of https:// and arrives by http://. That origin is trusted here.
+# Behind a proxy that ends TLS, a form has an origin of https:// and arrives by http://. That origin is trusted
+# here.
 CSRF_TRUSTED_ORIGINS: list[str] = env.origins("CSRF_TRUSTED_ORIGINS")
 if urlsplit(SITE_URL).scheme == "https" and SITE_URL not in CSRF_TRUSTED_ORIGINS:
     CSRF_TRUSTED_ORIGINS.append(SITE_URL)
@@ -136,7 +137,8 @@ STATIC_URL = "/static/"
 STATIC_ROOT = str(env.folder("STATIC_ROOT", Path())) if env.text("STATIC_ROOT").strip() else None
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    # collectstatic writes each file compressed as well, and WhiteNoise serves that to browsers that take it
+    # collectstatic also writes each file compressed, and WhiteNoise serves the compressed file to browsers that
+    # accept it.
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
@@ -158,14 +160,15 @@ PREPARED_STATEMENTS = env.flag("PREPARED_STATEMENTS") if env.text("PREPARED_STAT
 DATABASES = {
     "default": {
         **_database,
-        # Django's, which replaces connections that were lost (docs/decisions/lost-connections.md).
+        # Django's backend, which replaces lost connections (docs/decisions/lost-connections.md).
         "ENGINE": "config.db.postgresql",
         "CONN_MAX_AGE": None,
         "OPTIONS": {
-            # Seconds. Without it a frozen database holds up whoever connects for two minutes.
+            # Seconds. Without this limit, connecting to a frozen database takes two minutes.
             "connect_timeout": 10,
             **_database.get("OPTIONS", {}),
-            # Each worker keeps one connection for its life, so prepared statements pay (docs/performance.md).
+            # Each worker keeps one connection for its life, so prepared statements are useful
+            # (docs/performance.md).
             "server_side_binding": True,
         },
         "DISABLE_SERVER_SIDE_CURSORS": PREPARED_STATEMENTS is False,
@@ -186,7 +189,8 @@ CACHES = {
     }
 }
 
-# OAuth's implicit flow: tokens in a redirect's address, for old public clients (docs/signing-in.md says why not).
+# OAuth's implicit flow: tokens in a redirect's address, for old public clients (docs/signing-in.md explains the
+# risks).
 OAUTH_IMPLICIT = env.flag("OAUTH_IMPLICIT")
 OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthClient"
 OAUTH2_PROVIDER_GRANT_MODEL = "accounts.OAuthGrant"
@@ -204,10 +208,10 @@ OAUTH2_PROVIDER = {
     "REFRESH_TOKEN_GENERATOR": "accounts.oauth.generators.token",
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
     "ACCESS_TOKEN_EXPIRE_SECONDS": 7200,
-    # From the end of the access token: an app that is not used for this long asks its user again.
+    # From the end of the access token: an app that is not used for this time asks its user again.
     "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 86400,
     "ROTATE_REFRESH_TOKEN": True,
-    # A refresh token used twice was copied, by one of the two users: all tokens that came of it are revoked.
+    # A refresh token that is used twice was copied: all tokens that came from it are revoked.
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 0,
     "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
@@ -216,37 +220,38 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
     "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
 }
-# The web pages' cookies (the API has none). HTTPS ends at a proxy, which reports it in a header it always sets.
+# The cookies of the web pages (the API has none). TLS ends at a proxy, which always reports it in a header.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("SECURE_COOKIES", PRODUCTION)
-# How many proxies stand before us and append to X-Forwarded-For: rate limits by address look behind them.
+# The number of proxies in front that append to X-Forwarded-For. Rate limits by address use the client's address.
 NUM_PROXIES = env.integer("NUM_PROXIES", 0, 0, 16)
 if NUM_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Seconds for which browsers ask for this host by https alone, from an answer by https on; 0: not told.
+# Seconds for which browsers use only https for this host, after an answer by https. 0: the header is not sent.
 SECURE_HSTS_SECONDS = env.integer("HSTS_SECONDS", 31_536_000 if urlsplit(SITE_URL).scheme == "https" else 0)
 SILENCED_SYSTEM_CHECKS = [
-    "security.W002", "security.W003",  # config.pages has the middleware they look for, for the pages alone
-    "security.W005", "security.W021",  # other hosts below this one's name are not ours to bind (docs/security.md)
-    "security.W008",  # TLS and redirects to it are the proxy's (docs/nginx.conf)
-    "oauth2_provider.W005",  # clients talk to one issuer, and take no answer for another's
-    "oauth2_provider.W008",  # apps on people's own machines come back to http://127.0.0.1 (RFC 8252)
+    "security.W002", "security.W003",  # config.pages has the middleware that these look for, only for the pages
+    "security.W005", "security.W021",  # other hosts below this host's name belong to others (docs/security.md)
+    "security.W008",  # the proxy handles TLS and redirects to it (docs/nginx.conf)
+    "oauth2_provider.W005",  # clients talk to one issuer, and accept no answer of another
+    "oauth2_provider.W008",  # apps on people's own machines return to http://127.0.0.1 (RFC 8252)
 ]  # fmt: skip
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 11}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# Managed monitoring: seconds between the checks of a service, how many checks a process has under way, and networks
-# that are never checked, besides the platform's own, or that are checked though the rules would forbid it.
+# Managed monitoring: seconds between the checks of a service, the number of checks in progress in a process, and
+# two lists of networks. The first are never checked, in addition to the platform's own. The second are checked
+# although the rules forbid it.
 PROBE_EVERY = env.integer("PROBE_EVERY", 60, 10, 3600)
 PROBE_CONCURRENCY = env.integer("PROBE_CONCURRENCY", 1000, 1)
 PROBE_SHARE = env.integer("PROBE_SHARE", 200, 1)  # of one account, in all processes
 PROBE_FORBIDDEN = env.networks("PROBE_FORBIDDEN")
 PROBE_ALLOWED = env.networks("PROBE_ALLOWED")
-# The name servers that resolve the names of services, in place of the system's, and the timeout in seconds.
+# The name servers that resolve the names of services, instead of the system's, and the timeout in seconds.
 PROBE_NAMESERVERS = env.name_servers("PROBE_NAMESERVERS")
 PROBE_DNS_TIMEOUT = env.number("PROBE_DNS_TIMEOUT", 5)
-# Quotas of an account, or of a user or a domain (accounts/quotas.py). Staff give single accounts others.
+# Quotas of an account, or of a user or a domain (accounts/quotas.py). Staff can set others for single accounts.
 QUOTA_USERS = env.integer("QUOTA_USERS", 200)
 QUOTA_TOKENS = env.integer("QUOTA_TOKENS", 500)
 QUOTA_SSH_KEYS = env.integer("QUOTA_SSH_KEYS", 200)
@@ -263,23 +268,23 @@ MANAGED_SERVICES = env.integer("MANAGED_SERVICES", 500)
 MANAGED_CONTACTS = env.integer("MANAGED_CONTACTS", 100)
 MANAGED_CREDENTIALS = env.integer("MANAGED_CREDENTIALS", 500)
 A_CENTURY = 36_500  # days
-# Days that measurements of checks are kept: those of single checks, and the hourly averages.
+# Days for which measurements are kept: those of single checks, and the hourly averages.
 MEASUREMENTS_KEPT = timedelta(days=env.integer("MEASUREMENTS_KEPT", 2, 1, A_CENTURY))
 HOURLY_MEASUREMENTS_KEPT = timedelta(days=env.integer("HOURLY_MEASUREMENTS_KEPT", 90, 1, A_CENTURY))
-# Days that events, logins and finished jobs are kept. Clients see 90 days of the first two.
+# Days for which events, logins and finished jobs are kept. Clients see 90 days of the first two.
 EVENTS_KEPT = timedelta(days=env.integer("EVENTS_KEPT", 365, 90, A_CENTURY))
 LOGINS_KEPT = timedelta(days=env.integer("LOGINS_KEPT", 365, 90, A_CENTURY))
 JOBS_KEPT = timedelta(days=env.integer("JOBS_KEPT", 90, 1, A_CENTURY))
-# How long a link that shows a token once may wait for that.
+# The lifetime of an unused link that shows a token once.
 TOKEN_LINK_GOOD = timedelta(hours=env.integer("TOKEN_LINK_HOURS", 24, 1, 720))
 SESSION_ENGINE = "accounts.pages.session_store"  # ids are stored hashed
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "login", "home", "signed-out"
-REFERENCE_TOKEN_LIFETIME = 900  # seconds; of tokens that the pages at /docs make for trying calls out
+REFERENCE_TOKEN_LIFETIME = 900  # seconds, for tokens that the pages at /docs make for trying calls out
 CSRF_FAILURE_VIEW = "accounts.oauth.views.csrf_failure"
 AUTHENTICATION_BACKENDS = ["accounts.pages.sessions.Backend"]
-# Whether the admin opens to staff with a second factor alone, their own or the provider's.
+# Whether staff need a second factor for the admin, their own or the provider's.
 STAFF_SECOND_FACTOR = env.flag("STAFF_SECOND_FACTOR", PRODUCTION)
-# The provider that people may sign in with in place of a password, or None.
+# The provider that people may sign in with instead of a password, or None.
 OPENID = openid.read(env, production=PRODUCTION)
 
 MIDDLEWARE = [
@@ -291,7 +296,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.pages.middleware.Policies",
-    "config.error_pages.refuse_early",  # above whatever asks the database, below what all answers have
+    "config.error_pages.refuse_early",  # before queries of the database, after what all answers have
     "config.pages.middleware.Session",
     "config.pages.middleware.Common",
     "config.pages.middleware.Csrf",
@@ -328,42 +333,43 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
     "EXCEPTION_HANDLER": "config.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,
-    # how serializers write times, which are in UTC (TIME_ZONE), and decimals: config/api/rendering.py does the same
+    # The format of times, which are in UTC (TIME_ZONE), and of decimals. config/api/rendering.py writes the same.
     "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S",
     "COERCE_DECIMAL_TO_STRING": False,
     "NUM_PROXIES": NUM_PROXIES,
 }
-# Requests/seconds. The first two limits hold for every request, the others for the actions that name them.
+# Requests/seconds. The first three limits apply to every request, the others to the actions that name them.
 _overall = env.rate("RATE_LIMIT_OVERALL", "1600/120")
 RATE_LIMITS = {
     "overall": _overall,
-    # of all users of an account together: by default as much as four of them may ask
+    # Of all users of an account together: by default four times the limit of one user.
     "account": env.rate("RATE_LIMIT_ACCOUNT", multiplied(_overall, 4)),
     "endpoint": env.rate("RATE_LIMIT_ENDPOINT", "800/60"),
     "instance_create": env.rate("RATE_LIMIT_INSTANCE_CREATE", "10/30"),
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
     "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
-    # seconds of each web process that expensive calls of an account may take, in so many (config/metering.py)
+    # Seconds of work of each web process for an account's expensive calls, in a window (config/metering.py).
     "expensive": env.rate("RATE_LIMIT_EXPENSIVE", "6/60"),
     "security_questions": env.rate("RATE_LIMIT_SECURITY_QUESTIONS", "10/60"),
-    # of an account: a stranger's name server that is slow holds a web process for as long as it is waited for
+    # Of an account: a stranger's slow name server occupies a thread of a web process for the whole wait.
     "domain_import": env.rate("RATE_LIMIT_DOMAIN_IMPORT", "6/60"),
     "reverse_name": env.rate("RATE_LIMIT_REVERSE_NAME", "20/60"),
-    # these count attempts for a user, or from an address, whatever the token
+    # These count attempts for a user, or from an address, whatever the token.
     "login_pause": env.rate("RATE_LIMIT_LOGIN_PAUSE", "5/60"),
     "login": env.rate("RATE_LIMIT_LOGIN", "20/3600"),
     "login_address": env.rate("RATE_LIMIT_LOGIN_ADDRESS", "100/3600"),
     "password_mail": env.rate("RATE_LIMIT_PASSWORD_MAIL", "10/3600"),
     "second_factor": env.rate("RATE_LIMIT_SECOND_FACTOR", "10/600"),
     "sms": env.rate("RATE_LIMIT_SMS", "5/3600"),
-    # tickets for consoles: a page whose instance boots asks every few seconds
+    # Tickets for consoles: a page whose instance boots requests one every few seconds.
     "console": env.rate("RATE_LIMIT_CONSOLE", "60/60"),
-    # failures alone, of a client from an address and of an address: a client without failures is never slowed
+    # Only failures count, of a client from an address and of an address: a client without failures is never
+    # limited.
     "oauth_failures": env.rate("RATE_LIMIT_OAUTH_FAILURES", "60/60"),
     "oauth_failures_address": env.rate("RATE_LIMIT_OAUTH_FAILURES_ADDRESS", "300/300"),
 }
-# Seconds after which the database ends the statement of a filtered list, which is answered 400.
+# Seconds after which the database ends the statement of a filtered list. The request is answered 400.
 FILTER_TIMEOUT = env.number("FILTER_TIMEOUT", 2)
 # Browsers may call from any origin, without cookies.
 CORS_ALLOW_ALL_ORIGINS = True
@@ -408,7 +414,7 @@ ACCOUNT_CAPABILITIES = (
     "Vlans",
 )
 
-# Who may read the metrics: whoever has this token. Empty: nobody.
+# The token that gives access to the metrics. Empty: nobody has access.
 METRICS_TOKEN = env.text("METRICS_TOKEN").strip()
 # Whether requests, jobs and calls of drivers are recorded as spans (config/tracing.py).
 TRACING = env.flag_with_modules(
@@ -416,12 +422,12 @@ TRACING = env.flag_with_modules(
     ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http.trace_exporter"),
     "docs/monitoring.md#traces",
 )
-# Whom the platform tells that it does not work (compute/services/alarms.py), and where it posts that.
+# The operators' addresses for alarms about the platform (compute/services/alarms.py), and the webhook for them.
 OPERATOR_EMAILS = env.mail_addresses("OPERATOR_EMAIL")
 OPERATOR_WEBHOOK = env.address("OPERATOR_WEBHOOK")
 
 # --- Mails and short messages -------------------------------------------------------------------------------------
-# A URL such as smtp+tls://user:password@mail.example.com:587; in development mails go to the log of the worker.
+# A URL such as smtp+tls://user:password@mail.example.com:587. In development, mails go to the log of the worker.
 _mail = env.mail_server("EMAIL_URL")
 EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
 EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
@@ -438,22 +444,22 @@ SMS_HTTP_BODY = env.text("SMS_HTTP_BODY", '{"to": "{number}", "text": "{text}"}'
 SMS_HTTP_HEADERS: dict[str, str] = env.pairs("SMS_HTTP_HEADERS")
 SMS_HTTP_TIMEOUT = 20
 MESSAGE_ATTEMPTS = env.integer("MESSAGE_ATTEMPTS", 24, 1)  # the last of them after some 15 hours
-# The pace of bodies: seconds that one may stand still, and bytes a second that it has to come at beside that.
+# The pace of bodies: seconds that a body may take in any case, and bytes a second that it must reach beyond them.
 BODY_TIMEOUT = env.number("BODY_TIMEOUT", 20)
 BODY_RATE = env.integer("BODY_RATE", 1024, 1)
-# The pace of large answers: seconds that a client may read nothing, and bytes a second that it has to read.
+# The pace of large answers: seconds that a client may read nothing, and bytes a second that it must read.
 ANSWER_TIMEOUT = env.number("ANSWER_TIMEOUT", 20)
 ANSWER_RATE = env.integer("ANSWER_RATE", 4096, 1)
-# Seconds that a web or stream process goes on after SIGTERM, not ready for more: until a proxy has noticed.
+# Seconds that a web or stream process continues after SIGTERM, not ready for more: until a proxy has noticed.
 DRAIN_SECONDS = env.number("DRAIN_SECONDS", 10 if PRODUCTION else 0, zero=True)
 
-# The folder of tickets' attachments. Web processes share it; nothing serves it.
+# The folder of tickets' attachments. Web processes share it. No web server serves it.
 ATTACHMENTS_DIR = env.folder("ATTACHMENTS_DIR", STATE_DIR / "attachments")
 ATTACHMENT_LIMIT = env.integer("ATTACHMENT_LIMIT", 5 * 1024**2, 1)  # bytes
 
 # --- Jobs -----------------------------------------------------------------------------------------------------
 # In seconds. A driver call must end before the task's soft limit, the task before its hard limit, and both before
-# the job's lease, else two workers could work on one job.
+# the job's lease. Otherwise two workers could work on one job.
 JOB_DRIVER_TIMEOUT = env.number("JOB_DRIVER_TIMEOUT", 30)
 JOB_SOFT_LIMIT = env.number("JOB_SOFT_LIMIT", 60)
 JOB_HARD_LIMIT = env.number("JOB_HARD_LIMIT", 75)
@@ -461,15 +467,15 @@ JOB_LEASE = env.number("JOB_LEASE", 90)
 for _shorter, _longer in pairwise(("JOB_DRIVER_TIMEOUT", "JOB_SOFT_LIMIT", "JOB_HARD_LIMIT", "JOB_LEASE")):
     if globals()[_shorter] >= globals()[_longer]:
         raise BadVariable(_longer, f"must be more than the {globals()[_shorter]:g} s of {_shorter}")
-# rows that a frozen host had locked are free when the leases of its jobs end
+# Rows that a frozen host has locked are free when the leases of its jobs end.
 TRANSACTION_IDLE_LIMIT = env.number("TRANSACTION_IDLE_LIMIT", JOB_LEASE)
-# a request waits this long for a row that another transaction has locked
+# The time that a request waits for a row that another transaction has locked.
 LOCK_TIMEOUT = env.number("LOCK_TIMEOUT", 5)
 JOB_ATTEMPTS = env.integer("JOB_ATTEMPTS", 5, 1)
 JOB_BACKOFF = env.number("JOB_BACKOFF", 1, zero=True)  # times 2, 4, 8 … up to 60
 JOB_SWEEP_EVERY = env.number("JOB_SWEEP_EVERY", 1)
 JOB_NOTIFY_PATIENCE = env.number("JOB_NOTIFY_PATIENCE", 4)  # before workers are notified again of a due job
-JOB_HOST_SHARE = env.number("JOB_HOST_SHARE", 0.5)  # of all workers' slots, for jobs of one host: one at least
+JOB_HOST_SHARE = env.number("JOB_HOST_SHARE", 0.5)  # of all workers' slots, for jobs of one host: at least one
 if JOB_HOST_SHARE > 1:
     raise BadVariable("JOB_HOST_SHARE", f"must be more than 0 and at most 1, not {JOB_HOST_SHARE:g}")
 WATCHDOG_EVERY = env.number("WATCHDOG_EVERY", 10)
@@ -482,46 +488,49 @@ BACKUPS_FAILED_KEPT = env.integer(
     "BACKUPS_FAILED_KEPT", 14, 0, A_CENTURY
 )  # days that a failed backup can still be read
 
-# How hosts are spoken to, by the names that their rows have for it.
+# The drivers of hosts, by the names that the hosts' rows have for them.
 DRIVERS = env.dotted_paths(
     "DRIVERS",
     {"simulated": "compute.drivers.simulated.SimulatedDriver", "qemu": "compute.drivers.qemu.driver.QemuDriver"},
 )
-# What `make serve` has instances run on, and the directory of this machine's own where they are real.
+# The hypervisor of `make serve`, and the folder for the instances on this machine if they are real.
 HYPERVISOR = env.choice("HYPERVISOR", "SIMULATED", ("SIMULATED", "QEMU"))
 HYPERVISOR_DIR = env.folder("HYPERVISOR_DIR", STATE_DIR / "hypervisor")
-DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: beside our own tables
+DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: in the platform's own database
 DRIVER_SCALE = env.number("DRIVER_SCALE", 1, zero=True)  # of the simulated durations; 0 is instant
-# Computes of accounts opened after this day (UTC) cannot connect out to mail ports, until staff open these for one.
+# Computes of accounts that were opened after this day (UTC) cannot connect out to mail ports. Staff can open the
+# ports for an account.
 MAIL_PORTS_CLOSED_AFTER = env.day("MAIL_PORTS_CLOSED_AFTER", "2019-11-05")  # None: ports are closed for nobody
 # The names of the servers that answer for customers' domains; the first is the primary one in their SOA records.
 DNS_NAMESERVERS = env.host_names("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"])
 PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")
-# Whether a reverse name needs a forward record with its address, and the resolver and timeout (seconds) for that.
+# Whether a reverse name needs a forward record with its address, and the resolver and timeout (seconds) for the
+# check.
 RDNS_CHECK = env.flag("RDNS_CHECK")
 RDNS_RESOLVER = env.dotted_path("RDNS_RESOLVER", "compute.services.networking.rdns.system_resolver")
 RDNS_TIMEOUT = env.number("RDNS_TIMEOUT", 0.5)
 DOMAIN_IMPORT_TIMEOUT = env.number("DOMAIN_IMPORT_TIMEOUT", 2)  # seconds, of a whole transfer
-PRIVATE_NETWORK = env.private_network("PRIVATE_NETWORK", "192.168.128.0/17")  # of which a demo region gets a /21
+PRIVATE_NETWORK = env.private_network("PRIVATE_NETWORK", "192.168.128.0/17")  # a demo region gets a /21 of it
 IPV6_RANGES = env.integer("IPV6_RANGES", 10)  # of an account in one region
 NODEBALANCERS = env.integer("NODEBALANCERS", 25)  # of an account in one region
-# On hosts that balance: the exporter's folder, HAProxy's socket for it, and the command that reloads HAProxy.
+# On hosts with load balancers: the exporter's folder, HAProxy's socket for it, and the command that reloads
+# HAProxy.
 NODEBALANCER_DIR = env.folder("NODEBALANCER_DIR", STATE_DIR / "balancers")
 NODEBALANCER_SOCKET = env.text("NODEBALANCER_SOCKET")  # empty: in that folder
 # The user that HAProxy switches to when it is started as root.
 NODEBALANCER_USER = env.pattern("NODEBALANCER_USER", "", r"|[a-z_][a-z0-9_-]*", "the name of a user")
 NODEBALANCER_HAPROXY = env.text("NODEBALANCER_HAPROXY", "haproxy")
 NODEBALANCER_RELOAD = env.command("NODEBALANCER_RELOAD", "systemctl reload haproxy")
-# The folder of uploaded images until a worker has imported them. Web and workers share it; nothing serves it.
+# The folder of uploaded images until a worker has imported them. Web and workers share it. No web server serves it.
 UPLOADS_DIR = env.folder("UPLOADS_DIR", STATE_DIR / "uploads")
 ARCHIVES_DIR = env.folder("ARCHIVES_DIR", STATE_DIR / "archives")  # of real hosts: images and backups
-# An account's: uploads that come in at the same time, and bytes that lie in that folder for it.
+# The limits of an account: simultaneous uploads, and its bytes in that folder.
 UPLOADS_AT_ONCE = env.integer("UPLOADS_AT_ONCE", 4, 1)
 UPLOAD_SPACE = env.integer("UPLOAD_SPACE", 20 * 1024**3, 1)
-# Consoles in browsers that a user may be at, and the seconds without typing after which one ends.
+# The maximum number of a user's open consoles, and the seconds without input after which a console closes.
 CONSOLES_PER_USER = env.integer("CONSOLES_PER_USER", 8, 1)
 CONSOLE_IDLE = env.number("CONSOLE_IDLE", 3600)
-# The pace of uploads, as of bodies.
+# The pace of uploads, as for bodies.
 UPLOAD_TIMEOUT = env.number("UPLOAD_TIMEOUT", 60)
 UPLOAD_RATE = env.integer("UPLOAD_RATE", 64 * 1024, 1)
 UPLOAD_LIMIT = env.integer("UPLOAD_LIMIT", 5 * 1024**3, 1)  # bytes of the file
@@ -546,7 +555,7 @@ CELERY_BEAT_SCHEDULE = {
     "delete_old": {"task": "accounts.delete_old", "schedule": crontab(hour=3, minute=41)},
     "delete_old_jobs": {"task": "compute.worker.delete_old", "schedule": crontab(hour=3, minute=53)},
 }
-# The clock has a queue of its own, so that a backlog of notifications does not hold up the timers.
+# The clock has a queue of its own, so that a backlog of notifications does not delay the timers.
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("clock")]
 # The lowest priority of a queue: mails, probes and packet filters never wait behind jobs.
 JOB_PRIORITY = 9
@@ -569,25 +578,27 @@ CELERY_TASK_ROUTES = {
 CELERY_BROKER_URL = addresses.broker_url(REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "global_keyprefix": REDIS_PREFIX,
-    # A request notifies after its commit: a broker that is down or hangs must not hold it up.
+    # A request notifies after its commit: a broker that is down or hangs must not delay it.
     "socket_connect_timeout": 0.5,
     "socket_timeout": 1,
     "retry_on_timeout": False,
     "health_check_interval": 10,
-    # Acknowledgements stay in the worker. Those that the broker has to answer can fail, and each that failed cost
-    # the worker one of the messages that it may hold, until it took none. Notifications need not be redelivered.
+    # Acknowledgements stay in the worker. An acknowledgement that the broker must answer can fail. Each failure
+    # would reduce the number of messages that the worker may hold, until it accepted none. Notifications need not
+    # be redelivered.
     "ack_emulation": False,
 }
-# The connection over which a worker takes messages is patient: a busy broker must not make workers reconnect.
+# The connection over which a worker receives messages has a long timeout: a busy broker must not make workers
+# reconnect.
 WORKER_BROKER_OPTIONS = {"socket_connect_timeout": 5, "socket_timeout": 5}
 CELERY_WORKER_CONSUMER = "compute.worker.consumer:Consumer"
 CELERY_TASK_PUBLISH_RETRY = False
-# A worker without a broker waits for it, however long that takes.
+# A worker without a broker waits for it without a limit.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
-# A notification is acknowledged when a worker takes it: when a worker dies, the leases of its jobs run out, and the
-# sweep notifies again.
+# A notification is acknowledged when a worker receives it. If the worker dies, the leases of its jobs expire, and
+# the sweep notifies again.
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

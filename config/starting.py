@@ -1,4 +1,4 @@
-"""What web processes, workers and the clock say of their environment when they start, and when they do not."""
+"""Warnings and errors of web processes, workers and the clock about their environment at their start."""
 
 import logging
 import multiprocessing
@@ -7,10 +7,10 @@ log = logging.getLogger(__name__)
 
 
 def warn_at_start() -> None:
-    """Log the variables that are wrong, and in production those that are missing: once for a server, however many
-    processes it spawns.
+    """Log the variables that are wrong, and in production the missing ones.
 
-    Raises `SystemExit` with those that production does not start with (config/checks.py), a line for each.
+    A server logs them once, however many processes it spawns. Raises `SystemExit` with a line for each variable
+    that prevents a start in production (config/checks.py).
     """
     from config.checks import production, renamed_variables  # Django's own checks want its apps to be there
 
@@ -23,5 +23,5 @@ def warn_at_start() -> None:
 
 
 def _is_first() -> bool:
-    """Whether this is the first process that its parent spawned, as granian does, or one that a shell started."""
+    """Tell whether this is the first process that its parent spawned, as granian does, or that a shell started."""
     return multiprocessing.current_process()._identity in ((), (1,))

@@ -1,5 +1,8 @@
-"""The RSGI entry point of the process kind for what is slow by nature: uploads, and consoles in browsers. Web
-processes have it too, below ``/uploads/`` and ``/consoles/``, for where nothing is run or routed apart."""
+"""The RSGI entry point of the process kind for slow requests: uploads, and consoles in browsers.
+
+Web processes have it too, below ``/uploads/`` and ``/consoles/``, for installations without stream processes or
+without routes to them.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +44,7 @@ def application_for_streams(background: Sequence[BackgroundService] = ()) -> Str
 
 @contextmanager
 def _fresh_connection() -> Iterator[None]:
-    """As around a request: a connection that broke, or is too old, is not used again."""
+    """Use a fresh connection, as around a request: a connection that broke, or is too old, is not used again."""
     close_old_connections()
     try:
         yield

@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of that name, or UTC where this machine's database lacks it."""
+    """Return the zone of that name, or UTC if this machine's database lacks it."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):

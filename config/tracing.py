@@ -1,11 +1,10 @@
-"""Spans of OpenTelemetry: a request, the steps of the jobs that it began, and their calls of drivers are one trace.
+"""Spans of OpenTelemetry: a request, the steps of its jobs, and their calls of drivers are one trace.
 
-Off unless TRACING is set. `span` then gives an object that does nothing, and no module of OpenTelemetry is loaded:
-its packages are an extra, ``otel``. Without them the settings refuse TRACING. Spans go to a collector as the
-standard variables say (``OTEL_…``).
+It is off unless TRACING is set. `span` then returns an object that does nothing, and no module of OpenTelemetry is
+loaded: its packages are an extra, ``otel``. Without them the settings refuse TRACING.
 
-Attributes are ids, labels, kinds and verbs. Paths, bodies and the texts of unexpected errors stay out, since there
-may be secrets in them.
+Spans go to a collector that the standard variables (``OTEL_…``) name. Attributes are ids, labels, kinds and verbs.
+Paths, bodies and the texts of unexpected errors are never attributes, since they may contain secrets.
 """
 
 import os
@@ -26,18 +25,18 @@ Kind = Literal["server", "producer", "consumer", "client"]
 
 
 class Span:
-    """Something that takes time, as a context manager; this one is recorded nowhere."""
+    """A context manager for an operation that takes time. This one records nothing."""
 
     __slots__ = ()
 
     def rename(self, name: str) -> None:
-        """Give it the name that is only known later."""
+        """Rename the span, when its name is only known later."""
 
     def note(self, attributes: Attributes) -> None:
-        """Add attributes. Those that are None are left out."""
+        """Add attributes. Attributes that are None are dropped."""
 
     def fail(self, text: str) -> None:
-        """Mark it as failed, for a reason that anybody may read."""
+        """Mark the span as failed, with a reason that anybody may read."""
 
     def __enter__(self) -> "Span":
         return self
@@ -98,24 +97,24 @@ _provider: "TracerProvider | None" = None
 
 
 def on() -> bool:
-    """Whether this process records spans."""
+    """Tell whether this process records spans."""
     return _tracer is not None
 
 
 def span(name: str, kind: Kind, attributes: Attributes | None = None, parent: str | None = None) -> Span:
-    """A span below `parent`, a `traceparent`, or else below the one that is open in this thread."""
+    """Return a span below `parent`, a `traceparent`, or else below the open span of this thread."""
     if _tracer is None:
         return NOT_RECORDED
     return _Recorded(_tracer, name, kind, attributes or {}, parent)
 
 
 def inside() -> bool:
-    """Whether a span is open in this thread."""
+    """Tell whether a span is open in this thread."""
     return traceparent() is not None
 
 
 def traceparent() -> str | None:
-    """The open span, as the W3C's header of that name has it; None without one."""
+    """Return the open span in the format of the W3C header ``traceparent``, or None."""
     if _tracer is None:
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -128,8 +127,8 @@ def traceparent() -> str | None:
 def start(process: str, processor: "SpanProcessor | None" = None) -> None:
     """Record spans in this process from now on, if TRACING is set. `process` is one of `Heartbeat.Kind`.
 
-    In the process that records them: a thread of its own sends them, and no thread survives a fork. Without a
-    `processor` they go to the collector. Settings have checked that the packages are installed.
+    Call it in the process that records the spans: a thread of its own sends them, and no thread survives a fork.
+    Without a `processor` they go to the collector. Settings have checked that the packages are installed.
     """
     global _tracer, _provider
     if not settings.TRACING:
@@ -154,7 +153,7 @@ def _to_collector() -> "SpanProcessor":
 
 
 def stop() -> None:
-    """Send what is left, and record no more."""
+    """Send the remaining spans, and record no more."""
     global _tracer, _provider
     provider, _tracer, _provider = _provider, None, None
     if provider is not None:

@@ -35,8 +35,8 @@ urlpatterns = [
     *nouns,
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
-    # staff log in by the same page as everybody, with the same limits and the same second factor,
-    # and change passwords by the same page, which asks for the old one and forgets trusted browsers
+    # Staff sign in on the same page as all users, with the same limits and the same second factor. They also change
+    # passwords on the same page, which asks for the old one and forgets trusted browsers.
     path("admin/password_change/", RedirectView.as_view(pattern_name="change-password")),
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),

@@ -1,4 +1,4 @@
-"""Which release this is, as pyproject.toml says."""
+"""The version of this release, from pyproject.toml."""
 
 import tomllib
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""The docs as a site, built by `make docs`; docs/decisions/docs-site.md says why by Sphinx.
+"""The docs as a site, built by `make docs`. docs/decisions/docs-site.md explains the choice of Sphinx.
 
-The pages are plain Markdown, to be read on a code host as well: none has a directive of the builder's. Other things
-that a site needs are made here, while a page is read: the tree of contents, out of the lists of two pages, and the
-text of files in other folders that belongs to a page.
+The pages are plain Markdown, readable on a code host as well: none has a directive of the builder. This module
+creates everything else that a site needs while a page is read. It makes the tree of contents from the lists of two
+pages, and adds the text of files in other folders to their pages.
 """
 
 import os
@@ -33,7 +33,7 @@ myst_heading_anchors = 4
 """Links name headings as on code hosts, down to this level."""
 
 APPENDED = {"start": "README.md", "api": "config/introduction.md", "changelog": "CHANGELOG.md"}
-"""Pages that go on with a file from another folder, where it exists."""
+"""Pages that continue with a file from another folder, if it exists."""
 
 INDEXES = ("index", "decisions/README")
 """Pages whose lists are the contents of the site."""
@@ -44,7 +44,7 @@ LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
 def contents(index: str) -> str:
-    """The tree of contents that the lists of the index are: a part for each heading, in their order."""
+    """Return the tree of contents from the lists of the index: a part for each heading, in their order."""
     parts = []
     for section in SECTION.finditer(index):
         if pages := [entry["page"] for entry in ENTRY.finditer(section["text"])]:
@@ -55,8 +55,10 @@ def contents(index: str) -> str:
 
 
 def leading(text: str, folder: Path, page: str) -> str:
-    """Text of a file in `folder`, with its links as they have to be on the page: those to files that a page goes on
-    with lead to that page, those to a folder to its README."""
+    """Return the text of a file in `folder`, with its links adapted to the page.
+
+    A link to a file that a page continues with leads to that page. A link to a folder leads to its README.
+    """
     pages = {(ROOT / name).resolve(): HERE / f"{other}.md" for other, name in APPENDED.items()}
 
     def link(match: re.Match[str]) -> str:
@@ -68,7 +70,10 @@ def leading(text: str, folder: Path, page: str) -> str:
 
 
 def appended(page: str) -> str:
-    """The file that the page goes on with, without its title; the README without its index of pages."""
+    """Return the file that the page continues with, without its title.
+
+    The README comes without its index of pages.
+    """
     file = ROOT / APPENDED.get(page, "-")
     if not file.is_file():
         return ""
@@ -83,5 +88,5 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("source-read", read)
-    # graphs are shown as text: a program that draws them would come from elsewhere
+    # Graphs are shown as text: a program that draws them would come from another server.
     app.add_lexer("mermaid", TextLexer)

@@ -1,4 +1,4 @@
-"""What operators are told of managed: watched services, and checks that are late."""
+"""Measures of managed monitoring for operators: monitored services, and late checks."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def services() -> Iterator[Metric]:
 
 @measures
 def probes() -> Iterator[Metric]:
-    """How far checks lag behind: of services that are due and that no worker has claimed."""
+    """Return the lag of checks: of services that are due and that no worker has claimed."""
     watched = ~Q(status=Service.Status.DISABLED) & Q(account__is_active=True, account__managed=True)
     unclaimed = Q(next_check_at__lte=Now()) & (Q(lease_until=None) | Q(lease_until__lt=Now()))
     found = Service.objects.filter(watched & unclaimed).aggregate(

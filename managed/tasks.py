@@ -1,4 +1,4 @@
-"""The Celery tasks of managed, which the clock sends."""
+"""The Celery tasks of managed monitoring, which the clock sends."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from managed.prober import loop
 from managed.services import probing
 
 PASSES = 3
-"""How often a notification is passed on by a process without capacity."""
+"""The number of times that processes without capacity pass a notification on."""
 
 
 @shared_task(name=probing.TASK_NAME, ignore_result=True, expires=60)
 def probe(passes: int = PASSES) -> None:
-    """Begin the checks that are due. A process that cannot take all of them passes the notification on."""
+    """Begin the checks that are due. A process without capacity for all of them passes the notification on."""
     if loop.here().begin_due() and passes:
         notify(probing.TASK_NAME, passes - 1)
 

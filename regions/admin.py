@@ -18,7 +18,9 @@ allow(OPERATOR, Region, to="add change")
 
 
 class RegionForm(forms.ModelForm):
-    """A form in which capabilities are chosen, not typed: a misspelt one would be offered to nobody."""
+    """A form in which staff choose capabilities instead of typing them: a misspelt one would be offered to
+    nobody.
+    """
 
     capabilities = forms.MultipleChoiceField(
         required=False,
@@ -34,7 +36,7 @@ class RegionForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        # capabilities that staff typed in an earlier release are offered too, so that saving the page keeps them
+        # Capabilities that staff typed in an earlier release are offered too, so that saving the page keeps them.
         own = [name for name in self.instance.capabilities if name not in CAPABILITIES]
         field = cast(forms.MultipleChoiceField, self.fields["capabilities"])
         field.choices = [(name, name) for name in (*CAPABILITIES, *own)]
@@ -53,7 +55,7 @@ class RegionForm(forms.ModelForm):
 
 
 def _addresses(text: str, version: int) -> str:
-    """Comma-separated addresses, each in its canonical form."""
+    """Return comma-separated addresses, each in its canonical form."""
     found = []
     for each in filter(None, map(str.strip, text.split(","))):
         try:
@@ -79,7 +81,9 @@ class RegionPage(Page):
     )
 
     def has_delete_permission(self, request: HttpRequest, obj: Region | None = None) -> bool:
-        """Never: the region's address pools would go with it, and clients know the region by its id."""
+        """Refuse deletion: the region's address pools would be deleted too, and clients know the region by its
+        id.
+        """
         return False
 
     @admin.display(description="Status")

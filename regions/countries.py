@@ -1,4 +1,4 @@
-"""Names of the countries that regions are in, for people."""
+"""The names of the countries with regions, for people."""
 
 NAMES = {
     "au": "Australia", "br": "Brazil", "ca": "Canada", "ch": "Switzerland", "de": "Germany", "es": "Spain",
@@ -6,9 +6,9 @@ NAMES = {
     "it": "Italy", "jp": "Japan", "kr": "South Korea", "nl": "Netherlands", "no": "Norway", "pl": "Poland",
     "se": "Sweden", "sg": "Singapore", "uk": "United Kingdom", "us": "United States", "za": "South Africa",
 }  # fmt: skip
-"""English names by ISO 3166 code. The catalogue also has `uk`, as its clients know the country."""
+"""English names by ISO 3166 code. The catalogue also has `uk`, the code that its clients use."""
 
 
 def country_name(code: str) -> str:
-    """The name of a country, or its code in capitals where the name is not listed."""
+    """Return the name of a country, or its code in capitals if the name is not listed."""
     return NAMES.get(code, code.upper())

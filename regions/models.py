@@ -21,11 +21,11 @@ CAPABILITIES = (
 
 
 AFTER_CATALOGUE = 1000
-"""The position of what staff add, until they say otherwise: those of the catalogue have 10, 20, 30 …"""
+"""The position of a row that staff add, unless they set another. The catalogue's rows have 10, 20, 30 …"""
 
 
 def position() -> models.PositiveSmallIntegerField:
-    """The column by which lists of the catalogue are ordered, before the id."""
+    """Return the column by which lists of the catalogue are ordered, before the id."""
     return models.PositiveSmallIntegerField(
         default=AFTER_CATALOGUE,
         db_default=AFTER_CATALOGUE,
@@ -34,9 +34,9 @@ def position() -> models.PositiveSmallIntegerField:
 
 
 class Region(models.Model):
-    """A place where services are offered. Staff maintain the rows; clients only read them.
+    """A place where services are offered. Staff maintain the rows, and clients only read them.
 
-    A `retired` region accepts no new objects. Existing objects go on as before, so clients still see the region.
+    A `retired` region accepts no new objects. Existing objects keep working, so clients still see the region.
     """
 
     class Status(models.TextChoices):
@@ -62,7 +62,7 @@ class Region(models.Model):
         return self.id
 
     def refusal(self, capability: str | None = None) -> str | None:
-        """The reason why the region accepts no new object that needs `capability`, or None where it does."""
+        """Return the reason why the region accepts no new object that needs `capability`, or None."""
         if self.retired:
             return RETIRED
         if capability is not None and capability not in self.capabilities:

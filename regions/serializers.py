@@ -1,4 +1,4 @@
-"""What regions look like on the wire."""
+"""Serializers of regions."""
 
 from rest_framework.serializers import CharField, ChoiceField, ListField
 

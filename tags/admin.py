@@ -1,4 +1,4 @@
-"""Tags, read-only: instances repeat their labels, which only services keep in step."""
+"""Tags, read-only. Instances repeat their labels, and only services keep both consistent."""
 
 from typing import TYPE_CHECKING, TypedDict
 

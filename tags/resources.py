@@ -1,7 +1,7 @@
 """The resource that shows each kind of entity in the list of a tag's objects.
 
-The kinds belong to apps to the right of this one, which register the resource of each kind at start-up. They name
-the resource by its dotted path, so that a start-up loads no API.
+The kinds belong to apps that depend on this one. They register the resource of each kind at start-up, by its dotted
+path, so that a start-up loads no API.
 """
 
 from typing import Any
@@ -23,5 +23,5 @@ def resource_of(kind: str) -> Any:
 
 
 def shown() -> tuple[str, ...]:
-    """The kinds that have a resource, in order of registration."""
+    """Return the kinds that have a resource, in order of registration."""
     return tuple(_resources)

@@ -1,4 +1,4 @@
-"""Tags on the wire."""
+"""Serializers of tags."""
 
 from rest_framework.serializers import CharField, ChoiceField, DictField, ListField
 
@@ -35,7 +35,7 @@ class NewTag(TagResource):
 
 
 class TaggedResource(Resource):
-    """Something that carries the tag."""
+    """An object that carries the tag."""
 
     type = ChoiceField(
         KINDS,

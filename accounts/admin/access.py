@@ -28,7 +28,7 @@ def revoke(request: HttpRequest, app: Authorization) -> str:
 
 
 def address_of(term: str) -> str | None:
-    """The IP address that `term` spells, in its normal form; None where it is no address."""
+    """Return the IP address that `term` spells, in its normal form, or None."""
     try:
         return forms.GenericIPAddressField().clean(term)
     except forms.ValidationError:
@@ -36,7 +36,10 @@ def address_of(term: str) -> str | None:
 
 
 def users_named(term: str) -> list[int]:
-    """The id of the user of this name, whatever the case. Looked up first, so that no list is scanned for names."""
+    """Return the id of the user of this name, in any case.
+
+    It is looked up first, so that no list is scanned for names.
+    """
     return list(User.objects.filter(username__iexact=term).values_list("pk", flat=True))
 
 
@@ -56,7 +59,7 @@ class LoginPage(ReadOnlyPage):
         address = address_of(term)
         if address:
             return Q(ip=address)
-        # rows of deleted users keep the username
+        # Rows of deleted users keep the username.
         return Q(user__in=users_named(term)) | Q(username=term) | super().matches(term)
 
     @admin.display(description="When")

@@ -1,4 +1,4 @@
-"""Accounts: search, and a page with everything that belongs to one."""
+"""Accounts: search, and a page with all objects of one account."""
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SETTINGS = ("network_helper", "backups_enabled")
 QUOTA = "quota_"
-"""How the names of the form's fields for quotas begin."""
+"""The prefix of the names of the form's fields for quotas."""
 MAX_LIMIT = 1_000_000
 
 
@@ -70,7 +70,7 @@ class AccountForm(forms.ModelForm):
             self.fields[QUOTA + name].help_text = f"Empty: {getattr(settings, quota.setting)}."
 
     def own_quotas(self) -> dict[str, int]:
-        """The quotas of the account that differ from the settings, by name."""
+        """Return the quotas of the account that differ from the settings, by name."""
         given = {name: self.cleaned_data[QUOTA + name] for name in QUOTAS}
         return {name: most for name, most in given.items() if most is not None}
 
@@ -100,8 +100,11 @@ class Counted(TypedDict):
 
 @admin.register(Account)
 class AccountPage(Page):
-    """The customer's name and address, settings and extra addresses can be edited; all other fields are read-only,
-    and all other changes are verbs."""
+    """The page of an account.
+
+    The customer's name and address, settings and extra addresses can be edited. All other fields are read-only, and
+    all other changes are verbs.
+    """
 
     form = AccountForm
     list_display = ("id", "name", "email", "status", "users_count", "opened")
@@ -137,7 +140,7 @@ class AccountPage(Page):
         return super().get_queryset(request).annotate(users_number=Coalesce(Subquery(counted), 0))
 
     def has_delete_permission(self, request: HttpRequest, obj: Account | None = None) -> bool:
-        """Never: deleting would remove the rows of running instances under their jobs. Suspend instead."""
+        """Refuse deletion: it would remove the rows of running instances under their jobs. Suspend instead."""
         return False
 
     def matches(self, term: str) -> Q:
@@ -145,7 +148,7 @@ class AccountPage(Page):
         return super().matches(term) | Q(pk__in=user)
 
     def save_model(self, request: HttpRequest, obj: Account, form: forms.ModelForm, change: bool) -> None:
-        """Make changes by the services, which write the values that differ, and events."""
+        """Save through the services, which write the values that differ, and events."""
         assert isinstance(form, AccountForm)  # noqa: S101 - the one of this page
         if not change:
             obj.quotas = form.own_quotas()

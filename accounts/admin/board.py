@@ -1,4 +1,4 @@
-"""The parts of accounts on the first page: how many there are, and tickets that wait for support. Two queries."""
+"""The parts of accounts on the first page: counts, and tickets that wait for support. Two queries."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -22,7 +22,7 @@ WAITS = (
     ("one to three days", TOO_LONG, 3 * TOO_LONG, BAD),
     ("three days and longer", 3 * TOO_LONG, timedelta(days=36500), BAD),
 )
-"""How long tickets wait: words, from, until, and whether that is wrong."""
+"""The waiting times of tickets: words, from, until, and whether it is too long."""
 
 
 @part(40)

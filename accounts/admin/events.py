@@ -32,7 +32,7 @@ class Since(admin.SimpleListFilter):
 
 
 class Action(admin.SimpleListFilter):
-    """Groups of actions that fail or are asked about, rather than all of the contract's hundred actions."""
+    """A filter by groups of actions that often fail or that customers ask about, instead of all hundred actions."""
 
     title = "action"
     parameter_name = "of"
@@ -49,7 +49,7 @@ class Action(admin.SimpleListFilter):
 
 
 class Outcome(admin.SimpleListFilter):
-    """Tells failed changes from those that ended because a customer deleted the entity."""
+    """A filter that separates failed changes from changes that ended because a customer deleted the entity."""
 
     title = "outcome"
     parameter_name = "outcome"

@@ -1,4 +1,4 @@
-"""The filter of lists by account: typed, since there are too many accounts to choose from."""
+"""The filter of lists by account. Staff type the account, since there are too many to choose from."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +13,11 @@ from accounts.models import Account, User
 from config.integers import is_id
 
 MAX_ACCOUNTS = 100
-"""Accounts of one company name whose rows are listed together."""
+"""The maximum number of accounts of one company name whose rows are listed together."""
 
 
 def accounts_called(term: str) -> list[Account]:
-    """The accounts with this id, company, email or username, whatever the case; one query."""
+    """Return the accounts with this id, company, email or username, in any case, with one query."""
     if is_id(term):
         return list(Account.objects.filter(pk=int(term)))
     owners = User.objects.filter(username__iexact=term, account__isnull=False).values("account")
@@ -26,9 +26,10 @@ def accounts_called(term: str) -> list[Account]:
 
 
 class AccountFilter(admin.SimpleListFilter):
-    """Rows of the account whose id, company, email or username was typed. `path` is the relation that leads to it.
+    """A filter for rows of the account whose id, company, email or username was typed.
 
-    The links of other pages have ``<path>__id__exact`` in their addresses, which this one shows and replaces.
+    `path` is the relation that leads to the account. The links of other pages have ``<path>__id__exact`` in their
+    addresses, which this filter shows and replaces.
     """
 
     title = "account"

@@ -1,4 +1,4 @@
-"""The form of a restricted user's grants. It asks for changes, which is what the service takes."""
+"""The form of a restricted user's grants. Its cleaned data has only the changes, as the service requires."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from config.integers import is_id
 
 LEVELS = [("", "no access"), *Level.choices]
 GRANTS_SHOWN = 200
-"""Grants on entities that one form shows. Further grants are changed by the entity's id."""
+"""The maximum number of grants on entities in one form. Further grants are changed by the entity's id."""
 MAX_IDS = 100
-"""The most ids that one form takes."""
+"""The maximum number of ids that one form accepts."""
 
 
 class IdsField(forms.CharField):
@@ -28,8 +28,10 @@ class IdsField(forms.CharField):
 
 
 class GrantsForm(forms.Form):
-    """The user's present grants, to be changed, and fields for further ones. The cleaned data holds the changes
-    alone: `on_account` and `on_entities`, as `set_grants` takes them."""
+    """A form with the user's present grants, and with fields for further ones.
+
+    The cleaned data has only the changes: `on_account` and `on_entities`, as `set_grants` takes them.
+    """
 
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(data)

@@ -1,7 +1,7 @@
-"""OAuth clients and tokens: looking at them, and ending them. No token, checksum or secret is shown.
+"""Pages to view and to end OAuth clients and tokens. They show no token, checksum or secret.
 
-These replace django-oauth-toolkit's own pages, which offer to edit clients' secrets. Authorization codes and ID
-tokens have no page at all.
+They replace django-oauth-toolkit's own pages, which allow staff to edit clients' secrets. Authorization codes and
+ID tokens have no page at all.
 """
 
 from typing import Any, ClassVar
@@ -38,7 +38,7 @@ admin.site.unregister((OAuthClient, OAuthAccessToken, OAuthRefreshToken, OAuthGr
 
 Status = OAuthClient.Status
 CLIENT_UNREAD = ("client_secret", "thumbnail")
-"""Columns that no page of a client reads: the first is secret, the second large."""
+"""Columns that no page of a client reads: the first is secret, the second is large."""
 
 
 def activate(request: HttpRequest, client: OAuthClient) -> str:
@@ -78,7 +78,7 @@ def revoke_refresh(request: HttpRequest, token: OAuthRefreshToken) -> str:
 
 @admin.register(OAuthClient)
 class OAuthClientPage(ReadOnlyPage):
-    """OAuth clients, which their accounts manage. Staff may only stop them, and activate them again."""
+    """OAuth clients, which their accounts manage. Staff can only stop them and activate them again."""
 
     list_display = ("client_id", "label", "account", "client_type", "state", "age")
     list_select_related = ("account",)
@@ -87,7 +87,7 @@ class OAuthClientPage(ReadOnlyPage):
     search_fields = ("=pk", "client_id", "^name")
     search_help_text = "A client id, or how a label, or the company or email of its account begins."
     secret = CLIENT_UNREAD
-    view_on_site = False  # the toolkit's pages for clients are not there
+    view_on_site = False  # the toolkit's own pages for clients are removed
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (
@@ -187,7 +187,7 @@ def all_of(model: type[Model], client: OAuthClient, text: str) -> SafeString:
 
 @account_panel
 def clients_panel(account: Account) -> Panel:
-    """The OAuth clients of an account, for its page."""
+    """Return the panel with the OAuth clients of an account."""
     rows = account.oauth_clients.defer(*CLIENT_UNREAD).order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
         "OAuth clients",

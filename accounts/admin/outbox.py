@@ -1,8 +1,8 @@
 """Mails and short messages that wait to be sent, or were given up.
 
-Staff see recipient, subject, state and error: enough to tell a customer whether a message was sent, and an operator
-what the gateway answers. The content stays encrypted and is not even read: with an invitation's address or a code
-one can sign in as its recipient. The service keeps such secrets out of subjects and errors.
+Staff see recipient, subject, state and error. A customer can be told whether a message was sent, and an operator
+sees the gateway's answer. The content stays encrypted and is not read: an invitation's address or a code allows
+signing in as the recipient. The service keeps such secrets out of subjects and errors.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from config.admin.verbs import Verb
 from config.plurals import counted
 
 LATE_AFTER = timedelta(minutes=15)
-"""How long a message may wait before staff get a notice: mail servers that greylist cause some minutes."""
+"""The time that a message may wait before staff get a notice: mail servers that greylist cause some minutes."""
 
 
 def given_up() -> Q:
@@ -36,7 +36,7 @@ def given_up() -> Q:
 
 
 def late() -> Q:
-    """Messages still tried after `LATE_AFTER`: no worker runs, or the mail server or gateway is down."""
+    """Return messages still retried after `LATE_AFTER`: no worker runs, or the mail server or gateway is down."""
     return Q(given_up=False, created__lt=Now() - Value(LATE_AFTER))
 
 
@@ -140,7 +140,7 @@ def state_of(message: Message) -> SafeString:
 
 @watcher
 def messages(request: HttpRequest) -> Iterator[Notice]:
-    """Notices of the numbers of messages that were given up, and that are late."""
+    """Return notices with the numbers of messages that were given up, and that are late."""
     if not request.user.has_perm("accounts.view_message"):
         return
     found: dict[str, Any] = Message.objects.aggregate(

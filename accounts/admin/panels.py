@@ -1,5 +1,7 @@
-"""Panels and verbs that other apps add to the pages of accounts and events. Each app registers its own at import;
-accounts knows none."""
+"""Panels and verbs that other apps add to the pages of accounts and events.
+
+Each app registers its own at import. The accounts app imports none of them.
+"""
 
 from collections.abc import Callable
 
@@ -24,7 +26,7 @@ account_panels: list[AccountPanel] = []
 account_verbs: list[Verb] = []
 event_panels: list[EventPanel] = []
 ROWS_SHOWN = 50
-"""Rows of a panel; the whole list is a link away."""
+"""The maximum number of rows in a panel. A link leads to the whole list."""
 
 EVENT_TONES: dict[str, str] = {
     Event.Status.SCHEDULED: QUIET,
@@ -54,12 +56,12 @@ def account_verb(verb: Verb) -> Verb:
 
 
 def staff(request: HttpRequest, account_id: int) -> Actor:
-    """The staff user of a request as an actor on an account. Events name the staff user."""
+    """Return the staff user of a request as an actor on an account. Events name the staff user."""
     return Actor(account_id=account_id, username=request.user.get_username(), is_staff=True)
 
 
 def event_state(event: Event) -> SafeString:
-    """The event's status and, while its job runs, its percent."""
+    """Return the event's status and, while its job runs, its percent."""
     if event.status == Event.Status.FAILED and event.message == Event.SUPERSEDED:
         return pill("superseded", QUIET)
     state = pill(event.status, EVENT_TONES.get(event.status, QUIET))
@@ -73,7 +75,7 @@ def event_entity(event: Event) -> str:
 
 
 def entity_link(name: str, key: int | str, label: str) -> SafeString | str:
-    """An entity that is named by value: a link where its kind has admin pages and uses row ids."""
+    """Return an entity that is named by value: a link if its kind has admin pages and uses row ids."""
     text = f"{name} {label} ({key})"
     try:
         kind = kind_of(name)

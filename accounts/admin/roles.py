@@ -1,4 +1,4 @@
-"""What the roles of staff may do to accounts and their users. Sorted by noun."""
+"""The permissions of staff roles on accounts and their users, sorted by noun."""
 
 from accounts.models import (
     Account,
@@ -23,7 +23,7 @@ allow(
     SUPPORT, Authorization, OAuthAccessToken, OAuthRefreshToken, PersonalToken, SecurityKey, TokenLink,
     TrustedDevice, to="delete",
 )  # fmt: skip
-# nobody's: to add a TokenLink. Who makes one can open it, and be the customer at once; what support may change of a
-# user (an address of mail, a second factor) has an event, and takes the customer's mail to be of use
-# mails and codes that do not go out are trouble of the platform as well
+# No role may add a TokenLink: its author can open it and then act as the customer. Other changes of a user by
+# support (a mail address, a second factor) leave an event, and give access only with the customer's mail.
+# Mails and codes that are not sent are a problem of the platform as well.
 allow(OPERATOR, Message, to="change delete")

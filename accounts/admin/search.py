@@ -1,4 +1,6 @@
-"""What the search finds of accounts: by id, names, emails, addresses of logins, words of tickets, events."""
+"""The search for accounts and their objects: by id, names, emails, addresses of logins, words of tickets,
+events.
+"""
 
 from django.db.models import Q, QuerySet
 
@@ -16,7 +18,9 @@ from accounts.models import (
 from config.admin.search import Hit, Kind, Term, contains, findable
 
 NEWEST_EVENTS = 20_000
-"""The newest events, whose texts are searched: there may be millions, and by their times and texts no index."""
+"""The number of newest events whose texts are searched: there may be millions, and no index covers times or
+texts.
+"""
 TOKEN_DIGITS = 16
 
 
@@ -49,7 +53,7 @@ def event_says(term: Term) -> Q:
 
 
 def events_of(term: Term) -> Q | None:
-    """By its own id, and by that of the entity, among the newest."""
+    """Return the condition for events by their own id or by the entity's id, among the newest."""
     if term.number is None:
         return None
     if term.own_id:
@@ -59,7 +63,10 @@ def events_of(term: Term) -> Q | None:
 
 
 def tokens_like(term: Term) -> Q | None:
-    """By the first 16 digits, which pages show. A whole token is cut down to them, never hashed."""
+    """Return the condition for tokens by their first 16 digits, which pages show.
+
+    A whole token is cut to these digits, and never hashed.
+    """
     if len(term.text) < TOKEN_DIGITS:
         return by_number(term)
     return Q(prefix=term.text[:TOKEN_DIGITS].lower())

@@ -1,4 +1,4 @@
-"""Security keys of users: who has which, and removing one that was lost. What a key is told by is not shown."""
+"""Security keys of users: the list, and removing a lost key. The pages show no key's identifier or public key."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -12,7 +12,7 @@ from config.admin.verbs import Verb
 
 
 def remove(request: HttpRequest, key: SecurityKey) -> str:
-    # a staff user's own key is on no account, and has no event
+    # A staff user's own key is on no account, and has no event.
     security_keys.remove(staff(request, key.user.account_id or 0), key)
     return "removed."
 

@@ -1,4 +1,4 @@
-"""Support tickets: those that wait for staff, the conversation, and replying."""
+"""Support tickets: the list of tickets that wait for staff, the conversation, and replying."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 TONES = {Ticket.Status.NEW: BUSY, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED: QUIET}
 TOO_LONG = timedelta(days=1)
-"""The wait for support from which on it is wrong."""
+"""The time after which waiting for support counts as too long."""
 
 
 def with_waiting(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
-    """Add `waiting`: since when the customer waits for staff, None where staff wrote last or the ticket is closed.
+    """Add `waiting`: since when the customer waits for staff. None if staff wrote last or the ticket is closed.
 
-    Attachments count as replies: some customers answer with a screenshot alone.
+    Attachments count as replies: some customers answer only with a screenshot.
     """
     replies = TicketReply.objects.filter(ticket=OuterRef("pk")).order_by().values("ticket")
     files = TicketAttachment.objects.filter(ticket=OuterRef("pk")).order_by().values("ticket")
@@ -129,7 +129,10 @@ class Waiting(TypedDict):
 
 @admin.register(Ticket)
 class TicketPage(ReadOnlyPage):
-    """Texts never change. Tickets that wait for staff are listed with the longest waiting first."""
+    """The page of a ticket.
+
+    Its texts never change. The list of tickets that wait for staff starts with the longest waiting.
+    """
 
     list_display = ("id", "subject", "state", "waits", "account", "about", "age")
     list_display_links = ("id", "subject")
@@ -161,7 +164,7 @@ class TicketPage(ReadOnlyPage):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Ticket]:
-        """Not Django's queryset, which orders by the annotations before they are added here."""
+        """Return the queryset without Django's, which orders by the annotations before they are added here."""
         return with_waiting(Ticket.objects.all()).select_related("account")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
@@ -173,7 +176,7 @@ class TicketPage(ReadOnlyPage):
         return [path("<path:object_id>/attachments/<uuid:key>/", view, name=name), *super().get_urls()]
 
     def attachment(self, request: HttpRequest, object_id: str, key: UUID) -> HttpResponseBase:
-        """A file that a customer sent: to be saved, never to be shown by the browser as a page of ours."""
+        """Send a file of a customer as a download. The browser must never show it as a page of this site."""
         ticket = self.get_object(request, unquote(object_id))
         if not self.has_view_permission(request, ticket):
             raise PermissionDenied
@@ -245,7 +248,7 @@ class TicketPage(ReadOnlyPage):
 
 
 def conversation(ticket: Ticket) -> Panel:
-    """All texts and attachments of a ticket, the oldest first; three queries."""
+    """Return all texts and attachments of a ticket, the oldest first, with three queries."""
     entries = [(ticket.opened, 0, ticket.opened_by, words(ticket.description), False)]
     entries += [
         (each.created, each.pk, each.created_by, words(each.description), each.from_staff)
@@ -290,7 +293,7 @@ def file_link(ticket: Ticket, attachment: TicketAttachment) -> SafeString:
 
 @account_panel
 def tickets_panel(account: Account) -> Panel:
-    """The newest tickets of an account, for its page."""
+    """Return the panel with the newest tickets of an account."""
     rows = with_waiting(Ticket.objects.filter(account=account)).order_by("-pk")[:10]
     return Panel.of(
         "Support tickets",
@@ -310,7 +313,7 @@ def tickets_panel(account: Account) -> Panel:
 
 @watcher
 def waiting(request: HttpRequest) -> Iterator[Notice]:
-    """A notice of the number of tickets that wait for staff, and of the longest wait."""
+    """Return a notice of the number of tickets that wait for staff, and of the longest wait."""
     if not request.user.has_perm("accounts.view_ticket"):
         return
     live = with_waiting(Ticket.objects.exclude(status=Ticket.Status.CLOSED)).order_by()

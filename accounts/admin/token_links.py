@@ -1,4 +1,4 @@
-"""Links that show a customer's new token once: made for a user, listed, taken back. Nobody here sees the token."""
+"""Links that show a customer's new token once: make, list, take back. No page here shows the token."""
 
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ ADVICE = (
 
 
 class LinkForm(ReasonForm):
-    """What the token is for, what it may do, how long it is good, and why staff make the link."""
+    """The form of a new link: the purpose of the token, its scopes and lifetime, and the reason for the link."""
 
     label = forms.CharField(
         max_length=MAX_LABEL_LENGTH,
@@ -83,7 +83,7 @@ def take_back(request: HttpRequest, made: TokenLink) -> str:
 
 @admin.register(TokenLink)
 class TokenLinkPage(ReadOnlyPage):
-    """Links that were not used yet. Those that were are gone; their tokens are among the tokens."""
+    """Links that were not used yet. Used links are deleted, and their tokens are in the list of tokens."""
 
     list_display = ("__str__", "user", "scopes", "state", "by", "created_at", "ends")
     list_select_related = ("user",)
@@ -120,6 +120,6 @@ class TokenLinkPage(ReadOnlyPage):
 
 
 def link_rows(user: User) -> list[tuple[Any, ...]]:
-    """The cells of a panel's row for each link of a user that still works."""
+    """Return the cells of a panel's row for each valid link of a user."""
     rows = TokenLink.objects.good().filter(user=user).defer("digest").order_by("-pk")
     return [(link(row), row.scopes, row.created_by or "the platform", moment(row.expiry)) for row in rows]

@@ -1,4 +1,7 @@
-"""Personal access tokens: labels and prefixes to tell them apart, and revoking. Digests are not even read."""
+"""Personal access tokens: labels and prefixes to tell them apart, and revoking.
+
+The pages do not read the digests.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -20,7 +23,7 @@ from config.admin.verbs import Verb
 
 
 def revoke(request: HttpRequest, token: PersonalToken) -> str:
-    # a staff user's own token is on no account, and has no event
+    # A staff user's own token is on no account, and has no event.
     revoke_token(staff(request, token.user.account_id or 0), token)
     return "revoked."
 
@@ -34,7 +37,7 @@ def expires(token: PersonalToken) -> SafeString | str:
 
 
 def token_rows(tokens: Iterable[PersonalToken], *, with_user: bool = False) -> Iterator[tuple[Any, ...]]:
-    """The cells of a panel's row for each token."""
+    """Return the cells of a panel's row for each token."""
     for token in tokens:
         name = link(token, f"{token.prefix}…")
         user = (link(token.user),) if with_user else ()

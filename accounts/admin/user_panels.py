@@ -33,13 +33,13 @@ from config.admin.pages import Panel
 from config.admin.verbs import VerbsMixin
 
 RECENT = 10
-"""Logins in the panel; the list has all."""
+"""The number of logins in the panel. The list has all."""
 
 Buttons = Callable[[Model], SafeString]
 
 
 def all_of(request: HttpRequest, user: User) -> list[Panel]:
-    """The panels of a user's page. Rows that can be revoked have a button, which returns to this page."""
+    """Return the panels of a user's page. Rows that can be revoked have a button, which returns to this page."""
 
     def buttons(obj: Model) -> SafeString:
         page = admin.site.get_model_admin(type(obj))
@@ -63,7 +63,10 @@ def all_of(request: HttpRequest, user: User) -> list[Panel]:
 
 
 def signing_in_panel(user: User) -> Panel:
-    """The user's ways to prove its identity. Of answers and secrets only whether there are any."""
+    """Return the panel with the user's ways to prove its identity.
+
+    It shows only whether answers and secrets exist.
+    """
     held = SecondFactor.objects.filter(user=user).only("pending_until").first()
     answers = SecurityAnswer.objects.filter(user=user).count()
     identity = external.identity_of(user)
@@ -160,7 +163,7 @@ def keys_panel(user: User) -> Panel:
 
 
 def shortened(key: str) -> str:
-    """The parts of a public key by which people tell keys apart: its kind, its last characters, its comment."""
+    """Return the parts of a public key that distinguish it: its type, its last characters, its comment."""
     parts = key.split(None, 2)
     if len(parts) < 2:
         return key[:40]

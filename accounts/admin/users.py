@@ -42,7 +42,9 @@ from config.errors import Invalid
 
 PRIVILEGES = ("is_staff", "is_superuser", "groups", "user_permissions")
 OWN = ("username", "email", "restricted")
-"""Fields that the service changes: it renames the user's rows, and keeps an account's last unrestricted user."""
+"""The fields that the service changes: it renames the user's rows, and keeps an account's last unrestricted
+user.
+"""
 
 
 def suspend(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
@@ -62,12 +64,12 @@ def log_out(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
 
 
 def account_actor(request: HttpRequest, user: User) -> Actor | None:
-    """The staff user as the actor on the user's account. None for users on no account, who have no events."""
+    """Return the staff user as an actor on the user's account. None for users on no account, who have no events."""
     return staff(request, user.account_id) if user.account_id else None
 
 
 class ProofForm(ReasonForm):
-    """The reason for a change that staff make to a user's security."""
+    """A form for the reason of a change that staff make to a user's security."""
 
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(user, data)
@@ -75,7 +77,7 @@ class ProofForm(ReasonForm):
 
 
 class LogOutForm(ReasonForm):
-    """The reason, and whether programs are to be shut out along with browsers."""
+    """A form for the reason, and whether to end tokens and apps along with sessions."""
 
     tokens = forms.BooleanField(
         label="End personal access tokens and the access of apps as well: programs that use them stop",
@@ -84,7 +86,9 @@ class LogOutForm(ReasonForm):
 
 
 class AnswerForm(forms.Form):
-    """A caller's answer to one of the user's security questions, to check that the caller is the user."""
+    """A form for a caller's answer to one of the user's security questions, to check that the caller is the
+    user.
+    """
 
     question = forms.TypedChoiceField(coerce=int)
     response = forms.CharField(
@@ -146,7 +150,10 @@ class NewUserForm(AdminUserCreationForm):
 
 
 class PasswordForm(AdminPasswordChangeForm):
-    """A password set by staff: like any new password it forgets browsers, and ends the sign-in by a provider."""
+    """A form with which staff set a password.
+
+    Like any new password, it forgets browsers, and ends the sign-in by a provider.
+    """
 
     @transaction.atomic
     def save(self, commit: bool = True) -> User:
@@ -157,7 +164,7 @@ class PasswordForm(AdminPasswordChangeForm):
 
 
 class PasswordState(ReadOnlyPasswordHashWidget):
-    """Shows only whether there is a password; Django's widget shows the hash's algorithm and beginning."""
+    """Shows only whether there is a password. Django's widget shows the hash's algorithm and beginning."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, value, attrs)
@@ -175,9 +182,9 @@ class UserForm(UserChangeForm):
 
 @admin.register(User)
 class UserPage(Page, UserAdmin):
-    """Django's page for users and for setting their passwords, for our users.
+    """Django's page for users and for setting their passwords, for this project's users.
 
-    Only a superuser may change staff users and `PRIVILEGES`: else any staff user could become a superuser.
+    Only a superuser may change staff users and `PRIVILEGES`: otherwise any staff user could become a superuser.
     """
 
     form = UserForm
@@ -253,7 +260,7 @@ class UserPage(Page, UserAdmin):
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[Any, ...]:
-        """Staff keep their names: events and replies on customers' accounts name them by value."""
+        """Make the names of staff users read-only: events and replies on customers' accounts name them by value."""
         readonly = tuple(super().get_readonly_fields(request, obj))
         if obj is not None and obj.account_id is None:
             readonly += ("username", "restricted")
@@ -264,14 +271,14 @@ class UserPage(Page, UserAdmin):
         return not above and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Never: the admin's log of a staff user would be deleted too. Suspend instead."""
+        """Refuse deletion: the admin's log of a staff user would be deleted too. Suspend instead."""
         return False
 
     def may_on(self, request: HttpRequest, verb: Verb, obj: Any) -> bool:
         return super().may_on(request, verb, obj) and self.has_change_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:
-        """Write only the changed fields; those in `OWN` by the service where the user has an account."""
+        """Write only the changed fields. The service writes those in `OWN` if the user has an account."""
         if not change:
             super().save_model(request, obj, form, change)
             if obj.account_id:
@@ -289,8 +296,12 @@ class UserPage(Page, UserAdmin):
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """As Django's, for superusers alone: whoever chooses a password can be that user, and others mail a link at
-        which the user chooses. A new password has a mail to the user and an event, as one that the user chose."""
+        """Set a password as Django's page does, for superusers only: anyone who sets a password can sign in as that
+        user.
+
+        Other staff mail a link at which the user chooses a password. The user gets a mail and an event about the
+        new password, as about one that the user chose.
+        """
         if not request.user.is_superuser:
             raise PermissionDenied
         user = self.get_object(request, unquote(id))
@@ -323,7 +334,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupPage(Page, GroupAdmin):
-    """Groups of staff, with their permissions in the admin. The platform's own stay as releases have them."""
+    """Groups of staff, with their permissions in the admin. Each release resets the platform's own groups."""
 
     list_display = ("name", "purpose")
     search_fields = ("^name",)

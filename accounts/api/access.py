@@ -1,4 +1,4 @@
-"""What has been let in as the acting user: its logins, the browsers that are remembered, the apps."""
+"""Logins of the acting user, and the browsers and apps that may act for it."""
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
@@ -39,7 +39,7 @@ class AccountLoginViewSet(LoginViewSet):
 
 
 class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
-    """Browsers that were told to remember the acting user, and need no second factor."""
+    """Browsers that were told to remember the acting user. They need no second factor."""
 
     serializer_class = TrustedDeviceResource
     filterset_class = TrustedDeviceFilterSet
@@ -79,7 +79,7 @@ class AppViewSet(ReadOnlyModelViewSet[Actor, Authorization]):
     def destroy(self, request: Request, id: int) -> Response:
         """End all access of an app, at once.
 
-        Its tokens and refresh tokens end, and with them the personal tokens that it made.
+        Its tokens and refresh tokens are revoked, and also the personal access tokens that the app created.
         """
         revoke_app(self.actor, self.get_object())
         return Response({})

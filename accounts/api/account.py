@@ -18,7 +18,7 @@ from config.api.views import RetrieveViewSet
 
 
 class _OwnViewSet(RetrieveViewSet[Actor, Account]):
-    """The account of the acting user, which no path names."""
+    """The account of the acting user, which is not named in the path."""
 
     def get_queryset(self) -> QuerySet[Account]:
         return Account.objects.filter(pk=self.viewer.account_id)
@@ -41,7 +41,7 @@ class AccountViewSet(_OwnViewSet):
     def update(self, request: Request) -> Response:
         """Change what is given of the customer's name and address.
 
-        What is not named stays. Leaves the event `account_update`.
+        Fields that are omitted keep their values. Leaves the event `account_update`.
         """
         account, given = self.own(), self.body(partial=True)
         services.update(self.actor, account, given, given.problems)
@@ -57,7 +57,7 @@ class SettingsViewSet(_OwnViewSet):
 
     @operation(WRITE, ACCOUNT_WRITE)
     def update(self, request: Request) -> Response:
-        """Change settings of the account. They hold for what is created later."""
+        """Change settings of the account. They apply to objects that are created later."""
         account = self.own()
         services.update_settings(self.actor, account, self.validated(partial=True))
         return Response(self.get_serializer(account).data)
@@ -67,7 +67,7 @@ class SettingsViewSet(_OwnViewSet):
     def enable_managed(self, request: Request) -> Response:
         """Turn managed monitoring on for the account.
 
-        Where it is on already, nothing happens. Leaves the event `managed_enabled`.
+        If it is on already, nothing happens. Leaves the event `managed_enabled`.
         """
         services.enable_managed(self.actor, self.own())
         return Response({})

@@ -17,7 +17,7 @@ READ = "events:read_only"
 
 
 class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):
-    """Events of the last 90 days, newest first. Restricted users see what their grants let them."""
+    """Events of the last 90 days, newest first. Restricted users see the events that their grants allow."""
 
     serializer_class = EventResource
     filterset_class = EventFilterSet
@@ -32,7 +32,7 @@ class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):
     def seen(self, request: Request, id: int) -> Response:
         """Mark an event and all before it as seen.
 
-        Of those that the acting user may change. All users of the account see it.
+        This applies to the events that the acting user may change. All users of the account see the mark.
         """
         mark_seen(self.actor, self.get_object())
         return Response({})
@@ -42,7 +42,7 @@ class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):
     def read(self, request: Request, id: int) -> Response:
         """Mark one event as read.
 
-        All users of the account see that it is read. It marks no other event.
+        All users of the account see that it is read. Other events are not marked.
         """
         mark_read(self.get_object())
         return Response({})

@@ -24,7 +24,7 @@ from config.headers import media_type
 
 PICTURES = ("image/png", "image/jpeg")
 LARGEST_PICTURE = 1024 * 1024
-"""Bytes of a thumbnail as it is uploaded."""
+"""The maximum number of bytes of an uploaded thumbnail."""
 
 
 class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
@@ -47,7 +47,10 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
 
     @operation(WRITE, ACCOUNT_WRITE)
     def create(self, request: Request) -> Response:
-        """Register a client. This answer alone shows its secret; a public client has none."""
+        """Register a client.
+
+        Only this answer shows its secret. A public client has none.
+        """
         given = self.body()
         spec = ClientSpec(given.get("name"), given.get("redirect_uris"), given.get("public", False))
         client, secret = oauth_clients.create(self.actor, spec, given.problems)
@@ -57,7 +60,7 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     def update(self, request: Request, id: str) -> Response:
         """Change label or address of a client, or whether it is public.
 
-        What is not named stays.
+        Fields that are omitted keep their values.
         """
         client, given = self.get_object(), self.body(partial=True)
         oauth_clients.update(self.actor, client, given, given.problems)
@@ -68,7 +71,7 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     def destroy(self, request: Request, id: str) -> Response:
         """Delete a client with all access that users gave it, at once.
 
-        Its tokens and refresh tokens end. Cannot be undone.
+        Its tokens and refresh tokens are revoked. This cannot be undone.
         """
         oauth_clients.delete(self.actor, self.get_object())
         return Response({})
@@ -76,16 +79,17 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     @action(detail=True, methods=["post"], url_path="reset-secret")
     @operation(WRITE, ACCOUNT_WRITE, response=OAuthClientResource)
     def reset_secret(self, request: Request, id: str) -> Response:
-        """Give a client another secret. This answer alone shows it; the old one ends at once.
+        """Give a client another secret.
 
-        Refused for a public client, which has no secret.
+        Only this answer shows it. The old secret is revoked at once. A public client has no secret, so the request
+        is refused.
         """
         client = self.get_object()
         return self.shown(client, secret=oauth_clients.reset_secret(self.actor, client))
 
 
 class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
-    """The picture of a client, which the page shows that asks users for consent."""
+    """The picture of a client, which is shown on the page that asks users for consent."""
 
     serializer_class = OAuthClientResource
     lookup_value_converter = "name"
@@ -112,8 +116,9 @@ class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
     def update(self, request: Request, id: str) -> Response:
         """Give a client a picture: a PNG or JPEG file as the body, of at most 1 MB and 4096 pixels a side.
 
-        It is made small and encoded anew, which takes a moment after the answer: until then the client has the
-        picture it had. A file that turns out to be broken leaves that one in place, and an event says so.
+        After the answer, the picture is scaled down and encoded again, which takes a moment. Until then the client
+        keeps its former picture. If the file turns out to be broken, the former picture stays, and an event reports
+        it.
         """
         client = self.get_object()
         if media_type(request.content_type) not in PICTURES:

@@ -1,4 +1,4 @@
-"""The acting user: who it is, and what it may do."""
+"""The acting user, and its grants."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ from config.api.views import GenericViewSet, RetrieveViewSet, expensive
 
 
 class ProfileViewSet(RetrieveViewSet[Actor, User]):
-    """The acting user. Any valid token may ask, whatever its scopes."""
+    """The acting user. Any valid token may read it, whatever its scopes."""
 
     serializer_class = ProfileResource
 
@@ -37,17 +37,18 @@ class ProfileViewSet(RetrieveViewSet[Actor, User]):
     def update(self, request: Request) -> Response:
         """Change what is given of the acting user's own profile.
 
-        What is not named stays. Leaves the event `profile_update`. If `email` changes, a mail tells the former
-        address.
+        Fields that are omitted keep their values. Leaves the event `profile_update`. If `email` changes, a mail
+        tells the former address.
         """
         given = self.body(partial=True)
         return Response(self.get_serializer(profile.update(self.actor, given, given.problems)).data)
 
 
 def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[str, Any]]]]) -> HttpResponse:
-    """The grants of a user, as its own actor: 204 without a body for an unrestricted one, which has none.
+    """Return the grants of a user, given as its own actor: 204 without a body for an unrestricted user, which has
+    none.
 
-    `entities` finds those that are listed, by kind, and is not called where there are none.
+    `entities` finds the granted entities, by kind. It is not called for an unrestricted user.
     """
     if not user.restricted:
         return NoContent()
@@ -56,7 +57,7 @@ def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[st
 
 
 class GrantsViewSet(GenericViewSet[Actor, User]):
-    """What the acting user may do."""
+    """The grants of the acting user."""
 
     serializer_class = GrantsResource
 
@@ -71,6 +72,6 @@ class GrantsViewSet(GenericViewSet[Actor, User]):
     def retrieve(self, request: Request) -> HttpResponse:
         """List the acting user's grants.
 
-        Any valid token may ask. An unrestricted user may do everything and has none: 204 without a body.
+        Any valid token may read them. An unrestricted user may do everything and has no grants: 204 without a body.
         """
         return shown_grants(self.actor, granted_entities)

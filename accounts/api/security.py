@@ -1,4 +1,4 @@
-"""How the acting user proves who it is: second factor, security questions, phone, and clients' preferences."""
+"""Proofs of the acting user's identity (second factor, security questions, phone), and clients' preferences."""
 
 import orjson
 from django.db.models import QuerySet
@@ -20,17 +20,17 @@ from config.api.serializers import Resource
 from config.api.views import GenericViewSet, expensive
 
 LONGEST_PREFERENCES = 65_535
-"""Characters of a body with preferences."""
+"""The maximum number of characters of a body with preferences."""
 
 
 class OwnViewSet(GenericViewSet[Actor, User]):
-    """What is about the acting user alone, and has no ids."""
+    """Objects that belong to the acting user alone and have no id."""
 
     def get_queryset(self) -> QuerySet[User]:
         return User.objects.filter(pk=self.viewer.person)
 
     def own(self) -> User:
-        """The acting user's row."""
+        """Return the acting user's row."""
         return User.objects.get(pk=self.actor.person)
 
 
@@ -42,7 +42,7 @@ class SecondFactorViewSet(OwnViewSet):
     @action(detail=True, methods=["post"], url_path="tfa-enable")
     @operation(WRITE, ANYONE, response=Secret)
     def enable(self, request: Request) -> Response:
-        """Make a secret for an app. It counts once a code of the app confirms it."""
+        """Make a secret for an app. It is used once a code of the app confirms it."""
         secret, expiry = second_factor.begin(self.actor)
         return Response({"secret": secret, "expiry": expiry.replace(tzinfo=None)})
 
@@ -51,7 +51,7 @@ class SecondFactorViewSet(OwnViewSet):
     def confirm(self, request: Request) -> Response:
         """Turn two-factor authentication on, with a code of the app.
 
-        The answer alone shows the scratch code. A code works once.
+        Only this answer shows the scratch code. A code works once.
         """
         given = self.body()
         scratch = second_factor.confirm(self.actor, given.get("tfa_code"), given.problems)
@@ -60,16 +60,13 @@ class SecondFactorViewSet(OwnViewSet):
     @action(detail=True, methods=["post"], url_path="tfa-disable")
     @operation(WRITE, ANYONE)
     def disable(self, request: Request) -> Response:
-        """Turn two-factor authentication off.
-
-        The secret is dropped.
-        """
+        """Turn two-factor authentication off. The secret is deleted."""
         second_factor.disable(self.actor, self.own())
         return Response({})
 
 
 class SecurityQuestionViewSet(OwnViewSet):
-    """Questions whose answers prove who the acting user is. Three of them are answered at a time."""
+    """Questions whose answers prove the acting user's identity. Three of them are answered at a time."""
 
     serializer_class = Questions
 
@@ -97,7 +94,7 @@ class SecurityQuestionViewSet(OwnViewSet):
     )
     @expensive
     def create(self, request: Request) -> Response:
-        """Answer three questions. What was answered before is forgotten."""
+        """Answer three questions. Earlier answers are deleted."""
         body = self.body()
         given = body.get("security_questions", ())
         questions.answer(self.actor, [questions.Answer(**each) for each in given], body.problems)
@@ -115,7 +112,7 @@ class PhoneViewSet(OwnViewSet):
 
     @operation(WRITE, ANYONE, response=None, noun="send")
     def create(self, request: Request) -> Response:
-        """Send a code to a number. It is valid for 10 minutes, and sent again unchanged while it is."""
+        """Send a code to a number. It is valid for 10 minutes. Until it expires, the same code is sent again."""
         given = self.body()
         phone.send_code(self.actor, given.get("iso_code"), given.get("phone_number"), given.problems)
         return Response({})
@@ -123,20 +120,14 @@ class PhoneViewSet(OwnViewSet):
     @action(detail=True, methods=["post"])
     @operation(WRITE, ANYONE, request=OneTimeCode)
     def verify(self, request: Request) -> Response:
-        """Verify the number that a code was sent to.
-
-        Too many wrong codes are a 429.
-        """
+        """Verify the number that a code was sent to. Too many wrong codes answer 429."""
         given = self.body()
         phone.verify(self.actor, given.get("otp_code"), given.problems)
         return Response({})
 
     @operation(WRITE, ANYONE)
     def destroy(self, request: Request) -> Response:
-        """Give the verified number up.
-
-        Where there is none, nothing happens.
-        """
+        """Give the verified number up. If there is none, nothing happens."""
         phone.forget(self.actor)
         return Response({})
 
@@ -145,7 +136,7 @@ OBJECT = {"type": "object", "description": "Any JSON object.", "additionalProper
 
 
 class PreferencesViewSet(OwnViewSet):
-    """A JSON object that each OAuth client keeps for each user; personal access tokens share one."""
+    """A JSON object that each OAuth client stores for each user. Personal access tokens share one."""
 
     serializer_class = Resource
 
@@ -153,7 +144,7 @@ class PreferencesViewSet(OwnViewSet):
     def retrieve(self, request: Request) -> Response:
         """The preferences that the calling client keeps for the acting user.
 
-        An object of the client's own making; empty at first. Personal access tokens share one.
+        The client defines the object, which is empty at first. Personal access tokens share one.
         """
         return Response(orjson.Fragment(preferences.read(self.actor)))
 
@@ -162,7 +153,8 @@ class PreferencesViewSet(OwnViewSet):
     def update(self, request: Request) -> Response:
         """Replace all preferences of the calling client for the acting user.
 
-        Any JSON object of up to 65,535 characters; the order of its keys is kept. A number has at most 308 digits.
+        The body is any JSON object of up to 65,535 characters. The order of its keys is kept. A number has at most
+        308 digits.
         """
         sent = object_as_sent(request, LONGEST_PREFERENCES)
         preferences.write(self.actor, sent)

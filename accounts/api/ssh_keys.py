@@ -28,10 +28,7 @@ class SSHKeyViewSet(ReadOnlyModelViewSet[Actor, SSHKey]):
 
     @operation(WRITE, ANYONE)
     def create(self, request: Request) -> Response:
-        """Add a public key.
-
-        The key has to parse.
-        """
+        """Add a public key. Its format must be valid."""
         given = self.validated()
         made = ssh_keys.add(self.actor, given["ssh_key"], given.get("label", ""))
         return Response(self.get_serializer(made).data)
@@ -48,6 +45,6 @@ class SSHKeyViewSet(ReadOnlyModelViewSet[Actor, SSHKey]):
 
     @operation(WRITE, ANYONE)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a key. Instances that have it keep it."""
+        """Delete a key. Instances that have the key keep it."""
         ssh_keys.remove(self.actor, self.get_object())
         return Response({})

@@ -22,7 +22,7 @@ from config.errors import Invalid
 from config.headers import media_type
 
 FORM = 64 * 1024
-"""Bytes that a form may have around its file."""
+"""The bytes of a form in addition to its file, at most."""
 
 
 class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
@@ -36,10 +36,7 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
 
     @operation(WRITE, ACCOUNT_WRITE, request=SupportTicketRequest, throttle_scope="ticket_create")
     def create(self, request: Request) -> Response:
-        """Open a ticket.
-
-        It may be about one thing of the account, which the body names.
-        """
+        """Open a ticket. It may be about one object of the account, which the body names."""
         given = self.body()
         ticket = tickets.open_ticket(self.actor, spec_of(given), given.problems)
         made = self.serializer_class.select(Ticket.objects.filter(pk=ticket.pk)).get()
@@ -69,7 +66,7 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
     def attach(self, request: Request, id: int) -> Response:
         """Send a file along with a ticket: a picture, a PDF or a text.
 
-        As the field `file` of a form. How large it may be is the operator's choice.
+        The file is the field `file` of a form. The operator sets its maximum size.
         """
         ticket = self.get_object()
         if media_type(request.content_type) != "multipart/form-data":
@@ -78,7 +75,7 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
         return Response({})
 
     def _file(self) -> tickets.Upload | None:
-        """The file in the form, if there is one. The form is not read where it is too large anyway."""
+        """Return the file in the form, or None. A form that is too large is not read."""
         if int(self.request.META.get("CONTENT_LENGTH") or 0) > settings.ATTACHMENT_LIMIT + FORM:
             raise Invalid(tickets.too_large(), "file")
         try:
@@ -88,7 +85,7 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
 
 
 class ReplyViewSet(ListViewSet[Actor, TicketReply]):
-    """What was written to a ticket, the oldest first."""
+    """The replies to a ticket, the oldest first."""
 
     serializer_class = ReplyResource
     filterset_class = ReplyFilterSet
@@ -105,7 +102,7 @@ class ReplyViewSet(ListViewSet[Actor, TicketReply]):
     def create(self, request: Request, ticket_id: int) -> Response:
         """Reply to a ticket.
 
-        Those who look after the ticket are told.
+        The people who look after the ticket are notified.
         """
         ticket, given = self.get_parent(), self.body()
         made = tickets.reply(self.actor, ticket, given.get("description"), given.problems)

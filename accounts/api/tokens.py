@@ -18,7 +18,7 @@ WRITE = "account:read_write"
 
 
 class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
-    """Personal access tokens of the acting user, until they expire. Nobody sees those of others."""
+    """Personal access tokens of the acting user, until they expire. Nobody sees the tokens of other users."""
 
     serializer_class = PersonalTokenResource
     filterset_class = PersonalTokenFilterSet
@@ -30,7 +30,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
 
     @operation(WRITE, ANYONE, request=PersonalTokenRequest, refusals=(403,))
     def create(self, request: Request) -> Response:
-        """Create a personal access token. This answer alone shows it whole."""
+        """Create a personal access token. Only this answer shows it whole."""
         given = self.body()
         token, readable = tokens.create_token(
             User.objects.get(pk=self.actor.person),
@@ -44,7 +44,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
 
     @operation(WRITE, ANYONE)
     def update(self, request: Request, id: int) -> Response:
-        """Change the label. Scopes and expiry stay as they were made."""
+        """Change the label. Scopes and expiry do not change."""
         token = self.get_object()
         given = self.body(partial=True)
         tokens.rename_token(self.actor, token, given.get("label"), given.problems)
@@ -54,7 +54,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
     def destroy(self, request: Request, id: int) -> Response:
         """Revoke a personal access token, at once.
 
-        Whoever uses it is answered 401 from then on. Cannot be undone.
+        Requests with it are then answered 401. This cannot be undone.
         """
         tokens.revoke_token(self.actor, self.get_object())
         return Response({})

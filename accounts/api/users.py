@@ -1,4 +1,4 @@
-"""The users of the account. For unrestricted users alone."""
+"""The users of the account. Only unrestricted users may use these endpoints."""
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -41,7 +41,7 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
     def create(self, request: Request) -> Response:
         """Invite a user, who is sent a mail with an address at which to choose a password.
 
-        The name is unique on the platform. The user has to choose a password before it can sign in.
+        The name is unique on the platform. The user must choose a password before signing in.
         """
         given = self.body()
         restricted = given.get("restricted", True)
@@ -54,7 +54,7 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
     def update(self, request: Request, id: str) -> Response:
         """Change name, address or restriction of a user.
 
-        A user that becomes restricted has no grants at first; one that no longer is loses them.
+        A user that becomes restricted has no grants at first. A user that becomes unrestricted loses its grants.
         """
         user, given = self.get_object(), self.body(partial=True)
         users.update(
@@ -70,13 +70,13 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
     @operation(WRITE, UNRESTRICTED)
     @expensive
     def destroy(self, request: Request, id: str) -> Response:
-        """Remove a user with its tokens, at once. The last unrestricted one stays."""
+        """Remove a user with its tokens, at once. The last unrestricted user cannot be removed."""
         users.remove(self.actor, self.get_object())
         return Response({})
 
 
 class UserGrantsViewSet(GenericViewSet[Actor, User]):
-    """What a user of the account may do."""
+    """The grants of a user of the account."""
 
     serializer_class = GrantsResource
     lookup_value_converter = "name"
@@ -104,7 +104,7 @@ class UserGrantsViewSet(GenericViewSet[Actor, User]):
     @extend_schema(responses={200: AllGrantsResource})
     @expensive
     def update(self, request: Request, id: str) -> HttpResponse:
-        """Change what is given of a user's grants. `permissions` null takes one away."""
+        """Change what is given of a user's grants. `permissions` null removes a grant."""
         user, given = self.get_object(), self.body(partial=True)
         on_account = given.pop("global", {})
         set_grants(self.actor, user, on_account, given, given.problems)
@@ -112,7 +112,7 @@ class UserGrantsViewSet(GenericViewSet[Actor, User]):
 
 
 def acting(user: User) -> Actor:
-    """The actor that a user is, as far as its grants go."""
+    """Return the actor for a user, with its grants."""
     row = GlobalGrants.objects.filter(user=user).first() if user.restricted else None
     return Actor(
         account_id=user.account_id or 0,

@@ -1,4 +1,4 @@
-"""Sign-ins, trusted browsers and apps."""
+"""Filters of sign-ins, trusted browsers and apps."""
 
 from accounts.models import Authorization, Login, TrustedDevice
 from config.filters import AddressFilter, DateTimeFilter, FilterSet, NumberFilter
@@ -25,7 +25,7 @@ class TrustedDeviceFilterSet(FilterSet):
 
 
 class AppFilterSet(FilterSet):
-    """Apps that a user lets in."""
+    """Apps that a user has given access."""
 
     id = NumberFilter()
     created = DateTimeFilter()

@@ -1,4 +1,4 @@
-"""Events."""
+"""Filters of events."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ NUMBER = re.compile("[0-9]{1,19}").fullmatch
 
 
 class EntityIdField(StrictField, forms.CharField):
-    """A number for most kinds of entity, a slug such as ``private/12`` for the others."""
+    """The id of an entity: a number for most kinds, a slug such as ``private/12`` for the others."""
 
     @staticmethod
     def from_json(value: Any) -> int | str:
@@ -35,9 +35,9 @@ class EntityIdField(StrictField, forms.CharField):
 
 
 class EntityIdFilter(Filter):
-    """The id of an event's entity.
+    """A filter by the id of an event's entity.
 
-    The table has numbers alone: a number that a client gives is none of the kinds that have slugs.
+    The table has only numbers. A number in a filter matches no kinds with slugs.
     """
 
     field_class = EntityIdField
@@ -79,7 +79,7 @@ class EntityIdFilter(Filter):
 
 
 def _that_fit(keys: list[int]) -> list[int]:
-    """The keys that the column can hold: nothing has any other."""
+    """Return the keys that the column can hold. No entity has any other."""
     return [key for key in keys if abs(key) <= BigIntegerField.MAX_BIGINT]
 
 

@@ -1,4 +1,4 @@
-"""What the commands about users and accounts share: who is meant, in whose name, and how it is shown."""
+"""Functions shared by the commands about users and accounts: lookups, the acting operator, and output."""
 
 import json
 from argparse import ArgumentParser
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def user_named(username: str) -> User:
-    """The user with this name, and its account. Raises `CommandError`."""
+    """Return the user with this name, and its account. Raises `CommandError`."""
     found = User.objects.select_related("account").filter(username=username).first()
     if found is None:
         raise CommandError(f"username: There is no user {username!r}.")
@@ -28,7 +28,7 @@ def user_named(username: str) -> User:
 
 
 def account_numbered(number: str) -> Account:
-    """The account with this id, as somebody typed it. Raises `CommandError`."""
+    """Return the account with this id, which a person typed. Raises `CommandError`."""
     if not is_id(number):
         raise CommandError(f"account: {number!r} is not the number of an account.")
     found = Account.objects.filter(pk=number).first()
@@ -38,7 +38,7 @@ def account_numbered(number: str) -> Account:
 
 
 def add_audit(parser: ArgumentParser, *, needs_reason: bool) -> None:
-    """The options of a verb that is audited."""
+    """Add the options of an audited verb."""
     parser.add_argument(
         "--reason", required=needs_reason, default="", help="why: stands in the event, where the account reads it"
     )
@@ -47,7 +47,7 @@ def add_audit(parser: ArgumentParser, *, needs_reason: bool) -> None:
 
 @contextmanager
 def acting(by: str | None, reason: str = "") -> Iterator[Operator]:
-    """The operator in whose name the block acts, in one transaction. A refusal is the command's error."""
+    """Yield the operator for whom the block acts, in one transaction. A refusal becomes the command's error."""
     if len(reason) > Operator.LONGEST_REASON:
         raise CommandError(f"reason: Must have {Operator.LONGEST_REASON} characters at most.")
     try:
@@ -65,7 +65,7 @@ def add_json(parser: ArgumentParser) -> None:
 
 
 def show(out: OutputWrapper, row: Row, as_json: bool) -> None:
-    """One thing: a line for each field."""
+    """Print one object: a line for each field."""
     if as_json:
         out.write(json.dumps(row, indent=2, ensure_ascii=False))
         return
@@ -75,7 +75,7 @@ def show(out: OutputWrapper, row: Row, as_json: bool) -> None:
 
 
 def show_list(out: OutputWrapper, rows: Sequence[Row], as_json: bool) -> None:
-    """Many things: a table, or a list of objects. An empty table has no line."""
+    """Print several objects: a table, or a list of objects. An empty table prints nothing."""
     if as_json:
         out.write(json.dumps(list(rows), indent=2, ensure_ascii=False))
         return
@@ -86,12 +86,12 @@ def show_list(out: OutputWrapper, rows: Sequence[Row], as_json: bool) -> None:
 
 
 def moment(time: datetime | None) -> str | None:
-    """A time in UTC as the API writes it."""
+    """Return a time in UTC in the format of the API."""
     return None if time is None else f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def _cell(value: Any) -> str:
-    """A value for people: no control characters, which a customer may have put into a name."""
+    """Return a value without control characters, which a customer may have put into a name."""
     words = {None: "-", True: "yes", False: "no"}
     text = words[value] if value is None or isinstance(value, bool) else str(value)
     return "".join(each if each.isprintable() else "?" for each in text) or "-"

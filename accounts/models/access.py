@@ -34,7 +34,7 @@ class ExternalIdentity(models.Model):
 
 class LoginQuerySet(models.QuerySet["Login"]):
     def recent(self) -> Self:
-        """Logins of the last 90 days, by the database's clock."""
+        """Return logins of the last 90 days, by the database's clock."""
         return self.filter(created__gte=Now() - LOGINS_SHOWN_FOR)
 
 
@@ -55,7 +55,7 @@ class Login(models.Model):
         indexes = [
             models.Index(fields=("account", "-id"), name="login_account"),
             models.Index(fields=("user", "-id"), name="login_user"),
-            # staff search for logins from an address, and for those of deleted users
+            # Staff search for logins from an address, and for logins of deleted users.
             models.Index(fields=("ip",), name="login_ip"),
             models.Index(fields=("username",), name="login_username"),
         ]
@@ -66,14 +66,14 @@ class Login(models.Model):
 
 class TrustedDeviceQuerySet(models.QuerySet["TrustedDevice"]):
     def active(self) -> Self:
-        """Browsers that are neither expired nor revoked, by the database's clock."""
+        """Return browsers that are neither expired nor revoked, by the database's clock."""
         return self.filter(expiry__gt=Now())
 
 
 class TrustedDevice(models.Model):
-    """A browser that remembers its user, who needs no second factor there until `expiry`.
+    """A browser that remembers its user. The user needs no second factor there until `expiry`.
 
-    Only the SHA-256 of the cookie's value is kept. Revoking deletes the row, and ends the sessions that name it.
+    Only the SHA-256 of the cookie's value is stored. Revoking deletes the row, and ends the sessions that name it.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="devices")

@@ -1,4 +1,4 @@
-"""The account: the customer that owns everything and has users."""
+"""The account: the customer, which owns all objects and has users."""
 
 import uuid
 from decimal import Decimal
@@ -7,7 +7,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 
 
-# the stubs cannot see the managers of django-oauth-toolkit's models: the toolkit has no type hints
+# The stubs do not know the managers of django-oauth-toolkit's models: the toolkit has no type hints.
 class Account(models.Model):  # type: ignore[django-manager-missing]
     """A customer. Every entity belongs to exactly one account, and labels are unique within it."""
 

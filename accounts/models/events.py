@@ -1,4 +1,4 @@
-"""Events: the changes on an account, with the progress of those that jobs carry out."""
+"""Events: the changes on an account, with the progress of changes that jobs carry out."""
 
 from datetime import timedelta
 from typing import Self
@@ -16,36 +16,47 @@ from accounts.models.users import User
 
 SHOWN_FOR = timedelta(days=90)
 ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
-"""Kinds of entity of the account as a whole: restricted users need `account_access` to see their events."""
+"""Kinds of entity that belong to the account as a whole: restricted users need `account_access` to see their
+events.
+"""
 PERSONAL = ("token", "user_ssh_key")
-"""Kinds of entity that a user has for itself."""
+"""Kinds of entity that belong to one user."""
 MANAGED = "/v4/managed/"
-"""Where managed things are, of whatever kind an event names them by: the contract has a name for services alone."""
+"""The path of managed objects.
+
+Events name them by various kinds, because the contract has a kind for services only.
+"""
 
 MANAGED_ACTIONS = "managed_"
-"""Prefix of actions that only unrestricted users see. The entity of ``managed_enabled`` is the account, so the
-entity does not hide this event from restricted users."""
+"""Prefix of actions that only unrestricted users see.
+
+The entity of ``managed_enabled`` is the account, so the entity does not hide this event from restricted users.
+"""
 
 
 class EventQuerySet(models.QuerySet["Event"]):
-    """Reads only the attributes of an actor that compiled SQL allows for, as `GrantedQuerySet` does."""
+    """Reads only the attributes of an actor that compiled SQL supports, as `GrantedQuerySet` does."""
 
     def failures(self) -> Self:
-        """The events that failed, without the changes that a deletion superseded."""
+        """Return the events that failed, without the changes that a deletion superseded."""
         return self.filter(status=Event.Status.FAILED).exclude(message=Event.SUPERSEDED)
 
     def visible_to(self, actor: Actor) -> Self:
-        """The account's events of the last 90 days.
+        """Return the account's events of the last 90 days that the actor may see.
 
-        Of these a restricted user sees those whose entity it may see: entities that it has a grant on and tags that
-        these carry, with `account_access` the account as a whole, its own profile, tokens and keys. Nobody sees
-        what was deleted, so it also sees its own deletions, which clients follow to their end. Of managed it sees
-        nothing.
+        A restricted user sees events of these entities:
+
+        - entities that it has a grant on, and tags that these carry
+        - with `account_access`, the account as a whole
+        - its own profile, tokens and keys
+
+        A deleted entity is visible to nobody, so the user also sees its own deletions, which clients follow until
+        they finish. It sees no events of managed monitoring.
         """
         return self._within(actor, (Level.READ_ONLY, Level.READ_WRITE))
 
     def writable_by(self, actor: Actor) -> Self:
-        """As `visible_to`, for actors that may change the events' entities: only read_write grants count."""
+        """Return the same events for actors that may change their entities: only read_write grants count."""
         return self._within(actor, (Level.READ_WRITE,))
 
     def _within(self, actor: Actor, levels: tuple[Level, ...]) -> Self:
@@ -58,7 +69,10 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 def _of_entities(actor: Actor, levels: tuple[Level, ...]) -> Q:
-    """Events of what the restricted actor may see or, with read_write alone among `levels`, may change."""
+    """Return the condition for events of entities that the restricted actor may see.
+
+    If `levels` is read_write alone, the condition is for entities that it may change.
+    """
     granted = Grant.objects.filter(
         user_id=actor.person,
         entity_type=OuterRef("entity_type"),
@@ -76,14 +90,14 @@ def _of_entities(actor: Actor, levels: tuple[Level, ...]) -> Q:
 
 
 def _of_the_user(actor: Actor) -> Q:
-    """Events of the actor itself: of its profile, of its tokens and keys, and its deletions."""
-    # An earlier user may have had the same name: that user's events are not this one's to see.
+    """Return the condition for events of the actor itself: its profile, its tokens and keys, and its deletions."""
+    # An earlier user may have had the same name. The events of that user stay hidden.
     joined = User.objects.filter(pk=actor.person).values("date_joined")
     own = Q(username=actor.username, created__gte=Subquery(joined))
     person = Cast(actor.person, models.TextField())  # type: ignore[arg-type] # values are taken as well
     return (
         Q(entity_type="profile", entity_id=actor.person)
-        # what staff did to a token names the profile that the token is of
+        # If staff change a token, the event names the profile of the token's user.
         | Q(secondary_type="profile", secondary_id=person)
         | own & (Q(entity_type__in=PERSONAL) | Q(action__in=DELETIONS))
     )
@@ -93,13 +107,15 @@ class Event(models.Model):
     """One change. `action` and `entity_type` are from the contract's enums.
 
     A change that a job carries out goes ``scheduled → started → finished | failed`` with a growing
-    `percent_complete`; one that is instant is a ``notification`` with null percent and duration.
-    The entity is named by value, since events outlive their entities.
+    `percent_complete`. An instant change is a ``notification`` with null percent and duration. The entity is named
+    by value, since events outlive their entities.
     """
 
     SUPERSEDED = "Superseded by the deletion of the compute."
-    """The message of a change that ended because its entity is being deleted: ``failed`` to clients, but no failure
-    that staff have to look at."""
+    """The message of a change that ended because its entity is being deleted.
+
+    Clients see ``failed``, but staff need not look at it.
+    """
 
     class Status(models.TextChoices):
         SCHEDULED = "scheduled"

@@ -1,4 +1,4 @@
-"""Grants: what a restricted user may do, per entity and on the account."""
+"""Grants: the permissions of a restricted user, per entity and on the account."""
 
 from collections.abc import Collection
 from typing import Self
@@ -11,14 +11,14 @@ from accounts.models.users import User
 
 
 class Level(models.TextChoices):
-    """How much a grant allows; read_write includes read_only."""
+    """The level of a grant. read_write includes read_only."""
 
     READ_ONLY = "read_only"
     READ_WRITE = "read_write"
 
 
 class GlobalGrants(models.Model):
-    """The account-level grants of one restricted user. Without a row every one of them is off."""
+    """The account-level grants of one restricted user. Without a row, all of them are off."""
 
     user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="global_grants")
     account_access = models.CharField(max_length=10, choices=Level, null=True, blank=True)
@@ -42,15 +42,15 @@ class GlobalGrants(models.Model):
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The grants that are on or off, in their order: ``add_computes`` …"""
+        """Return the grants that are on or off, in their order: ``add_computes`` …"""
         return tuple(field.name for field in cls._meta.concrete_fields if isinstance(field, models.BooleanField))
 
 
 class Grant(models.Model):
-    """A restricted user's level on one entity. No row: the entity does not exist for that user.
+    """A restricted user's level on one entity. Without a row, the entity does not exist for that user.
 
-    `entity_type` is a name registered in `accounts.entities`; there is no foreign key because the entity's
-    app stands to the right of this one. The service that deletes an entity deletes its grants with it.
+    `entity_type` is a name registered in `accounts.entities`. There is no foreign key, because this app must not
+    import the entity's app. The service that deletes an entity also deletes its grants.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
@@ -71,8 +71,8 @@ class Grant(models.Model):
 class GrantedQuerySet(models.QuerySet):
     """Rows of a kind of entity that restricted users need grants on. `entity_type` is its registered name.
 
-    The methods look only at the actor's `account_id`, `user_id` and `restricted`, so that lists can compile
-    their SQL once for all actors.
+    The methods read only the actor's `account_id`, `user_id` and `restricted`, so that lists can compile their SQL
+    once for all actors.
     """
 
     entity_type: str
@@ -80,19 +80,27 @@ class GrantedQuerySet(models.QuerySet):
     """The column whose value grants store as `entity_id`."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """The rows that exist for `actor`: those of its account, and if it is restricted only the granted ones."""
+        """Return the rows that exist for `actor`: its account's rows, and if it is restricted only the granted
+        ones.
+        """
         mine = self.filter(account_id=actor.account_id)
         return mine.filter(Exists(self.grants(actor))) if actor.restricted else mine
 
     def writable_by(self, actor: Actor) -> Self:
-        """The rows that `actor` may change. Writes to its other visible rows, which are read_only, answer 403."""
+        """Return the rows that `actor` may change.
+
+        Writes to its other visible rows, which are read_only, answer 403.
+        """
         mine = self.filter(account_id=actor.account_id)
         if not actor.restricted:
             return mine
         return mine.filter(Exists(self.grants(actor).filter(permissions=Level.READ_WRITE)))
 
     def writable_keys(self, actor: Actor, keys: Collection[int]) -> Collection[int]:
-        """Of rows that `actor` sees, the keys of those that it may change. One query if it is restricted."""
+        """Return the keys of the rows that `actor` may change, among rows that it sees.
+
+        One query if it is restricted.
+        """
         if not actor.restricted:
             return keys
         return set(self.writable_by(actor).filter(pk__in=keys).values_list("pk", flat=True))

@@ -1,7 +1,7 @@
-"""django-oauth-toolkit's models, swapped: ids of the contract's shape, and no usable secret readable at rest.
+"""django-oauth-toolkit's models, swapped: ids have the contract's format, and no usable secret is readable at rest.
 
-Access and refresh tokens are kept as checksums only (the toolkit does this itself under
-``COMPLIANT_BCP_RFC9700_TOKEN_STORAGE``); authorization codes by the field below.
+Access and refresh tokens are stored only as checksums, by the toolkit itself under
+``COMPLIANT_BCP_RFC9700_TOKEN_STORAGE``. Authorization codes are hashed by the field below.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from accounts.models.accounts import Account
 
 
 class DigestField(models.CharField):
-    """Stores the SHA-256 of a value, and hashes values of lookups alike: equality works, reading does not."""
+    """A column that stores the SHA-256 of a value. Lookups hash their values: equality works, reading does not."""
 
     def get_prep_value(self, value: Any) -> str | None:
         value = super().get_prep_value(value)
@@ -33,7 +33,7 @@ class DigestField(models.CharField):
 
 
 def has(column: str) -> models.ExpressionWrapper:
-    """An SQL expression: whether a column is not null."""
+    """Return an SQL expression: whether a column is not null."""
     return models.ExpressionWrapper(models.Q(**{f"{column}__isnull": False}), models.BooleanField())
 
 
@@ -44,7 +44,7 @@ class OAuthClientQuerySet(models.QuerySet["OAuthClient"]):
         return self.filter(account_id=actor.account_id)
 
     def for_api(self) -> Self:
-        """With `has_thumbnail` and `public`, and without the picture itself."""
+        """Return the clients with `has_thumbnail` and `public`, and without the picture itself."""
         public = models.ExpressionWrapper(
             models.Q(client_type=AbstractApplication.CLIENT_PUBLIC), models.BooleanField()
         )
@@ -52,14 +52,14 @@ class OAuthClientQuerySet(models.QuerySet["OAuthClient"]):
 
 
 class OAuthClientManager(ApplicationManager.from_queryset(OAuthClientQuerySet)):  # type: ignore[misc]
-    """The toolkit's manager, with our querysets."""
+    """The toolkit's manager, with the project's querysets."""
 
 
 class OAuthClient(AbstractApplication):
-    """An application that may ask users for access. Ids are 20 hex digits, secrets 64 (kept hashed).
+    """An application that may ask users for access. Ids are 20 hex digits, secrets 64 (stored hashed).
 
-    A client belongs to the account that registered it, through whichever user, or without an account to the
-    platform. Any user of any account may authorize it.
+    A client belongs to the account that registered it. Without an account it belongs to the platform. Any user of
+    any account may authorize it.
     """
 
     class Status(models.TextChoices):
@@ -81,7 +81,7 @@ class OAuthClient(AbstractApplication):
         swappable = "OAUTH2_PROVIDER_APPLICATION_MODEL"
         verbose_name = "OAuth client"
         constraints = [
-            # The toolkit lets a client choose to keep its secret readable; hashes have a $, secrets none.
+            # The toolkit allows a client to keep its secret readable. Hashes contain a $, secrets do not.
             models.CheckConstraint(
                 condition=models.Q(client_secret="") | models.Q(client_secret__contains="$"),  # noqa: S106
                 name="oauth_client_secret_hashed",
@@ -99,9 +99,9 @@ class OAuthClient(AbstractApplication):
 
 
 class Picture(models.Model):
-    """A picture that a client was given and that is not drawn yet: a worker makes the client's thumbnail of it.
+    """A picture that a client sent and that is not drawn yet: a worker makes the client's thumbnail from it.
 
-    A later picture takes its place. Workers claim pictures as they claim messages: by a lease, with every result
+    A later picture replaces it. Workers claim pictures as they claim messages: by a lease, with every result
     conditional on the `fence`.
     """
 
@@ -122,9 +122,9 @@ class Picture(models.Model):
 class OAuthGrant(AbstractGrant):
     """An authorization code, to be exchanged for tokens. Written once, never re-saved.
 
-    An exchanged code stays as `spent`, with the tokens it gave, until it is cleared away like expired codes: a
-    second use within its time means that the code was copied, and ends all tokens that came of it. `token_family`
-    is the family of the refresh tokens; public clients get none.
+    An exchanged code stays as `spent`, with the tokens that were issued for it, until it is deleted like expired
+    codes. A second use before its expiry means that the code was copied. It revokes all tokens that came from the
+    code. `token_family` is the family of the refresh tokens. Public clients get none.
     """
 
     code = DigestField(max_length=64, unique=True)
@@ -159,20 +159,20 @@ class OAuthIDToken(AbstractIDToken):
 
 class AuthorizationQuerySet(models.QuerySet["Authorization"]):
     def active(self) -> Self:
-        """Authorizations whose access has not ended, by the database's clock."""
+        """Return authorizations whose access has not ended, by the database's clock."""
         return self.filter(models.Q(expiry=None) | models.Q(expiry__gt=Now()))
 
     def for_api(self) -> Self:
-        """With `has_thumbnail`, so that no list reads the pictures themselves."""
+        """Return the authorizations with `has_thumbnail`, so that no list reads the pictures themselves."""
         return self.annotate(has_thumbnail=has("client__thumbnail"))
 
 
 class Authorization(models.Model):
-    """A client's access to a user: one row for each two, from the first token on and until the last one has ended.
+    """A client's access to a user: one row for each pair, from the first token until the last one has ended.
 
-    `expiry` is when that will be. `accounts.services.access` writes it with each token that is made or ended, and
-    deletes the row with the last one; it is null only in rows that the release before wrote. The row is locked
-    before tokens of the user and client are written.
+    `expiry` is the end of the last token. `accounts.services.access` writes it with each token that is created or
+    ended, and deletes the row with the last token. It is null only in rows of the previous release. The row is
+    locked before tokens of the user and the client are written.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="authorizations")

@@ -1,4 +1,4 @@
-"""Mails and short messages on their way out."""
+"""Mails and short messages that wait to be sent."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -7,9 +7,9 @@ from config.encryption import EncryptedField
 
 
 class Message(models.Model):
-    """A mail or an SMS to be sent. Written in the transaction of the change that it reports, deleted once sent.
+    """A mail or an SMS to be sent. Written in the transaction of the change that it reports, and deleted once sent.
 
-    The content is encrypted: invitations and codes are as good as passwords. A message that is undelivered after
+    The content is encrypted: invitations and codes give access like passwords. A message that is undelivered after
     the last attempt stays, with `error`, for staff to see. Workers claim messages as they claim jobs: by a lease,
     with every result conditional on the `fence`.
     """

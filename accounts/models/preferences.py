@@ -7,9 +7,9 @@ from accounts.models.users import User
 
 
 class Preferences(models.Model):
-    """One JSON object for each user and OAuth client; personal access tokens share the one without a client.
+    """One JSON object for each user and OAuth client. Personal access tokens share the one without a client.
 
-    Kept as text, so that clients get the keys back in the order in which they sent them.
+    It is stored as text, so that clients get the keys back in the order in which they sent them.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="preferences")

@@ -28,7 +28,7 @@ class SecondFactor(models.Model):
 class SecurityKey(models.Model):
     """A security key (WebAuthn) that a user signs in with in place of a code, while the second factor is on.
 
-    `sign_count` is what the key counted up to when it was used last: one that counts, and does not count on, was
+    `sign_count` is the key's counter at its last use. If a key counts and its counter did not grow, the key was
     copied. Keys that do not count leave it at 0.
     """
 
@@ -63,7 +63,10 @@ class SecurityAnswer(models.Model):
 
 
 class PhoneVerification(models.Model):
-    """A code that was sent to a phone number; encrypted, since a valid code is sent again unchanged."""
+    """A code that was sent to a phone number.
+
+    It is encrypted and not hashed, since a valid code is sent again unchanged.
+    """
 
     user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="phone_verification")
     number = models.CharField(max_length=20)

@@ -18,7 +18,7 @@ class TicketQuerySet(models.QuerySet["Ticket"]):
 
 
 class Ticket(models.Model):
-    """A question or problem of an account. `new` until staff reply, then `open`, at last `closed`.
+    """A question or problem of an account. `new` until staff reply, then `open`, at the end `closed`.
 
     The ticket names its entity by value, as events do. `closable` is whether the customer may close the ticket.
     """
@@ -51,7 +51,7 @@ class Ticket(models.Model):
         ordering = ("-id",)
         indexes = [
             models.Index(fields=("account", "id"), name="ticket_page"),
-            # the tickets that may wait for staff, among many closed ones
+            # The tickets that may wait for staff, among many closed ones.
             models.Index(fields=("id",), condition=~Q(status="closed"), name="ticket_live"),
         ]
         constraints = [
@@ -84,7 +84,7 @@ class TicketReply(models.Model):
 
 
 class TicketAttachment(models.Model):
-    """A file sent along with a ticket. It is stored under the name `key`, in a folder that no web server serves."""
+    """A file sent along with a ticket. Its name on disk is `key`, in a folder that no web server serves."""
 
     ticket = models.ForeignKey(Ticket, on_delete=models.CASCADE, related_name="attachments")
     key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -12,18 +12,18 @@ from accounts.models.users import User
 
 class PersonalTokenQuerySet(models.QuerySet["PersonalToken"]):
     def unexpired(self) -> Self:
-        """Tokens that have not expired, by the database's clock, so that SQL compiled once stays right."""
+        """Return tokens that have not expired, by the database's clock, so that SQL compiled once stays right."""
         return self.filter(Q(expiry=None) | Q(expiry__gt=Now()))
 
 
 class PersonalToken(models.Model):
     """An opaque bearer token of 64 hex digits, shown once.
 
-    Only its SHA-256 `digest` is kept (the token carries 256 random bits, so a slow hash would add nothing)
-    and, to tell tokens apart in lists, its first 16 characters.
+    Only its SHA-256 `digest` is stored, and its first 16 characters, to tell tokens apart in lists. The token has
+    256 random bits, so a slow hash would add nothing.
 
-    One that an app's token made belongs to the app, `client`: it ends with the app's access, at the latest when
-    that ends by itself. `accounts.services.access` sees to that.
+    A token that an app created belongs to the app, `client`. It ends with the app's access, also if the access
+    expires. `accounts.services.access` ends it.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="personal_tokens")
@@ -33,7 +33,7 @@ class PersonalToken(models.Model):
     prefix = models.CharField(max_length=16, editable=False)
     created = models.DateTimeField(auto_now_add=True)
     expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
-    # without an index: it is looked for among the tokens of a user, or when a client is deleted
+    # No index: it is looked up among the tokens of a user, or when a client is deleted.
     client = models.ForeignKey(
         OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False,
         help_text="The app whose token made it. Empty: the user's own.",
@@ -51,17 +51,19 @@ class PersonalToken(models.Model):
 
 class TokenLinkQuerySet(models.QuerySet["TokenLink"]):
     def good(self) -> Self:
-        """Links that still give a token, by the database's clock: neither they nor the token have expired, and the
-        token would not be answered 401."""
+        """Return links that still give a token, by the database's clock.
+
+        Neither they nor the token have expired, and the token would not be answered 401.
+        """
         alive = self.filter(expiry__gt=Now(), user__is_active=True, user__account__is_active=True)
         return alive.filter(Q(token_expiry=None) | Q(token_expiry__gt=Now()))
 
 
 class TokenLink(models.Model):
-    """An address at which whoever opens it is shown a new token of `user`, once.
+    """An address that shows a new token of `user` once, to anyone who opens it.
 
-    There is no token before: it is made when the page's button is pressed, and the row is deleted with that. Of the
-    address's random part (256 bits) only the SHA-256 `digest` is kept.
+    The token does not exist before: it is created when the page's button is pressed, and then the row is deleted.
+    Only the SHA-256 `digest` of the address's random part (256 bits) is stored.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="token_links")

@@ -18,7 +18,7 @@ NAME = r"^[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?![-_]))+[A-Za-z0-9]\Z"
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, username: str, email: str = "", password: str | None = None, **fields: Any) -> "User":
-        """Create a user of ``fields["account"]``, who without a password can only use tokens."""
+        """Create a user of ``fields["account"]``. Without a password, the user can only use tokens."""
         user = self.model(username=username, email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -31,15 +31,15 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(username, email, password, is_staff=True, is_superuser=True, **fields)
 
 
-# the stubs cannot see the managers of django-oauth-toolkit's models: the toolkit has no type hints
+# The stubs do not know the managers of django-oauth-toolkit's models: the toolkit has no type hints.
 class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]
     """A person or program that acts on one account through tokens and pages or, as staff, in the admin.
 
-    A `restricted` user may do only what its grants say; any other user of the account may do everything.
+    A `restricted` user has only the permissions of its grants. Any other user of the account has all permissions.
     """
 
     PASSWORD = "password"
-    """The `authentication_type` of users with a password here; any other value names a provider."""
+    """The `authentication_type` of users with a password here. Any other value names a provider."""
 
     class LishAuthMethod(models.TextChoices):
         PASSWORD_KEYS = "password_keys"
@@ -92,7 +92,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
                 violation_error_code="username",
             ),
             models.UniqueConstraint(
-                # the expression by which `iexact` compares
+                # The expression by which `iexact` compares.
                 Upper("username"),
                 name="username_in_any_case",
                 violation_error_message=TAKEN,
@@ -104,9 +104,9 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
         return self.username
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """What sessions hold of the user: of the password, and from the first time on of `logged_out` as well.
+        """Return the hash that sessions store of the user: of the password, and of `logged_out` once that is set.
 
-        Django has no public hook for it: its own method knows the password alone.
+        Django has no public hook for this: its own method includes only the password.
         """
         if not self.logged_out:
             return super()._get_session_auth_hash(secret=secret)  # type: ignore[misc] # not in the stubs

@@ -1,4 +1,4 @@
-"""Random values. Ids and secrets of clients have the contract's shape; tokens are opaque to their holders."""
+"""Random values. Ids and secrets of clients have the contract's format. Tokens are opaque to clients."""
 
 import secrets
 
@@ -21,8 +21,8 @@ class ClientSecret(BaseHashGenerator):
 
 
 def token(request: OAuthRequest) -> str:
-    """An access or refresh token of 64 characters.
+    """Return an access or refresh token of 64 characters.
 
-    Not of hex digits, so that authentication need not look for it among the personal tokens.
+    The characters are not hex digits, so that authentication need not look for it among the personal tokens.
     """
     return secrets.token_urlsafe(48)

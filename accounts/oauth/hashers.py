@@ -9,7 +9,8 @@ from django.utils.crypto import constant_time_compare
 class ClientSecretHasher(BasePasswordHasher):
     """SHA-256. For secrets that the server makes of 256 random bits, never for passwords.
 
-    Such secrets cannot be guessed: a slow hash would add nothing, but let anybody with a client id keep us busy.
+    Such secrets cannot be guessed. A slow hash would add nothing, and anybody with a client id could keep the
+    server busy.
     """
 
     algorithm = "client_secret_sha256"

@@ -10,7 +10,7 @@ from accounts.scopes import KNOWN, describe
 
 
 class ContractScopes(BaseScopes):
-    """Every client may ask for every scope; a client that asks for none gets none."""
+    """Every client may request every scope. A client that requests none gets none."""
 
     def get_all_scopes(self) -> dict[str, str]:
         return {scope: describe(scope) for scope in sorted(KNOWN)}

@@ -1,5 +1,8 @@
-"""The endpoints of oauthlib that are served: the authorization code and refresh token grants, the implicit grant
-where it is switched on, revocation and introspection. No others."""
+"""The endpoints of oauthlib that are served.
+
+They are the authorization code and refresh token grants, the implicit grant if it is switched on, revocation and
+introspection. There are no others.
+"""
 
 import re
 from typing import Any
@@ -17,7 +20,7 @@ S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class KeepingTheAddress:
-    """A grant whose answers leave the redirect address as it was sent: oauthlib would write its query anew."""
+    """A grant whose answers do not change the redirect address: oauthlib would write its query again."""
 
     default_response_mode: str
 
@@ -54,19 +57,21 @@ class Server(WebApplicationServer):
 
     @property
     def response_types(self) -> dict:
-        """The response types of ``/oauth/authorize``: codes, and tokens where OAUTH_IMPLICIT allows them."""
+        """Return the response types of ``/oauth/authorize``: codes, and tokens if OAUTH_IMPLICIT allows them."""
         return super().response_types | ({"token": self.implicit_grant} if settings.OAUTH_IMPLICIT else {})
 
     def validate_introspect_request(self, request: OAuthRequest) -> None:
-        """Admit only confidential clients that authenticate by their secret."""
+        """Admit only confidential clients that authenticate with their secret."""
         self._raise_on_bad_method(request)
         if not self.request_validator.authenticate_confidential(request):
             raise InvalidClientError(request=request)
         self._raise_on_missing_token(request)
 
     def _raise_on_invalid_client(self, request: OAuthRequest) -> None:
-        """Check the client of a revocation. The contract asks for ``client_id`` and ``token``, no secret: the
-        holder of a token may end it. A secret that is sent has to be right all the same.
+        """Check the client of a revocation.
+
+        The contract requires ``client_id`` and ``token`` and no secret: the holder of a token may revoke it. If a
+        secret is sent, it must be right.
         """
         validator = self.request_validator
         if validator.offers_secret(request):
@@ -78,7 +83,7 @@ class Server(WebApplicationServer):
 
 
 def require_s256(request: OAuthRequest) -> dict:
-    """Refuse PKCE's ``plain`` method, and challenges that are no SHA-256, before a user is asked to consent."""
+    """Refuse PKCE's ``plain`` method, and challenges that are not SHA-256, before the user is asked for consent."""
     challenge = request.code_challenge
     if challenge is None:
         return {}

@@ -1,4 +1,4 @@
-"""The toolkit's request validator, with the contract's rules, and exact under concurrency."""
+"""The toolkit's request validator, with the contract's rules, and correct under concurrency."""
 
 import hashlib
 from datetime import datetime
@@ -26,7 +26,7 @@ BAD_REFRESH_TOKEN = (
 
 
 def may_authorize(user: User | AnonymousUser) -> bool:
-    """Whether the user can let apps act: active, on an active account. Staff without an account cannot."""
+    """Tell whether the user can authorize apps: active, on an active account. Staff without an account cannot."""
     return isinstance(user, User) and user.is_active and user.account is not None and user.account.is_active
 
 
@@ -39,12 +39,12 @@ def _takes_codes(client: OAuthClient) -> bool:
 
 
 def _checksum(token: str) -> str:
-    """The value by which the row of an access or refresh token is found."""
+    """Return the value by which the row of an access or refresh token is found."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _given(token: dict) -> dict[str, Any]:
-    """The values by which a spent code's row names the tokens that were saved for the code."""
+    """Return the values by which a spent code's row names the tokens that were saved for the code."""
     given = OAuthAccessToken.objects.get(token_checksum=_checksum(token["access_token"]))
     family = OAuthRefreshToken.objects.filter(access_token=given).values_list("token_family", flat=True).first()
     return {"access_token": given, "token_family": family}
@@ -52,7 +52,7 @@ def _given(token: dict) -> dict[str, Any]:
 
 @transaction.atomic
 def _end_all_of(code: OAuthGrant) -> None:
-    """End all tokens of a code that was used a second time (RFC 6749, 4.1.2), refreshed ones included."""
+    """End all tokens of a code that was used twice (RFC 6749, 4.1.2), including refreshed ones."""
     held = access.lock_authorizations(user=code.user_id, client=code.application_id)
     spent = OAuthGrant.objects.filter(pk=code.pk, spent=True).first()
     if spent is not None:
@@ -63,43 +63,46 @@ def _end_all_of(code: OAuthGrant) -> None:
 
 @transaction.atomic
 def _end_family_of(token: OAuthRefreshToken) -> None:
-    """End all tokens that came of the same code as a refresh token that was used a second time."""
+    """End all tokens that came from the same code as a refresh token that was used twice."""
     held = access.lock_authorizations(user=token.user_id, client=token.application_id)
     OAuthRefreshToken.revoke_family(token.token_family)
     access.settle(held)
 
 
 class Validator(OAuth2Validator):
-    """The toolkit's validator, to which inactive clients are unknown everywhere (`OAuthClient.is_usable`)."""
+    """The toolkit's validator. Inactive clients are unknown to it everywhere (`OAuthClient.is_usable`)."""
 
     def _load_application(self, client_id: str | None, request: OAuthRequest) -> OAuthClient | None:
-        """As the toolkit's, in one query with the account, which `is_usable` reads."""
+        """Load the client as the toolkit does, in one query with the account, which `is_usable` reads."""
         held = request.client
         if not isinstance(held, OAuthClient) or held.client_id != client_id:
-            # PostgreSQL takes no text with a NUL in it: psycopg raises an error
+            # PostgreSQL stores no text with a NUL: psycopg raises an error.
             asked = "" if not client_id or "\x00" in client_id else client_id
             held = OAuthClient.objects.filter(client_id=asked).select_related("account").first()
         request.client = held if held is not None and held.is_usable(request) else None
         return request.client
 
     def offers_secret(self, request: OAuthRequest) -> bool:
-        """Whether the client tries to authenticate itself, in the header or in the body."""
+        """Tell whether the client tries to authenticate itself, in the header or in the body."""
         return bool(self._extract_basic_auth(request) or request.client_secret)
 
     def authenticate_confidential(self, request: OAuthRequest) -> bool:
-        """Whether the request is a confidential client's, with its secret."""
+        """Tell whether the request comes from a confidential client, with its secret."""
         return self.authenticate_client(request) and not is_public(request.client)
 
     # --- Checks of requests ---------------------------------------------------------------------------------
 
     def is_pkce_required(self, client_id: str, request: OAuthRequest) -> bool:
-        """Only for public clients. Confidential clients authenticate by a secret; their PKCE is checked if used."""
+        """Require PKCE only of public clients.
+
+        Confidential clients authenticate with a secret. Their PKCE is checked if they use it.
+        """
         return is_public(request.client)
 
     def validate_redirect_uri(
         self, client_id: str, redirect_uri: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """A registered address, to whose query the request may have added (`is_registered`)."""
+        """Accept a registered address, to whose query the request may have added parameters (`is_registered`)."""
         return is_registered(redirect_uri, request.client.redirect_uris)
 
     def validate_response_type(
@@ -111,7 +114,10 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        """Tokens without a code only for public clients, which could not authenticate to exchange a code anyway."""
+        """Accept tokens without a code only for public clients.
+
+        They could not authenticate to exchange a code anyway.
+        """
         if response_type == TOKEN:
             return settings.OAUTH_IMPLICIT and is_public(client) and _takes_codes(client)
         return response_type == "code" and _takes_codes(client)
@@ -119,7 +125,9 @@ class Validator(OAuth2Validator):
     def validate_grant_type(
         self, client_id: str, grant_type: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Refreshing only for confidential clients: nothing ties a public client's refresh token to the client."""
+        """Accept refreshing only for confidential clients: nothing ties a public client's refresh token to the
+        client.
+        """
         if grant_type == REFRESH_TOKEN and is_public(client):
             return False
         return grant_type in (AUTHORIZATION_CODE, REFRESH_TOKEN) and _takes_codes(client)
@@ -133,7 +141,7 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        """Whether all scopes, which spaces or commas separate, are known. `request` keeps them one by one."""
+        """Tell whether all scopes, separated by spaces or commas, are known. `request` receives them as a list."""
         try:
             request.scopes = list(parse_scopes(" ".join(scopes)))
         except ValueError:
@@ -143,7 +151,10 @@ class Validator(OAuth2Validator):
     def is_within_original_scope(
         self, request_scopes: list[str], refresh_token: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a refresh asks for no scopes beyond the token's. The new tokens get just the scopes asked for."""
+        """Tell whether a refresh requests no scopes beyond the token's.
+
+        The new tokens get only the requested scopes.
+        """
         try:
             wanted = parse_scopes(" ".join(request_scopes))
         except ValueError:
@@ -152,7 +163,7 @@ class Validator(OAuth2Validator):
         return includes(split_scopes(self.get_original_scopes(refresh_token, request)), wanted)
 
     def _check_and_set_request_resource(self, request: OAuthRequest) -> None:
-        """RFC 8707's ``resource`` is ignored, as that RFC allows: tokens here are for one API."""
+        """Ignore ``resource`` of RFC 8707, as that RFC allows: tokens here are for one API."""
         request.resource = []
 
     # --- Codes and tokens -----------------------------------------------------------------------------------
@@ -160,23 +171,24 @@ class Validator(OAuth2Validator):
     def _create_authorization_code(
         self, request: OAuthRequest, code: dict[str, str], expires: datetime | None = None
     ) -> OAuthGrant:
-        # OpenID Connect's parameters, which nothing here reads: a client's values for them are not kept.
+        # OpenID Connect's parameters, which nothing here reads: a client's values for them are not stored.
         request.nonce, request.claims, request.resource = "", {}, []
         grant = super()._create_authorization_code(request, code, expires)
         if request.using_default_redirect_uri:
-            # the token endpoint asks for the address only where this request named it
+            # The token endpoint requires the address only if this request named it.
             OAuthGrant.objects.filter(pk=grant.pk).update(redirect_uri="")
         return grant
 
     def validate_code(
         self, client_id: str, code: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether the code is the client's, has time left, and its user can still act. Raises `InvalidGrantError`
-        where it is not.
+        """Tell whether the code belongs to the client and is valid, and whether its user can still act.
 
-        A verifier for a code without a challenge is refused: an attacker may have removed the challenge from the
-        authorization request. The code's row is kept on `request`, so that later checks read the same state,
-        whatever another request with this code does meanwhile.
+        Raises `InvalidGrantError` otherwise. A verifier for a code without a challenge is refused: an attacker may
+        have removed the challenge from the authorization request.
+
+        The code's row is stored on `request`, so that later checks read the same state, whatever another request
+        with this code does meanwhile.
         """
         grant = OAuthGrant.objects.filter(code=code, application=client).select_related("user__account").first()
         if grant is None or grant.is_expired() or not may_authorize(grant.user):
@@ -206,8 +218,11 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        """Whether the address is the one that the authorization request named, additions included; if that named
-        none, the client's own, or none again (RFC 6749, 4.1.3). Raises `InvalidGrantError` where it is not."""
+        """Tell whether the address is the one that the authorization request named, additions included.
+
+        If that request named none, it must be the client's own, or none again (RFC 6749, 4.1.3). Raises
+        `InvalidGrantError` otherwise.
+        """
         named = request.grant.redirect_uri
         if request.using_default_redirect_uri and named:
             raise InvalidGrantError("redirect_uri is required, as in the authorization request.", request=request)
@@ -216,8 +231,11 @@ class Validator(OAuth2Validator):
         return True
 
     def get_default_redirect_uri(self, client_id: str, request: OAuthRequest, *args: Any, **kwargs: Any) -> str:
-        """The client's only address, for requests that name none. At the token endpoint `confirm_redirect_uri`
-        decides what that means, whatever the number of addresses."""
+        """Return the client's only address, for requests that name none.
+
+        At the token endpoint `confirm_redirect_uri` decides what a missing address means, whatever the number of
+        addresses.
+        """
         if request.grant_type == AUTHORIZATION_CODE:
             return request.client.redirect_uris
         return super().get_default_redirect_uri(client_id, request, *args, **kwargs)
@@ -225,28 +243,31 @@ class Validator(OAuth2Validator):
     def validate_refresh_token(
         self, refresh_token: str, client: OAuthClient, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
-        """As the toolkit's, and whether the user can still act. Raises `InvalidGrantError` where not."""
+        """Validate as the toolkit does, and check that the user can still act.
+
+        Raises `InvalidGrantError` otherwise.
+        """
         found = super().validate_refresh_token(refresh_token, client, request, *args, **kwargs)
         if found and may_authorize(request.user):
             return True
         used = OAuthRefreshToken.objects.filter(token_checksum=_checksum(refresh_token), revoked__isnull=False)
         for token in used:
-            _end_family_of(token)  # as the toolkit has, which knows nothing of authorizations
+            _end_family_of(token)  # done as in the toolkit, which knows nothing of authorizations
         raise InvalidGrantError(BAD_REFRESH_TOKEN, request=request)
 
     def save_bearer_token(self, token: dict[str, Any], request: OAuthRequest, *args: Any, **kwargs: Any) -> None:
-        """Save the tokens and spend the code or refresh token that they are given for, all or nothing, and write
-        when the client's access to the user ends now.
+        """Save the tokens and spend the code or refresh token that they are issued for, all or nothing.
 
-        Of several requests with one code or one refresh token, the first to lock its row wins. The toolkit would
-        save tokens for all of them, and answer the losers with the winner's tokens, which is impossible here: only
-        checksums are stored. A loser has used the code or token twice, which ends all tokens that came of it.
+        Also write when the client's access to the user now ends. Of several requests with one code or one refresh
+        token, the first to lock its row wins. The toolkit would save tokens for all of them, and answer the losers
+        with the winner's tokens. This is impossible here: only checksums are stored.
 
-        Raises `InvalidGrantError` for the losers.
+        A loser has used the code or token twice, which ends all tokens that came from it. Raises
+        `InvalidGrantError` for the losers.
         """
         if is_public(request.client):
             token.pop("refresh_token", None)
-        refresh_token = getattr(request, "refresh_token_instance", None)  # which saving takes away
+        refresh_token = getattr(request, "refresh_token_instance", None)  # saving removes it
         with transaction.atomic():
             held = access.lock_authorization(request.user, request.client)
             # the implicit grant spends no code or token
@@ -270,7 +291,7 @@ class Validator(OAuth2Validator):
     def revoke_token(
         self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> None:
-        """As the toolkit's, and write when the client's access to the user ends now."""
+        """Revoke as the toolkit does, and write when the client's access to the user now ends."""
         mine = {"token_checksum": _checksum(token), "application": request.client}
         users = {
             user
@@ -285,10 +306,11 @@ class Validator(OAuth2Validator):
     def introspect_token(
         self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> dict | None:
-        """The properties of an access token (RFC 7662, 2.2); None where it is invalid or not the client's to see.
+        """Return the properties of an access token (RFC 7662, 2.2). None if it is invalid or the client may not see
+        it.
 
-        A client sees its own tokens and those of other clients of its account: an API behind an app of the same
-        makers. It sees no others, so that it cannot take a token that was given to another app for its own. Refresh
+        A client sees its own tokens and those of other clients of its account, such as an API behind an app of the
+        same company. It sees no others, so that it cannot mistake a token for another app for its own. Refresh
         tokens and personal tokens are None too: such an API should never receive one.
         """
         asker = request.client

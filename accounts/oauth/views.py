@@ -50,8 +50,8 @@ log = logging.getLogger(__name__)
 class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMixin, View):
     """``/oauth/authorize``: GET asks the user for consent, POST is the user's answer.
 
-    The form carries the parameters of the request, and the answer is checked as the request was: the user grants
-    just the scopes that the page showed. Users are asked each time, whatever they granted before.
+    The form contains the parameters of the request, and the answer is checked like the request: the user grants
+    exactly the scopes that the page showed. Users are asked each time, whatever they granted before.
     """
 
     template_name = "accounts/consent.html"
@@ -80,7 +80,7 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
             # The client or its redirect address is unknown: the user sees an error page, and no redirect.
             return self._refuse(_reason(error), 400, error.description or error.error)
         except OAuth2Error as error:
-            # a client that asks for a token reads it, and errors too, behind the # of the address
+            # A client that requests a token reads it, and errors too, after the # of the address.
             return HttpResponseRedirect(
                 with_answer(error.redirect_uri, error.twotuples, fragment=error.response_type == TOKEN)
             )
@@ -89,7 +89,7 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
         client = wish["request"].client
         context = {
             "name": _shown(client),
-            # on this very site, whatever SITE_URL says: the page's policy allows no other pictures
+            # On this very site, whatever SITE_URL says: the page's policy allows no other pictures.
             "picture": f"/v4/account/oauth-clients/{client.client_id}/thumbnail" if client.thumbnail else None,
             "site": urlsplit(wish["redirect_uri"]).netloc,
             "allowances": describe_all(scopes),
@@ -111,15 +111,18 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
 
 
 def _shown(client: OAuthClient) -> str:
-    """The app's name for users, with its hidden characters shown; the client's id where it has no others."""
+    """Return the app's name for users, with its hidden characters shown.
+
+    If it has no others, return the client's id.
+    """
     seen = any(letter.isprintable() and not letter.isspace() for letter in client.name)
     return visible(client.name) if seen else client.client_id
 
 
 def _reason(error: FatalClientError) -> str:
-    """The message to a user about a request without a known client or redirect address."""
+    """Return the message to a user about a request without a known client or redirect address."""
     if isinstance(error, (InvalidClientIdError, MissingClientIdError)):
-        # no id has a NUL in it, and PostgreSQL would refuse one with an error
+        # No id contains a NUL, and PostgreSQL would refuse one with an error.
         asked = (error.client_id or "").replace("\x00", "")
         rows = OAuthClient.objects.select_related("account")
         client = rows.only("name", "client_id", "status", "account__is_active").filter(client_id=asked).first()
@@ -132,10 +135,11 @@ def _reason(error: FatalClientError) -> str:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """The answer to a form of another session, mostly of a page that stayed open during a sign-in or sign-out.
+    """Answer a form of another session, usually of a page that stayed open during a sign-in or sign-out.
 
     The answer leads back to the page, with the app's parameters in its address, and so to a new form. Forms from
-    another site are mostly of this one, whose operator has not set how browsers reach it: page and log say how.
+    another site usually come from this site, if the operator has not set how browsers reach it. The page and the
+    log say how.
     """
     if reason.startswith(OTHER_SITE):
         return _refuse_origin(request)
@@ -164,7 +168,7 @@ def _refuse_origin(request: HttpRequest) -> HttpResponse:
 
 
 def _origin_of(referer: str) -> str:
-    """Scheme and host of an address. The rest may hold a secret, which must not get into a log."""
+    """Return scheme and host of an address. The rest may contain a secret, which must not get into a log."""
     found = re.match(r"https?://[^/?#@]+", referer)
     return found[0] if found else ""
 
@@ -179,7 +183,7 @@ DESCRIPTIONS = {
     "unauthorized_client": "The client may not use this grant_type.",
     "unsupported_grant_type": "grant_type must be authorization_code or refresh_token.",
 }
-"""What errors mean of which oauthlib says nothing but their names (RFC 6749, 5.2)."""
+"""The descriptions of errors for which oauthlib gives only a name (RFC 6749, 5.2)."""
 
 
 @method_decorator((csrf_exempt, sensitive_post_parameters()), name="dispatch")
@@ -187,8 +191,8 @@ class Endpoint(OAuthLibMixin, View):
     """An endpoint for clients: POST with all parameters in the body, form or multipart, and JSON in return.
 
     Refused requests count for the client at its address, and for the address alone. After too many, all requests of
-    either answer 429 for a while. None count for the client at every address: then anybody who knows its id could
-    shut it out.
+    either answer 429 for a while. They do not count for the client at every address: otherwise anybody who knows
+    its id could lock it out.
     """
 
     http_method_names = ["post", "options"]
@@ -208,7 +212,7 @@ class Endpoint(OAuthLibMixin, View):
         if request.META.get("QUERY_STRING"):
             return self._refuse("URL query parameters are not allowed")
         if repeated:
-            # RFC 6749, 3.2. Else each part of the server would choose for itself which value counts.
+            # RFC 6749, 3.2. Otherwise each part of the server would choose which value counts.
             return self._refuse("A parameter is repeated.")
         network = network_of(request)
         counted = {"oauth_failures": f"{_claimed_id(request)}@{network}", "oauth_failures_address": network}
@@ -239,7 +243,7 @@ class Endpoint(OAuthLibMixin, View):
 
 
 def _claimed_id(request: HttpRequest) -> str:
-    """The client id that the request claims, in its header or body; empty where that is no possible id."""
+    """Return the client id that the request claims, in its header or body. Empty if it is no possible id."""
     scheme, _, credentials = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     claimed = request.POST.get("client_id", "")
     if scheme.lower() == "basic":
@@ -255,13 +259,13 @@ def _has_body(request: HttpRequest) -> bool:
 
 
 def _described(body: str) -> str:
-    """An error of oauthlib's with an ``error_description``, which it leaves out of some."""
+    """Return an error of oauthlib with an ``error_description``, which oauthlib omits from some."""
     error = json.loads(body)
     return json.dumps({"error_description": DESCRIPTIONS.get(error["error"], REFUSED), **error})
 
 
 class TokenView(Endpoint):
-    """``/oauth/token``: a code or a refresh token for an access token."""
+    """``/oauth/token``: exchanges a code or a refresh token for an access token."""
 
     def respond(self, request: HttpRequest) -> tuple:
         if not request.POST.get("grant_type"):
@@ -271,7 +275,7 @@ class TokenView(Endpoint):
 
 
 class RevokeView(Endpoint):
-    """``/oauth/revoke``: ends an access token or a refresh token, and the other one of the two with it."""
+    """``/oauth/revoke``: ends an access token or a refresh token, and the other token of the pair."""
 
     def respond(self, request: HttpRequest) -> tuple:
         return self.create_revocation_response(request)

@@ -22,10 +22,10 @@ from config.pages.views import is_htmx
 
 
 class Page(View):
-    """A page with one user's data: kept by no cache, shown in no frame of another site.
+    """A page with one user's data: no cache stores it, and no other site shows it in a frame.
 
-    `operations` names the operations of the API that the page's forms take, by their ids. A test compares them with
-    the API's document.
+    `operations` names the API operations that the page's forms use, by their ids. A test compares them with the
+    API's document.
     """
 
     policy = POLICY_OF_PAGES
@@ -39,11 +39,11 @@ class Page(View):
 
 
 class AccountPage(LoginRequiredMixin, Page):
-    """A page of the console: a signed-in user sees and changes objects of the account.
+    """A page of the console, on which a signed-in user sees and changes objects of the account.
 
-    `grant` is the account-level grant of its operations, such as ``add_computes``; a test compares it with the
+    `grant` is the account-level grant of its operations, such as ``add_computes``. A test compares it with the
     API's. It is empty if the operations need none, as for a user's own keys. Users without the grant are answered
-    403, and staff, who are on no account, 404.
+    403. Staff, who are on no account, are answered 404.
     """
 
     grant: ClassVar[str] = ""
@@ -57,14 +57,14 @@ class AccountPage(LoginRequiredMixin, Page):
         return super().dispatch(request, *args, **kwargs)
 
     def handle_no_permission(self) -> HttpResponse:  # type: ignore[override] # a redirect for htmx is another class
-        """Lead anonymous users to the sign-in page, and from there back to a page that a browser can show.
+        """Redirect anonymous users to the sign-in page, which leads back to a page that a browser can show.
 
-        htmx would put the sign-in page into the part that asked. It opens the sign-in page instead.
+        htmx would put the sign-in page into a part of the page, so it opens the sign-in page instead.
         """
         if is_htmx(self.request):
             shown = self.request.htmx.current_url_abs_path  # type: ignore[attr-defined] # see `is_htmx`
             return HttpResponseClientRedirect(redirect_to_login(shown or reverse("home")).url)
-        # a verb without a page of its own takes no GET
+        # a verb without a page of its own accepts no GET
         return redirect_to_login(self.request.get_full_path() if hasattr(self, "get") else reverse("home"))
 
     @cached_property
@@ -74,7 +74,7 @@ class AccountPage(LoginRequiredMixin, Page):
 
 
 class ProfilePage(ContextMixin):
-    """Mixed into a page below the profile: the way back, and the texts of ``components/form_page.html``."""
+    """A mixin for a page below the profile: the link back, and the texts of ``components/form_page.html``."""
 
     texts: ClassVar[Mapping[str, str]] = {}
 
@@ -86,13 +86,13 @@ class ProfilePage(ContextMixin):
 
 
 def below_profile() -> dict[str, Any]:
-    """The context of pages below the profile: their breadcrumbs, and the address of the profile."""
+    """Return the context of pages below the profile: their breadcrumbs, and the address of the profile."""
     profile = reverse("profile")
     return {"trail": [("Profile and access", profile)], "back": profile}
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The user of a page that requires being signed in."""
+    """Return the user of a page that requires a signed-in user."""
     user = request.user
     if not isinstance(user, User):
         raise TypeError("nobody is signed in")
@@ -100,13 +100,18 @@ def signed_in(request: HttpRequest) -> User:
 
 
 def actor_of(user: User) -> Actor:
-    """The user as an actor for services, with all scopes. Staff are on no account: their actor has account 0, for
-    which services write no events."""
+    """Return the user as an actor for services, with all scopes.
+
+    Staff are on no account: their actor has account 0, for which services write no events.
+    """
     return Actor(user.account_id or 0, user.pk, user.username, user.restricted)
 
 
 def with_grants(user: User) -> Actor:
-    """The user as an actor for services, with all scopes and the account-level grants. One query if restricted."""
+    """Return the user as an actor for services, with all scopes and the account-level grants.
+
+    One query if restricted.
+    """
     if not user.restricted:
         return actor_of(user)
     grants = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)

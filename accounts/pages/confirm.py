@@ -1,6 +1,6 @@
-"""The password once more, before pages for which an unattended browser must not be enough.
+"""Asks for the password again before pages that an unattended browser must not open.
 
-Signing in confirms the password too. Users of a provider have no password: they sign in there once more.
+Signing in confirms the password too. Users of a provider have no password: they sign in again with the provider.
 """
 
 import time
@@ -21,9 +21,9 @@ from accounts.pages.forms import ChangePasswordForm, Limited, OwnPasswordForm
 from config.headers import too_many
 
 SESSION_KEY = "confirmed"
-"""Session key: when the user last gave the password or came from the provider, in seconds since 1970."""
+"""Session key: when the user last entered the password or came from the provider, in seconds since 1970."""
 CONFIRMED_FOR = 600
-"""Seconds for which a confirmation opens pages."""
+"""Seconds for which a confirmation is valid."""
 FORM_OPEN_FOR = 1200
 """Seconds beyond `CONFIRMED_FOR` in which an open form can still be sent, so that its input is not lost."""
 
@@ -34,12 +34,12 @@ def note_confirmed(request: HttpRequest) -> None:
 
 
 def confirmed_since(request: HttpRequest) -> float:
-    """Seconds since the session's user confirmed the password, or signed in."""
+    """Return the seconds since the session's user confirmed the password, or signed in."""
     return float(time.time() - request.session.get(SESSION_KEY, 0))
 
 
 def is_confirmed(request: HttpRequest) -> bool:
-    """Whether the session's user has confirmed the password, or signed in, recently enough for the request."""
+    """Tell whether the session's user has confirmed the password, or signed in, recently enough for the request."""
     good_for = CONFIRMED_FOR if request.method in ("GET", "HEAD") else CONFIRMED_FOR + FORM_OPEN_FOR
     return confirmed_since(request) < good_for
 
@@ -53,12 +53,11 @@ def keep_session(request: HttpRequest, user: User) -> None:
 
 
 class Confirmed(AccessMixin):
-    """Mixed into a page behind `Page`: sends users without a recent confirmation to ``/home/confirm``, and back.
+    """A mixin that redirects users without a recent confirmation to ``/home/confirm``, and back.
 
-    This class also sends anonymous users to sign in: `LoginRequiredMixin` as its base would come behind `View`, and
-    let everybody through, in a page that has `View` as a base of its own.
-
-    `confirm_first` names the page to come back to, where it is another than this one.
+    List it after `Page`. The class also redirects anonymous users to the sign-in page. It does not use
+    `LoginRequiredMixin` as its base. In a page that has `View` as a base of its own, that mixin would come after
+    `View` and admit everybody. `confirm_first` names the page to come back to, if it is another page.
     """
 
     confirm_first: str | None = None
@@ -73,7 +72,7 @@ class Confirmed(AccessMixin):
 
 
 class OwnPasswordMixin:
-    """Mixed into a `FormView` whose form asks for the password of the signed-in user."""
+    """A mixin for a `FormView` whose form asks for the password of the signed-in user."""
 
     request: HttpRequest
 
@@ -90,7 +89,7 @@ class OwnPasswordMixin:
 
 
 class ConfirmView(Page, LoginRequiredMixin, RedirectURLMixin, OwnPasswordMixin, FormView):
-    """``/home/confirm``: the password once more, then on to ``next``."""
+    """``/home/confirm``: asks for the password again, then redirects to ``next``."""
 
     template_name = "accounts/confirm.html"
     lanes = {"post": "passwords"}

@@ -1,4 +1,4 @@
-"""Signing in with the OpenID Connect provider of the setting OPENID, and choosing it in place of a password.
+"""Sign-in with the OpenID Connect provider of the setting OPENID, and choosing it in place of a password.
 
 Without that setting none of these pages exists.
 """
@@ -40,12 +40,17 @@ SESSION_KEY = "external"
 RETURN_TIMEOUT = 600
 """Seconds within which the browser must be back from the provider."""
 SIGN_IN, TIE, INVITED = "sign in", "tie", "invited"
-"""Purposes: to sign in; to use the provider instead of a password, as a signed-in user or by a mailed address."""
+"""The purposes: to sign in, and to use the provider instead of a password, as a signed-in user or by a mailed
+address.
+"""
 
 
 class Refusal(Exception):
-    """The refusal of a sign-in: a status, a heading and a sentence for people, the reason for the log, and the
-    limit that was reached, if any."""
+    """The refusal of a sign-in.
+
+    It has a status, a heading and a sentence for people, the reason for the log, and the limit that was reached, if
+    any.
+    """
 
     def __init__(self, status: int, title: str, words: str, reason: str, limit: TooMany | None = None):
         super().__init__(reason)
@@ -53,7 +58,7 @@ class Refusal(Exception):
 
 
 class ExternalPage(Page):
-    """A page that exists only where a provider is configured. A refusal is a page with a plain sentence."""
+    """A page that exists only if a provider is configured. It shows a refusal as a plain sentence."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if settings.OPENID is None:
@@ -62,7 +67,10 @@ class ExternalPage(Page):
 
 
 class StartView(ExternalPage, RedirectURLMixin, View):
-    """``/login/external``: off to the provider. By POST, so that no other site can sign somebody in unseen."""
+    """``/login/external``: redirects to the provider.
+
+    It needs a POST, so that no other site can sign a user in unseen.
+    """
 
     http_method_names = ["get", "post", "options"]
     lanes = {"post": "outside"}
@@ -76,7 +84,7 @@ class StartView(ExternalPage, RedirectURLMixin, View):
 
 
 class CallbackView(ExternalPage, View):
-    """``/login/external/callback``: back from the provider."""
+    """``/login/external/callback``: the return from the provider."""
 
     http_method_names = ["get", "options"]
     lanes = {"get": "outside"}
@@ -89,8 +97,10 @@ class CallbackView(ExternalPage, View):
 
 
 class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, FormView):
-    """``/home/external``: use the provider instead of a password, which the form asks for once more: an unattended
-    browser must not be enough to get in for ever."""
+    """``/home/external``: use the provider instead of a password.
+
+    The form asks for the password again, because an unattended browser must not be enough for permanent access.
+    """
 
     template_name = "accounts/external.html"
     lanes = {"post": "outside"}
@@ -117,7 +127,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, F
 
 
 class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):
-    """``/home/external/password``: a mail with an address at which to choose a password instead."""
+    """``/home/external/password``: sends a mail with an address at which to choose a password instead."""
 
     http_method_names = ["post", "options"]
 
@@ -134,14 +144,14 @@ class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):
 
 
 def provider() -> OpenID:
-    """The provider that is configured. Raises `Http404` without one."""
+    """Return the configured provider. Raises `Http404` without one."""
     if settings.OPENID is None:
         raise Http404
     return settings.OPENID
 
 
 def begin(request: HttpRequest, wish: dict[str, Any]) -> HttpResponse:
-    """Send the browser to the provider. `wish` holds the purpose, which is kept in the session until `finish`."""
+    """Send the browser to the provider. The session stores `wish`, which has the purpose, until `finish`."""
     config = provider()
     try:
         attempts.check("login_address", network_of(request))
@@ -171,9 +181,11 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
 
 
 def _take_wish(request: HttpRequest) -> dict[str, Any]:
-    """Take the wish out of the session. A wish is valid once, only in the browser that began it, and for
-    `RETURN_TIMEOUT` seconds. It is deleted before the provider is asked, so that the address cannot be called again
-    meanwhile."""
+    """Take the wish out of the session.
+
+    A wish is valid once, only in the browser that began it, and for `RETURN_TIMEOUT` seconds. It is deleted before
+    the request to the provider, so that the address cannot be called again meanwhile.
+    """
     wish: dict[str, Any] | None = request.session.pop(SESSION_KEY, None)
     if wish is None:
         raise _stale("the session has none")
@@ -189,7 +201,7 @@ def _take_wish(request: HttpRequest) -> dict[str, Any]:
 
 
 def _read_identity(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -> openid.Identity:
-    """The identity that the provider gives for the person who comes back."""
+    """Return the identity that the provider gives for the person who comes back."""
 
     def answered() -> openid.Identity:
         code, issuer = request.GET.get("code", ""), request.GET.get("iss")
@@ -204,8 +216,10 @@ def _read_identity(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -
 
 
 def _tie_user(request: HttpRequest, config: OpenID, wish: dict[str, Any], who: openid.Identity) -> User:
-    """Tie the user that has chosen the provider, if the session or mailed address by which it went there is still
-    valid, and return the user."""
+    """Tie the user that has chosen the provider, and return the user.
+
+    The session or the mailed address with which the user went there must still be valid.
+    """
     user = User.objects.select_related("account").filter(pk=wish["user"]).first()
     if user is None or (wish["why"] == TIE and request.user.pk != user.pk):
         raise _stale("not signed in any more")
@@ -257,12 +271,12 @@ def _limited(error: TooMany) -> Refusal:
 
 
 def refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The page for a refusal. The reason goes to the log and not to people: it may be an attacker's words."""
+    """Return the page for a refusal. Only the log has the reason: it may be an attacker's words."""
     log.warning("external sign-in refused, %s: %s", refusal.status, refusal.reason)
     page = render(request, "accounts/external_refused.html", {"refusal": refusal}, status=refusal.status)
     return page if refusal.limit is None else too_many(page, refusal.limit.seconds)
 
 
 def redirect_uri() -> str:
-    """The address to which the provider sends browsers back, to the letter as it is registered there."""
+    """Return the address to which the provider sends browsers back, exactly as it is registered there."""
     return settings.SITE_URL + reverse("external-callback")

@@ -11,7 +11,7 @@ from accounts.services import attempts
 from config.errors import TooMany
 
 MAX_KEY_ANSWER_LENGTH = 16384
-"""Characters of what a security key answers, in JSON."""
+"""The maximum number of characters of a security key's answer, in JSON."""
 CODE_ATTRIBUTES = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 """Attributes of an input for a code."""
 
@@ -43,7 +43,7 @@ class LoginForm(AuthenticationForm):
 
 
 class CodeForm(forms.Form):
-    """A code of the authenticator app."""
+    """A form for a code of the authenticator app."""
 
     code = forms.CharField(
         max_length=64, label="Code from the app",
@@ -52,7 +52,7 @@ class CodeForm(forms.Form):
 
 
 class ProofForm(forms.Form):
-    """A code of the authenticator app, or the scratch code; or in its place the answer of a security key."""
+    """A form for a code of the authenticator app, the scratch code, or the answer of a security key."""
 
     code = forms.CharField(
         max_length=64, required=False,
@@ -79,13 +79,13 @@ class ForgottenForm(forms.Form):
 
 
 def own_password_field(label: str) -> forms.CharField:
-    """An input for the current password of the signed-in user."""
+    """Return an input for the current password of the signed-in user."""
     attributes = {"autocomplete": "current-password", "autofocus": True}
     return forms.CharField(max_length=4096, strip=False, label=label, widget=forms.PasswordInput(attrs=attributes))
 
 
 class OwnPasswordForm(forms.Form):
-    """The password of the signed-in user, again."""
+    """A form that asks for the password of the signed-in user again."""
 
     password = own_password_field("Password")
 
@@ -98,7 +98,7 @@ class OwnPasswordForm(forms.Form):
 
 
 class NewPasswordForm(SetPasswordForm):
-    """The new password twice."""
+    """A form that asks for the new password twice."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -106,11 +106,11 @@ class NewPasswordForm(SetPasswordForm):
         first.help_text, second.help_text = "At least 11 characters. Common passwords are refused.", ""
         second.label = "Repeat the new password"
         for field in (first, second):
-            field.widget.attrs["required"] = True  # Django checks it without telling browsers
+            field.widget.attrs["required"] = True  # Django requires it without telling browsers
 
 
 class ChangePasswordForm(NewPasswordForm):
-    """The current password once, and the new one twice."""
+    """A form that asks for the current password once, and for the new one twice."""
 
     field_order = ("password", "new_password1", "new_password2")
     password = own_password_field("Current password")
@@ -120,9 +120,12 @@ class ChangePasswordForm(NewPasswordForm):
 
 
 def check_own_password(user: User, given: str) -> str:
-    """Return `given` where it is the user's password. Raises `ValidationError` where it is not, and `Limited` after
-    too many attempts, which are counted before the password is checked: for the user, apart from those on the login
-    page, where others could use them up."""
+    """Return `given` if it is the user's password.
+
+    Raises `ValidationError` if it is not, and `Limited` after too many attempts. An attempt is counted before the
+    password is checked. It counts for the user, apart from attempts on the login page, where other people could use
+    them up.
+    """
     try:
         attempts.check_all(("login_pause", "login"), f"user:{user.pk}")
     except TooMany as error:

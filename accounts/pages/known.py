@@ -1,7 +1,7 @@
-"""Known browsers: those in which a user has signed in before. Their attempts count apart from those of strangers.
+"""Known browsers: browsers in which a user has signed in before. Their attempts count apart from other browsers.
 
-So nobody is locked out of the browser that they always use, by whoever tries names from the same address. It is no
-way in: a known browser is asked for the password, and its second factor, like any other (see `remember`).
+So a person who tries names from the same address locks no user out of the user's own browser. A known browser gives
+no access: it needs the password, and its second factor, like any other (see `remember`).
 """
 
 import re
@@ -17,13 +17,15 @@ from accounts.models import User
 COOKIE = "skerry_known"
 KNOWN_FOR = timedelta(days=365)
 MAX_KNOWN_USERS = 5
-"""Users of one browser that it is known for: those who signed in last."""
+"""The maximum number of users for whom a browser is known: the ones who signed in last."""
 ENTRY_PATTERN = re.compile(r"([\w-]{22})\.([0-9a-f]{64})", re.ASCII)
 
 
 def known_as(request: HttpRequest, name: str) -> str | None:
-    """The subject for limits on attempts of this browser at a user's name (``browser:…``), or None where the user
-    has not signed in here. `name` is casefolded, and need not be anybody's: no table is asked."""
+    """Return the subject for limits on attempts of this browser at a user's name (``browser:…``).
+
+    None if the user has not signed in here. `name` is casefolded, and need not exist: there is no query.
+    """
     for number, proof in _entries(request):
         if constant_time_compare(proof, _proof(number, name)):
             return f"browser:{number}"
@@ -31,7 +33,10 @@ def known_as(request: HttpRequest, name: str) -> str | None:
 
 
 def note_known(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """Give this browser, in which `user` has just signed in, the proof of it. The cookie does not tell the name."""
+    """Give this browser, in which `user` has just signed in, a proof of it.
+
+    The cookie does not contain the name.
+    """
     name = user.username.casefold()
     others = [each for each in _entries(request) if not constant_time_compare(each[1], _proof(each[0], name))]
     number = secrets.token_urlsafe(16)
@@ -47,7 +52,7 @@ def note_known(request: HttpRequest, response: HttpResponse, user: User) -> None
 
 
 def _entries(request: HttpRequest) -> list[tuple[str, str]]:
-    """The number and proof of each user that the browser says it knows."""
+    """Return the number and the proof of each user in the browser's cookie."""
     found = map(ENTRY_PATTERN.fullmatch, request.COOKIES.get(COOKIE, "").split("~")[:MAX_KNOWN_USERS])
     return [(each[1], each[2]) for each in found if each]
 

@@ -1,4 +1,4 @@
-"""Signing in: password, second factor where there is one, and the records of a login."""
+"""Sign-in: password, second factor if the user has one, and the records of a login."""
 
 import time
 from typing import Any
@@ -29,14 +29,14 @@ from config.headers import too_many
 from config.pages.forms import add_problems
 
 HALF_SIGN_IN = "second_factor"
-"""Session key: the user that passed the password or the provider, and still owes a code."""
+"""Session key: the user that passed the password or the provider, and still needs a code."""
 CODE_TIMEOUT = 600
 """Seconds within which the code must follow."""
 BACKEND = "accounts.pages.sessions.Backend"
 
 
 class LoginView(Page, auth.LoginView):
-    """``/login``: goes on to ``next``, or else home."""
+    """``/login``: continues at ``next``, or else at the home page."""
 
     template_name = "accounts/login.html"
     lanes = {"post": "passwords"}
@@ -46,11 +46,12 @@ class LoginView(Page, auth.LoginView):
         """Count attempts before the password is checked: after too many, the right password is refused with the
         same answer.
 
-        Those of a browser in which the user has signed in before count for that browser alone, all others for the
-        name at the address and for the address. None count for the name alone, with which anybody could lock its
-        user out.
+        Attempts in a browser in which the user has signed in before count for that browser alone. All others count
+        for the name at the address, and for the address. No attempt counts for the name alone: otherwise anybody
+        could lock the user out.
         """
-        # As the form reads the name: surrounding blanks and other forms of its letters make no other name.
+        # The form reads the name the same way: surrounding blanks and other forms of its letters make no other
+        # name.
         written = request.POST.get("username", "")
         given = self.authentication_form.base_fields["username"].to_python(written) or ""
         network, name = network_of(request), given.casefold()[:64]
@@ -76,13 +77,15 @@ class LoginView(Page, auth.LoginView):
 
 
 def name_digest(name: str) -> str:
-    """The name as limits keep it: some people type their password there."""
+    """Return the name as limits store it: some people type their password there."""
     return salted_hmac("accounts.pages.login", name, algorithm="sha256").hexdigest()
 
 
 class CodeView(Page, FormView):
-    """``/login/code``: the second factor, for ten minutes after the right password: a code, or the answer of a
-    security key, where the user has one."""
+    """``/login/code``: the second factor, for ten minutes after the right password.
+
+    It is a code or, if the user has one, the answer of a security key.
+    """
 
     template_name = "accounts/login_code.html"
     lanes = {"post": "passwords"}
@@ -109,8 +112,8 @@ class CodeView(Page, FormView):
         except TooMany as error:
             form.add_error("code", str(error))
             return too_many(self.form_invalid(form), error.seconds)
-        # Read before the code is looked at: where another secret takes its place meanwhile, this mark is good for
-        # nothing, and no session counts that gave no code of the new one.
+        # Read before the code is checked. If the secret is replaced meanwhile, this mark is not valid any more. So
+        # a session without a code of the new secret has shown no second factor.
         mark = second_factor.mark(self.user)
         if answer := form.cleaned_data["answer"]:
             site = site_of(self.request)
@@ -132,10 +135,10 @@ class CodeView(Page, FormView):
 
 
 class LogoutView(Page, auth.LogoutView):
-    """``/logout``, by GET as the contract has it.
+    """``/logout``, by GET as in the contract.
 
-    Another site cannot do it unseen: cookies with ``SameSite=Lax`` come with a navigation, not with its images,
-    frames or forms.
+    Another site cannot use it unseen: cookies with ``SameSite=Lax`` are sent with navigation, but not with the
+    site's images, frames or forms.
     """
 
     http_method_names = ["get", "post", "options"]
@@ -153,9 +156,12 @@ class SignedOutView(Page, TemplateView):
 def complete_sign_in(
     request: HttpRequest, user: User, target: str, wanted: bool, *, by_provider: bool = False
 ) -> HttpResponse:
-    """Let in `user`, proven by a password or a provider: at once, or after the second factor where the user has one
-    and this browser is not remembered. `wanted` is whether to remember the browser."""
-    # Read before the browser's row, which goes when another secret is confirmed.
+    """Sign `user` in after a password or a provider, or first ask for the second factor.
+
+    The second factor is needed if the user has one and this browser is not remembered. `wanted` is whether to
+    remember the browser.
+    """
+    # Read before the browser's row, which is deleted when another secret is confirmed.
     mark = second_factor.mark(user) if user.two_factor_auth else None
     device = find_remembered(request, user)
     if user.two_factor_auth and device is None:
@@ -165,7 +171,7 @@ def complete_sign_in(
             "provider": by_provider,
         }  # fmt: skip
         return redirect("login-code")
-    # A browser is remembered by those who gave a code in it, where the second factor is on.
+    # If the second factor is on, a browser is remembered only after a code in it.
     response = open_session(request, user, target, device, wanted)
     note_proofs(request, mark, by_provider)
     return response
@@ -175,10 +181,10 @@ def complete_sign_in(
 def open_session(
     request: HttpRequest, user: User, target: str, device: TrustedDevice | None, wanted: bool
 ) -> HttpResponse:
-    """Let the user in, and redirect to `target`: write the session, the record of the login, and the browser's row,
-    and give the browser its cookies.
+    """Sign the user in, and redirect to `target`.
 
-    `device` is the row of a browser that is remembered already; `wanted` is whether to remember the browser.
+    The function writes the session, the record of the login, and the browser's row, and sets the browser's cookies.
+    `device` is the row of a browser that is remembered already. `wanted` is whether to remember the browser.
     """
     response, address = HttpResponseRedirect(target), address_of(request)
     request.session.pop(HALF_SIGN_IN, None)

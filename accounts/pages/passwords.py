@@ -31,7 +31,7 @@ from config.headers import too_many
 from config.pages.forms import add_problems
 
 MAX_MAILS = 5
-"""The most users of one email address that are mailed at once."""
+"""The maximum number of users with one email address that are mailed at once."""
 
 
 class SetPasswordView(Page, auth.PasswordResetConfirmView):
@@ -42,7 +42,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
     form_class = NewPasswordForm
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Set the password, or go to the provider instead: the mailed address is good for either."""
+        """Set the password, or go to the provider instead: the mailed address is valid for both."""
         if "external" not in request.POST or settings.OPENID is None:
             return super().post(request, *args, **kwargs)
         assert self.user is not None  # noqa: S101 - or dispatch had not let it through
@@ -53,8 +53,11 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
         return super().get_context_data(provider=settings.OPENID, **kwargs)
 
     def form_valid(self, form: "SetPasswordForm[User]") -> HttpResponse:
-        """Set the password, and let the user in as from the login page: only after the second factor where there is
-        one, which a mailed address must not replace, and not where the user or the account is suspended."""
+        """Set the password, and sign the user in as the login page does.
+
+        If the user has a second factor, it is needed first: a mailed address must not replace it. A suspended user,
+        or a user of a suspended account, is not signed in.
+        """
         try:
             user = passwords.set_password(form.user, form.cleaned_data["new_password1"])
         except Invalid as error:
@@ -68,7 +71,7 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
 
 
 class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, FormView):
-    """``/home/password``: a new password, by the current one. Ends all sessions but this one."""
+    """``/home/password``: sets a new password, after the current one. Ends all other sessions."""
 
     template_name = "accounts/change_password.html"
     texts = {
@@ -97,16 +100,18 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage
 
 
 def find_users(name: str) -> list[User]:
-    """The users who can choose another password, by their name or address. Where there is none, one without an
-    address: the mail to it is written as any other, and dropped by the worker, so that the time that the page takes
-    tells nothing."""
+    """Return the users who can choose another password, by their name or address.
+
+    If there is none, return a user without an address. The mail to this user is written like any other, and the
+    worker drops it. So the response time of the page reveals nothing.
+    """
     known = User.objects.filter(Q(username__iexact=name) | Q(email__iexact=name), authentication_type=User.PASSWORD)
     found = known.filter(is_active=True).exclude(email="").order_by("pk")[:MAX_MAILS]
     return list(found) or [User(username=name[:32])]
 
 
 class ForgottenView(Page, FormView):
-    """``/password/forgotten``: mails an address for a new password. Never tells whether a user has the name."""
+    """``/password/forgotten``: mails an address for a new password. Never reveals whether a user has the name."""
 
     template_name = "accounts/forgotten.html"
     form_class = ForgottenForm
@@ -120,7 +125,7 @@ class ForgottenView(Page, FormView):
         name = form.cleaned_data["name"].strip()
         with transaction.atomic():
             for user in find_users(name):
-                # counted for each user too, silently: else requests from many addresses could fill a mailbox
+                # Counted for each user too, silently: otherwise requests from many addresses could fill a mailbox.
                 if attempts.count("password_mail", f"user:{user.pk or name_digest(name)}"):
                     outbox.mail(user, "password_reset", {"path": password_path(user)})
         return self.render_to_response(self.get_context_data(sent=True))

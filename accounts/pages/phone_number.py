@@ -49,7 +49,9 @@ class PhoneNumberView(AccountPage, Confirmed, ProfilePage, ServiceFormView):
     form_class = PhoneNumberForm
 
     def get_initial(self) -> dict[str, Any]:
-        """The number that has a code already, which can be sent again; else the country of the account."""
+        """Return the number that has a code already, which can be sent again, or else the country of the
+        account.
+        """
         number = phone.number_to_verify(self.actor)
         if number is not None:
             country = phonenumbers.region_code_for_number(phonenumbers.parse(number))
@@ -118,7 +120,7 @@ class RemovePhoneNumberView(AccountPage, VerbView):
 
 @cache
 def countries() -> list[tuple[str, str]]:
-    """The countries whose phone numbers can be verified, as choices: codes, with names and calling codes."""
+    """Return the countries whose phone numbers can be verified, as choices: codes, with names and calling codes."""
     names = _country_names()
     found = [
         (country, f"{names.get(country, country)} (+{calling_code})")
@@ -130,7 +132,7 @@ def countries() -> list[tuple[str, str]]:
 
 
 def _country_names() -> dict[str, str]:
-    """English names by ISO 3166 code; empty where the system's tz database has no such file."""
+    """Return English names by ISO 3166 code. Empty if the system's tz database has no such file."""
     for folder in TZPATH:
         path = Path(folder) / COUNTRY_NAMES
         if path.is_file():

@@ -21,7 +21,7 @@ from accounts.ssh_keys import parse_public_key
 from config.errors import Missing
 
 LOGINS_SHOWN = 10
-"""Logins shown."""
+"""The number of logins shown."""
 
 
 def apps_of(user: User) -> QuerySet[Authorization]:
@@ -52,7 +52,7 @@ REVOKE: dict[str, tuple[Callable[[User], QuerySet[Any]], Callable[[Actor, Any], 
     "ssh-keys": (keys_of, ssh_keys.remove),
     "tokens": (tokens_of, tokens.revoke_token),
 }
-"""Kinds of rows that users can revoke: the query for the user's rows, and the service that revokes one."""
+"""The kinds of rows that users can revoke: the query for the user's rows, and the service that revokes one."""
 
 
 class ProfileView(Page, LoginRequiredMixin, TemplateView):

@@ -16,12 +16,12 @@ from config.pages.views import ServiceFormView
 
 @cache
 def zones() -> list[tuple[str, str]]:
-    """The choices of time zones, by name."""
+    """Return the choices of time zones, by name."""
     return [(name, name) for name in sorted(available_timezones())]
 
 
 class ProfileForm(BodyForm):
-    """The parts of a profile that users change here."""
+    """The parts of a profile that users can change on this page."""
 
     body = ProfileResource
     partial = True
@@ -39,7 +39,10 @@ class ProfileForm(BodyForm):
 
 
 class EditProfileView(Page, Confirmed, ProfilePage, ServiceFormView):
-    """``/home/profile/edit``. Mails to the email set passwords, so the password is asked for first."""
+    """``/home/profile/edit``.
+
+    A mail to the email address can set the password, so the page asks for the password first.
+    """
 
     operations = frozenset({"profile_update"})
     template_name = "components/form_page.html"

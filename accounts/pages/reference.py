@@ -1,4 +1,4 @@
-"""Tokens of the API reference: its page makes a short one for whoever is signed in, to try calls with."""
+"""Tokens of the API reference: its page creates a short-lived one for the signed-in user, to try calls with."""
 
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -30,8 +30,8 @@ class AccessForm(forms.Form):
 class TokenView(Page):
     """``/docs/token``: answers the page's script with a new token, as JSON.
 
-    A token that may change things could make one that never ends: as on the page that makes those, the password
-    must have been given lately. One that may only read needs no more than the session.
+    A token with write permissions could create one that never expires. So it needs a recent confirmation of the
+    password, as on the page that creates such tokens. A read-only token needs only the session.
     """
 
     http_method_names = ["post"]
@@ -62,5 +62,5 @@ def _refuse(status: int, reason: str, help: dict[str, str] | None = None) -> Jso
 
 
 def _help(page: str, words: str, back: str) -> dict[str, str]:
-    """A link to a page that helps, from where one comes back."""
+    """Return a link to a page that helps, and from there back."""
     return {"address": f"{reverse(page)}?{urlencode({'next': back})}", "words": words}

@@ -1,4 +1,4 @@
-"""Remembered browsers: known by a cookie with a random value, of which only the SHA-256 is kept."""
+"""Remembered browsers: identified by a cookie with a random value, of which only the SHA-256 is stored."""
 
 import hashlib
 import secrets
@@ -17,7 +17,7 @@ SESSION_KEY = "device"
 
 
 def find_remembered(request: HttpRequest, user: User) -> TrustedDevice | None:
-    """The row of this browser, if it remembers the user and was neither revoked nor expired; else None."""
+    """Return the row of this browser if it remembers the user and was neither revoked nor expired, or None."""
     value = request.COOKIES.get(COOKIE)
     if not value:
         return None
@@ -25,7 +25,7 @@ def find_remembered(request: HttpRequest, user: User) -> TrustedDevice | None:
 
 
 def remember(request: HttpRequest, response: HttpResponse, user: User, address: str) -> TrustedDevice:
-    """Remember the user in this browser, which skips the second factor for 30 days."""
+    """Remember the user in this browser. The browser skips the second factor for 30 days."""
     value, moment = secrets.token_urlsafe(32), now()
     device = TrustedDevice.objects.create(
         user=user,

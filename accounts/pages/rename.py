@@ -1,4 +1,4 @@
-"""Changing the label of a token or an SSH key. Nothing else about them can change."""
+"""Changing the label of a token or an SSH key. No other value of theirs can change."""
 
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ class LabelForm(BodyForm):
 
 
 class RenamePage(AccountPage, ProfilePage, ServiceFormView):
-    """A page with the label of one of the user's own tokens or keys; others are answered 404."""
+    """A page with the label of one of the user's own tokens or keys. Other users' are answered 404."""
 
     template_name = "components/form_page.html"
     texts = {"verb": "Rename"}

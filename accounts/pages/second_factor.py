@@ -1,4 +1,4 @@
-"""Turning the second factor on and off: questions, a picture for the app, a code of it, and a scratch code."""
+"""Turning the second factor on and off: questions, a picture for the app, a code of the app, and a scratch code."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ from config.headers import too_many
 from config.pages.forms import add_problems
 
 ISSUER = "Skerry"
-"""The name under which apps file the secret."""
+"""The name under which apps store the secret."""
 WRONG_CODE = "The code is not right. Wait for the next code, and check that the clock of your phone is right."
 BEGIN_AGAIN = "The set-up took too long, or was started again elsewhere. Begin again."
 
@@ -37,7 +37,7 @@ class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
         user = signed_in(self.request)
-        # Read before it is confirmed: of one that was begun anew meanwhile this session has given no code.
+        # Read before it is confirmed: if another secret was begun meanwhile, this session has shown no code of it.
         secret = second_factor.pending_secret(actor_of(user))
         try:
             scratch = second_factor.confirm(actor_of(user), form.cleaned_data["code"])
@@ -47,8 +47,8 @@ class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
         except Invalid as error:
             return self._refused(form, error)
         if self.request.session.pop(SESSION_KEY, None) is not None:
-            # `confirm` deleted this browser's row with all others, which would end this session at the next page.
-            # This browser has given the code, so it stays signed in until it is closed.
+            # `confirm` deleted the rows of all browsers, which would end this session at the next page. This
+            # browser has shown the code, so it stays signed in until it is closed.
             self.request.session.set_expiry(0)
         if secret is not None:
             note_confirmed_secret(self.request, second_factor.mark_of(secret))
@@ -81,7 +81,7 @@ class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
 
 
 class BeginView(Page, Confirmed, View):
-    """``/home/second-factor/begin``: makes a secret, after the security questions where these are not answered."""
+    """``/home/second-factor/begin``: makes a secret, after the security questions if these are not answered."""
 
     operations = frozenset({"profile_tfa_enable"})
     http_method_names = ["post", "options"]
@@ -111,12 +111,14 @@ class OffView(Page, Confirmed, View):
 
 
 def setup_uri(username: str, secret: str) -> str:
-    """The address that an app reads from the picture: ``otpauth://totp/…``."""
+    """Return the address that an app reads from the picture: ``otpauth://totp/…``."""
     return pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=ISSUER)
 
 
 def qr_code(text: str) -> SafeString:
-    """A picture for cameras, as SVG within the page: dark on light in both colour schemes, as readers want it."""
+    """Return a picture for cameras, as SVG within the page: dark on light in both colour schemes, as readers need
+    it.
+    """
     drawn = segno.make(text, micro=False, error="m").svg_inline(
         omitsize=True, border=4, dark="#000", light="#fff", svgclass="qr", lineclass=None
     )

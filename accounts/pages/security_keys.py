@@ -1,4 +1,4 @@
-"""Adding security keys, and the questions that pages ask them."""
+"""Adding security keys, and the requests of pages to keys."""
 
 import time
 from ipaddress import ip_address
@@ -29,8 +29,11 @@ ANSWER_TIMEOUT = 600
 
 
 def site_of(request: HttpRequest) -> Site | None:
-    """The site for which keys answer: that of SITE_URL, whatever the request calls it. None where that is a bare
-    address, for which browsers ask no keys; but a laptop's pages are open as ``localhost`` too, which they take."""
+    """Return the site for which keys answer: the site of SITE_URL, whatever host name the request has.
+
+    If SITE_URL is a bare IP address, browsers accept no keys for it. Then the site is ``localhost`` if the request
+    came to that name, as on a laptop, or else None.
+    """
     host = urlsplit(settings.SITE_URL).hostname or ""
     if not _is_address(host):
         return Site(host, settings.SITE_URL)
@@ -39,13 +42,16 @@ def site_of(request: HttpRequest) -> Site | None:
 
 
 def note_asked(request: HttpRequest, question: Question) -> str:
-    """Keep the challenge of `question` in the session until `take_asked`. Returns the question's options."""
+    """Store the challenge of `question` in the session until `take_asked`. Return the question's options."""
     request.session[SESSION_KEY] = {"challenge": urlsafe_base64_encode(question.challenge), "at": time.time()}
     return question.options
 
 
 def take_asked(request: HttpRequest) -> bytes | None:
-    """Take the challenge out of the session, which is good for one answer; None where there is none, or too old."""
+    """Take the challenge out of the session.
+
+    It is valid for one answer. None if there is none, or it is too old.
+    """
     asked = request.session.pop(SESSION_KEY, None)
     if asked is None or time.time() - asked["at"] > ANSWER_TIMEOUT:
         return None

@@ -15,7 +15,7 @@ from config.errors import Invalid
 from config.pages.forms import add_problems
 
 MIN_ANSWER_LENGTH, MAX_ANSWER_LENGTH = 3, 17
-"""Characters of an answer."""
+"""The maximum number of characters of an answer."""
 NUMBERS = range(questions.ANSWERED_AT_A_TIME)
 
 
@@ -47,7 +47,7 @@ FIELDS = {
 
 
 class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, ProfilePage, FormView):
-    """``/home/security-questions``: then on to ``next``, or else home."""
+    """``/home/security-questions``: continues at ``next``, or else at the home page."""
 
     operations = frozenset({"profile_security_questions_answer"})
     template_name = "components/form_page.html"
@@ -62,7 +62,7 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, ProfilePage, Form
     next_page = "profile"
 
     def get_initial(self) -> dict[str, Any]:
-        """The questions that the user has answered, or else the first ones. Answers are never shown."""
+        """Return the questions that the user has answered, or else the first ones. Answers are never shown."""
         answered = sorted(questions.answered(actor_of(signed_in(self.request))))
         chosen = answered if len(answered) == len(NUMBERS) else list(questions.QUESTIONS)
         return {f"question_{number}": chosen[number] for number in NUMBERS}

@@ -1,7 +1,7 @@
 """Sessions in the database, encrypted, by a hash of their ids: a copy of the table signs nobody in.
 
-What they hold may let somebody in as well: the token of a mailed address while its page is open, the verifier of a
-sign-in with a provider. With other ENCRYPTION_KEYS, none of which fits, people sign in again.
+Their content may give access as well: the token of a mailed address while its page is open, the verifier of a
+sign-in with a provider. If none of the ENCRYPTION_KEYS fits, people must sign in again.
 """
 
 import hashlib
@@ -27,18 +27,18 @@ HASH_LENGTH = 40
 
 
 def hash_session_key(session_key: str) -> str:
-    """Return the hash that the table has in place of a session's id. Ids are random: a plain hash is safe."""
+    """Return the hash that the table stores instead of a session's id. Ids are random: a plain hash is safe."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:HASH_LENGTH]
 
 
 class SessionStore(db.SessionStore):
-    """Django's store, in which only the browser has the id. Its methods for asynchronous code are not used here."""
+    """Django's store, in which only the browser has the id. The project does not use its asynchronous methods."""
 
     def encode(self, session_dict: dict[str, Any]) -> str:
         return encrypt_json(session_dict).decode()
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
-        """The values of a session; none where no key fits, as in rows of an earlier release."""
+        """Return the values of a session. Empty if no key fits, as in rows of an earlier release."""
         try:
             return decrypt_json(session_data.encode() if isinstance(session_data, str) else session_data)
         except InvalidToken:
@@ -49,15 +49,15 @@ class SessionStore(db.SessionStore):
         current = Session.objects.filter(expire_date__gt=now())
         found = None if key is None else current.filter(session_key=hash_session_key(key)).first()
         if found is None:
-            self._session_key = None  # an id that nobody gave out is never taken on
+            self._session_key = None  # an id that the server did not issue is never adopted
         return found
 
     @contextmanager
     def locked(self, busy: str) -> Iterator[None]:
         """Run a transaction that locks the session's row, so that requests of one browser run it one after another.
 
-        The values are read anew at the beginning, without changes that were not saved, and changed values are saved
-        at the end. Raises `SessionInterrupted`, which answers 400, if the session has ended, and `Invalid` with the
+        The values are read again at the beginning, without unsaved changes, and changed values are saved at the
+        end. Raises `SessionInterrupted`, which answers 400, if the session has ended. Raises `Invalid` with the
         reason `busy` if another request keeps the lock for longer than LOCK_TIMEOUT.
         """
         with transaction.atomic():
@@ -92,7 +92,7 @@ class SessionStore(db.SessionStore):
 
 
 def session_of(request: HttpRequest) -> SessionStore:
-    """The session of a page's request."""
+    """Return the session of a page's request."""
     session = request.session
     if not isinstance(session, SessionStore):
         raise TypeError("the setting SESSION_ENGINE names another store")

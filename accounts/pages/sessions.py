@@ -1,4 +1,4 @@
-"""Sessions end where the browser was revoked, or the user or the account is suspended."""
+"""Sessions end when the browser is revoked, or the user or the account is suspended."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from config.pages.middleware import PagesOnly
 
 
 class Backend(ModelBackend):
-    """Django's backend; sessions of suspended accounts have no user, and users of a provider have no password."""
+    """Django's backend. Sessions of suspended accounts have no user, and users of a provider have no password."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        """Refuse users of a provider only after the password check, so that the time it takes tells nothing."""
+        """Refuse users of a provider only after the password check, so that the response time reveals nothing."""
         user = super().authenticate(request, username=username, password=password, **kwargs)
         return user if user is not None and user.authentication_type == User.PASSWORD else None
 

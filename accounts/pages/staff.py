@@ -1,8 +1,12 @@
-"""Staff need a second factor for the admin, where the setting STAFF_SECOND_FACTOR says so.
+"""Requires a second factor of staff for the admin, if the setting STAFF_SECOND_FACTOR is on.
 
-A session counts in which a code was given for the secret that is in force, or that a browser opened which is
-remembered by a code of it; or that the provider opened, which has asked for whatever it wants of staff. One that is
-older than the secret has shown nothing but the password.
+These sessions have shown a second factor:
+
+- a code was given for the secret that is in force
+- a browser opened the session that is remembered after such a code
+- the provider opened the session: it has its own rules for staff
+
+A session that is older than the secret has only shown the password.
 """
 
 import re
@@ -20,28 +24,34 @@ from accounts.services import second_factor
 from config.pages.middleware import PagesOnly
 
 MARK, BY_PROVIDER, BY_KEY = "second_factor_passed", "by_provider", "by_key"
-"""Session keys: the mark of the secret whose code was given, if any; whether the provider opened the session, and
-whether a security key did."""
+"""Session keys: the mark of the secret whose code was given, if any, whether the provider opened the session, and
+whether a security key did.
+"""
 ONCE_MORE = "Sign in again. The admin needs a second factor, and this session was opened without it."
 is_admin = re.compile(r"/admin(?:/|$)").match
 is_open = re.compile(r"/admin/log(?:in|out)/").fullmatch
-"""Signing in and out, which are for everybody."""
+"""The paths for signing in and out, which are open to everybody."""
 
 
 def note_proofs(request: HttpRequest, mark: str | None, by_provider: bool, by_key: bool = False) -> None:
-    """Note in the session how it was opened. After `login`, which may have begun another one, or kept old notes."""
+    """Note in the session how it was opened.
+
+    Call it after `login`, which may have begun a new session, or kept old notes.
+    """
     request.session[MARK], request.session[BY_PROVIDER], request.session[BY_KEY] = mark, by_provider, by_key
 
 
 def note_confirmed_secret(request: HttpRequest, mark: str) -> None:
-    """Note in the session that the secret was confirmed in it just now. Its id changes: a copy from the time when a
-    password was enough gets nowhere."""
+    """Note in the session that the secret was confirmed in it just now.
+
+    The session's id changes, so that a copy from the time when a password was enough gives no access.
+    """
     request.session[MARK] = mark
     request.session.cycle_key()
 
 
 def has_second_factor(request: HttpRequest, user: User) -> bool:
-    """Whether the session has shown a second factor of `user`. One query, none where the provider opened it."""
+    """Tell whether the session has shown a second factor of `user`. One query, none if the provider opened it."""
     if user.authentication_type != User.PASSWORD and request.session.get(BY_PROVIDER, False):
         return True
     given: str = request.session.get(MARK) or ""
@@ -57,10 +67,11 @@ def lacking_second_factor(request: HttpRequest) -> User | None:
 
 
 class SecondFactorOfStaff(PagesOnly):
-    """Middleware: of the admin, staff without a second factor see nothing but the way to the page that sets it up,
-    and those who have one, in a session that did not ask for it, the way to the sign-in page.
+    """Middleware that closes the admin to staff without a second factor.
 
-    It goes by the path: whatever is added to the admin is behind it.
+    A user without one is redirected to the page that sets it up. A user who has one, in a session that did not ask
+    for it, is redirected to the sign-in page. The middleware checks the path, so that it covers all additions to
+    the admin.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

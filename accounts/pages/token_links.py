@@ -14,8 +14,10 @@ from config.errors import Invalid, Missing
 
 
 class TokenLinkView(Page):
-    """``/token/<key>``, which whoever has the address may open. Only the button uses the link up: programs that
-    look at addresses in messages press none."""
+    """``/token/<key>``, open to anyone with the address.
+
+    Only the button uses the link up: programs that open addresses in messages press no button.
+    """
 
     def get(self, request: HttpRequest, key: str) -> HttpResponse:
         return self._page(token_links.link_of(key))
@@ -30,7 +32,7 @@ class TokenLinkView(Page):
         return render(self.request, "accounts/token_made.html", shown(token, readable, handed_over=True))
 
     def _page(self, link: TokenLink | None, problem: str = "") -> HttpResponse:
-        """The page before the token is shown; 404 where there is no such link any more."""
+        """Return the page before the token is shown. 404 if the link does not exist any more."""
         shown: dict[str, Any] = {"link": link, "problem": problem}
         if link is not None:
             shown["scopes"] = describe_all(split_scopes(link.scopes))

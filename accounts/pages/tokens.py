@@ -1,4 +1,4 @@
-"""Making personal access tokens. The answer to the form shows the new token, and no other page does."""
+"""Creating personal access tokens. Only the answer to the form shows the new token."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ LIFETIMES = {
 
 @dataclass(frozen=True, slots=True)
 class ScopeBox:
-    """A check box: a scope, the scope in plain words, and whether it is ticked."""
+    """A check box for a scope: the scope, its description in plain words, and whether it is ticked."""
 
     scope: str
     meaning: str
@@ -70,7 +70,7 @@ class TokenForm(forms.Form):
         return given
 
     def expiry(self) -> datetime | None:
-        """The moment at which the token ends; None where it does not."""
+        """Return the time at which the token expires, or None if it never does."""
         chosen = self.cleaned_data["expires"]
         if chosen == NEVER:
             return None
@@ -80,7 +80,7 @@ class TokenForm(forms.Form):
         return now() + timedelta(days=int(chosen))
 
     def wanted_scopes(self) -> str:
-        """The ticked scopes, space-separated, without those that another includes."""
+        """Return the ticked scopes, space-separated, without those that another includes."""
         ticked = self.cleaned_data["scopes"]
         return " ".join(
             scope for scope in ticked if not any(other != scope and includes([other], [scope]) for other in ticked)
@@ -90,7 +90,7 @@ class TokenForm(forms.Form):
         return self._box(ALL)
 
     def families(self) -> Iterator[tuple[str, list[ScopeBox]]]:
-        """The check boxes of each family of scopes."""
+        """Return the check boxes of each family of scopes."""
         for family in FAMILIES:
             yield family, [self._box(f"{family}:{level}") for level in (READ_ONLY, READ_WRITE)]
 
@@ -124,10 +124,10 @@ class NewTokenView(AccountPage, Confirmed, ProfilePage, FormView):
 
 
 def shown(token: PersonalToken, readable: str, *, handed_over: bool) -> dict[str, Any]:
-    """The context of the page that shows a new token: the token, and a command that uses it. `handed_over` is
-    whether a link led there.
+    """Return the context of the page that shows a new token: the token, and a command that uses it.
 
-    The context has every variable of the template: Django logs a missing one at DEBUG, with the whole context.
+    `handed_over` is whether a link led there. The context has every variable of the template: Django logs a missing
+    one at DEBUG, with the whole context.
     """
     command = f'curl -sS -H "Authorization: Bearer {readable}" {settings.SITE_URL}/v4/profile'
     return {"token": token, "readable": readable, "command": command, "handed_over": handed_over}

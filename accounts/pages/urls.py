@@ -22,7 +22,7 @@ from accounts.pages import (
 )
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="home")),  # for people who type the host's name alone
+    path("", RedirectView.as_view(pattern_name="home")),  # for people who type only the host's name
     path("login", login.LoginView.as_view(), name="login"),
     path("login/code", login.CodeView.as_view(), name="login-code"),
     path("login/external", external.StartView.as_view(), name="external"),

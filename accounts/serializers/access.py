@@ -1,4 +1,4 @@
-"""Logins, trusted devices and apps on the wire."""
+"""Serializers of logins, trusted devices and authorized apps."""
 
 from django.conf import settings
 from rest_framework.serializers import (
@@ -17,7 +17,7 @@ from config.api.serializers import Resource
 
 
 class LoginResource(Resource):
-    """A user who signed in."""
+    """A successful login of a user."""
 
     id = IntegerField()
     datetime = DateTimeField(source="created", help_text="When the login was begun, in UTC.")
@@ -50,17 +50,17 @@ class TrustedDeviceResource(Resource):
 
 
 def thumbnail_url(client_id: str, there: bool) -> str | None:
-    """Where the picture of a client is, null where it has none."""
+    """Return the address of a client's picture, or None if it has none."""
     return f"{settings.SITE_URL}/v4/account/oauth-clients/{client_id}/thumbnail" if there else None
 
 
 def site_of(redirect_uris: str) -> str:
-    """The site of a client: where it has its users sent back to."""
+    """Return the site of a client: the origin of its first redirect address."""
     return "/".join(redirect_uris.split(" ")[0].split("/")[:3])
 
 
 class AppResource(Resource):
-    """An app that a user has given access."""
+    """An app that a user has given access to the account."""
 
     id = IntegerField(help_text="The number of the authorization, by which it is revoked.")
     label = CharField(source="client.name", help_text="The name of the app.")

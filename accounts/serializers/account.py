@@ -1,4 +1,4 @@
-"""The account and its settings on the wire."""
+"""Serializers of the account and its settings."""
 
 from typing import Any
 
@@ -34,18 +34,18 @@ SERVICES = {
     "objectstorage": "Object storage, which this platform does not have.",
     "transfer_tx": "Outbound transfer.",
 }
-"""What promotions are for."""
+"""The services that a promotion can be for."""
 
 
 class CreditCard(Resource):
-    """There are no payments here, and so no card."""
+    """The credit card of the account. This platform takes no payments, so there is none."""
 
     last_four = CharField(allow_null=True, help_text="The last four digits; always null.")
     expiry = CharField(allow_null=True, help_text="Month and year; always null.")
 
 
 class Promotion(Resource):
-    """A credit that was given to the account; there are none."""
+    """A credit that the account received. There are none."""
 
     credit_monthly_cap = CharField(help_text="USD that may be used in a month.")
     credit_remaining = CharField(help_text="USD that are left.")
@@ -66,7 +66,7 @@ def text(longest: int, help_text: str, **more: Any) -> CharField:
 
 
 class AccountResource(Resource):
-    """The customer."""
+    """The customer: name, addresses, and what the account can use."""
 
     first_name = text(
         50, "The first name of the person in charge; up to 50 characters.", validators=[printable("first_name")]
@@ -105,7 +105,7 @@ class AccountResource(Resource):
 
 
 class SettingsResource(Resource):
-    """What holds for the whole account."""
+    """The settings of the whole account."""
 
     managed = BooleanField(
         read_only=True, help_text="Whether managed monitoring is on; see `POST /account/settings/managed-enable`."

@@ -1,4 +1,4 @@
-"""Events on the wire."""
+"""Serializers of events."""
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import (
@@ -21,12 +21,12 @@ from config.api.serializers import Resource
 
 @extend_schema_field({"type": ["integer", "string"]})
 class NumberOrSlug(Field):
-    """An id of whichever kind the entity has."""
+    """An id in the type that its entity has: a number or a text."""
 
 
 @extend_schema_field({"type": ["integer", "string", "null"]})
 class Seconds(Field):
-    """A number, though the contract's schema has it as a text, as others answer it."""
+    """A number of seconds. The contract's schema declares a text, but other implementations return a number."""
 
 
 def number_or_slug(stored: str) -> int | str:
@@ -34,7 +34,7 @@ def number_or_slug(stored: str) -> int | str:
 
 
 class EventEntity(Resource):
-    """What an event is about."""
+    """The entity that an event is about."""
 
     id = Computed(
         NumberOrSlug(),
@@ -51,7 +51,7 @@ class EventEntity(Resource):
 
 
 class SecondaryEntity(Resource):
-    """What else takes part in an event."""
+    """Another entity that takes part in an event, such as an image."""
 
     id = Computed(
         NumberOrSlug(),

@@ -1,4 +1,4 @@
-"""OAuth clients on the wire."""
+"""Serializers of OAuth clients."""
 
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, URLField
 
@@ -14,7 +14,7 @@ HIDDEN = "<REDACTED>"
 
 
 def hidden_secret(public: bool) -> str:
-    """What is shown in place of a client's secret."""
+    """Return the text that is shown in place of a client's secret."""
     return "" if public else HIDDEN
 
 

@@ -1,4 +1,4 @@
-"""The acting user and grants on the wire."""
+"""Serializers of the acting user and of grants."""
 
 import hashlib
 from decimal import Decimal
@@ -25,7 +25,7 @@ from config.api.serializers import Resource
 AUTHENTICATION_TYPES = list(
     dict.fromkeys(["password", "github", *([settings.OPENID.authentication_type] if settings.OPENID else [])])
 )
-"""Those that clients know, and the identifier of the provider there is."""
+"""The types that clients know, and the identifier of the configured provider."""
 AUTHENTICATION_MEANS = {
     **dict.fromkeys(AUTHENTICATION_TYPES, "With the provider of that name."),
     "password": "With name and password.",
@@ -123,7 +123,7 @@ LEVELS_MEAN = {
 
 
 class GlobalGrantsResource(Resource):
-    """What a restricted user may do on the account as a whole."""
+    """The permissions of a restricted user on the account as a whole."""
 
     account_access = ChoiceField(
         Level.choices,
@@ -152,7 +152,7 @@ class GlobalGrantsResource(Resource):
 
 
 class GrantResource(Resource):
-    """What a restricted user may do with one entity."""
+    """The permission of a restricted user on one entity."""
 
     id = IdField(min_value=1, help_text="The entity's number.")
     label = CharField(read_only=True, help_text="The entity's name.")
@@ -166,7 +166,7 @@ def _grants(many: str) -> GrantResource:
 
 
 class GrantsResource(Resource):
-    """Kinds of entity the user has no grant on are left out."""
+    """The grants of a restricted user. Kinds of entity on which the user has no grant are omitted."""
 
     global_ = GlobalGrantsResource(help_text="What holds for the whole account.")
     compute = _grants("Instances")

@@ -1,4 +1,4 @@
-"""Second factor, security questions and phone on the wire."""
+"""Serializers of the second factor, security questions and the phone."""
 
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
@@ -22,7 +22,7 @@ class Code(Resource):
 
 
 class Scratch(Resource):
-    """The code for when the app is lost."""
+    """The scratch code, which replaces a code if the app is lost."""
 
     scratch = CharField(
         help_text="A code that works once in place of one of the app, should that be lost. It is not shown again."
@@ -59,7 +59,9 @@ class AnswerResource(Resource):
     security_question = CharField(read_only=True, help_text="The question itself.")
 
     def validate_question_id(self, value: int) -> int:
-        """Looked at along with the shapes of all items: of a list with a failing one the service sees nothing."""
+        """Check the id together with the format of all items: if one item fails, the service sees none of the
+        list.
+        """
         if value not in questions.QUESTIONS:
             raise ValidationError([not_valid("question_id")])
         return value

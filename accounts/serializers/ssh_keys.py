@@ -1,4 +1,4 @@
-"""SSH keys on the wire."""
+"""Serializers of SSH keys."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class SSHKeyResource(Resource):
 
 
 class SSHKeyLabel(Resource):
-    """The body of another label of a key."""
+    """The body that changes the label of a key."""
 
     label = CharField(
         min_length=0,

@@ -1,4 +1,4 @@
-"""Support tickets and replies on the wire."""
+"""Serializers of support tickets and replies."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ FILES = ArraySubquery(TicketAttachment.objects.filter(ticket=OuterRef("pk")).ord
 
 
 class TicketEntity(Resource):
-    """What a ticket is about."""
+    """The entity that a ticket is about."""
 
     id = Computed(
         NumberOrSlug(),
@@ -32,7 +32,7 @@ class TicketEntity(Resource):
 
 
 class TicketResource(Resource):
-    """A question or problem, and who looks after it."""
+    """A question or a problem of the account, with its status."""
 
     id = IntegerField()
     summary = CharField(min_length=1, max_length=64, help_text="What it is about, in a line.")
@@ -95,7 +95,7 @@ class SupportTicketRequest(Resource):
 
 
 class ReplyResource(Resource):
-    """What was written later."""
+    """A reply to a ticket."""
 
     id = IntegerField(read_only=True)
     description = CharField(min_length=1, max_length=65535, help_text="What was written; up to 65,535 characters.")
@@ -111,6 +111,6 @@ class ReplyResource(Resource):
 
 
 def spec_of(given: dict[str, Any]) -> TicketSpec:
-    """Return the spec that the service takes, from the good fields of a body."""
+    """Return the spec for the service, from the valid fields of a body."""
     about = {field: given.pop(field) for field in ABOUT if field in given}
     return TicketSpec(given.pop("summary", None), given.pop("description", None), about, **given)

@@ -1,4 +1,4 @@
-"""Personal access tokens on the wire."""
+"""Serializers of personal access tokens."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,11 +13,11 @@ from config.api.fields import Computed
 from config.api.serializers import Resource
 
 NEVER = datetime(2999, 12, 12, 5)
-"""The expiry that clients are shown of a token without one, in UTC: their field is never null."""
+"""The expiry shown for a token without one, in UTC: clients never get null in this field."""
 
 
 def shown_expiry(expiry: datetime | None) -> datetime:
-    """The expiry of a token as it is shown: naive, in UTC."""
+    """Return the expiry of a token as it is shown: naive, in UTC."""
     if expiry is None:
         return NEVER
     return expiry.astimezone(UTC).replace(tzinfo=None) if expiry.tzinfo else expiry
@@ -55,7 +55,7 @@ class ScopesField(CharField):
 
 
 class FutureField(DateTimeField):
-    """A time that is still to come."""
+    """A time in the future."""
 
     def to_internal_value(self, value: Any) -> Any:
         moment = super().to_internal_value(value)
@@ -84,6 +84,6 @@ class PersonalTokenRequest(Resource):
 
 
 def expiry_of(given: Mapping[str, Any]) -> datetime | None:
-    """Return the expiry that the service takes, from the good fields of a body. It is None if the token stays."""
+    """Return the expiry for the service, from the valid fields of a body. None if the token never expires."""
     expiry = given.get("expiry")
     return None if expiry is None or shown_expiry(expiry) == NEVER else expiry

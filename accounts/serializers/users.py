@@ -1,4 +1,4 @@
-"""The users of the account on the wire."""
+"""Serializers of the users of the account."""
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.validators import RegexValidator
@@ -42,4 +42,6 @@ class UserResource(Resource):
 
 
 class AllGrantsResource(GrantsResource):
-    """Every entity of the account, of every kind; `permissions` is null where the user has no grant on it."""
+    """Grants on every entity of the account, of every kind. `permissions` is null if the user has no grant on
+    it.
+    """

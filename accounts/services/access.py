@@ -30,10 +30,10 @@ from config.errors import Missing
 
 
 def lock_authorization(user: User, client: OAuthClient) -> Authorization:
-    """Lock the row of a client's access to a user, for a transaction that makes tokens and then calls `settle`.
+    """Lock the row of a client's access to a user, for a transaction that creates tokens and then calls `settle`.
 
-    The row is made where there is none; then it has ended already. The user's row is locked first, as by the user's
-    deletion.
+    If there is no row, it is created. Its access has then already ended. The user's row is locked first, as by the
+    user's deletion.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     rows = Authorization.objects.select_for_update(no_key=True)
@@ -42,16 +42,18 @@ def lock_authorization(user: User, client: OAuthClient) -> Authorization:
 
 def lock_authorizations(**whose: Any) -> list[Authorization]:
     """Lock rows of access, in the order of their keys, for a transaction that ends tokens and then calls `settle`.
-    `whose` are conditions on `Authorization`."""
+
+    `whose` are conditions on `Authorization`.
+    """
     rows = Authorization.objects.filter(**whose).select_for_update(no_key=True)
     return list(rows.order_by("pk"))
 
 
 def add_scopes(held: Authorization, scopes: str) -> None:
-    """Note the space-separated scopes that the user has agreed to, of tokens that were made while `held`.
+    """Add the space-separated scopes that the user has agreed to, for tokens that were created while `held`.
 
-    They add up as long as there is access: a later consent to fewer scopes does not end the tokens of an earlier
-    one. After that the client begins anew.
+    Scopes add up as long as there is access: a later consent to fewer scopes does not end the tokens of an earlier
+    one. After the access has ended, the client starts again.
     """
     values: dict[str, Any] = {"scopes": " ".join(parse_scopes(f"{held.scopes} {scopes}"))}
     if held.expiry is not None and held.expiry <= now():
@@ -60,11 +62,11 @@ def add_scopes(held: Authorization, scopes: str) -> None:
 
 
 def settle(held: Sequence[Authorization]) -> None:
-    """Write when the access of each row ends: with the last living token. To be called after tokens were made or
-    ended, in the transaction that holds the rows.
+    """Write when the access of each row ends: with its last valid token.
 
-    Rows without a living token are deleted. Personal tokens that the clients made end with the access, and never
-    live longer: an end that comes nearer is theirs too, one that moves away is not.
+    Call it after tokens were created or ended, in the transaction that locks the rows. Rows without a valid token
+    are deleted. Personal tokens that the clients created end with the access, and never last longer. An earlier end
+    applies to them too, a later one does not.
     """
     rows = Authorization.objects.filter(pk__in=[each.pk for each in held])
     rows.update(expiry=_end_of_access())
@@ -80,10 +82,11 @@ def settle(held: Sequence[Authorization]) -> None:
 
 
 def _end_of_access() -> Combinable:
-    """When the last living token of an authorization's user and client ends, null where none lives.
+    """Return an expression for the end of the last valid token of an authorization. Null if there is no valid
+    token.
 
-    A refresh token ends some time after the access token that was given with it. Those of a client that was made
-    public are of no use.
+    A refresh token ends some time after the access token that was issued with it. The refresh tokens of a client
+    that became public cannot be used.
     """
     theirs = {"user": OuterRef("user"), "application": OuterRef("client")}
     idle = timedelta(seconds=oauth2_settings.REFRESH_TOKEN_EXPIRE_SECONDS)
@@ -104,10 +107,10 @@ def _end_of_access() -> Combinable:
 
 @transaction.atomic
 def revoke_app(actor: Actor, app: Authorization) -> None:
-    """End all access of a client to this user, from the next request on: codes, access tokens, refresh tokens, and
-    the personal tokens that the client made.
+    """End all access of a client to this user, from the next request on.
 
-    Raises `Missing` where another request was first.
+    Codes, access tokens, refresh tokens, and the personal tokens that the client created end. Raises `Missing` if
+    another request was first.
     """
     deleted, _ = Authorization.objects.filter(pk=app.pk).delete()
     if not deleted:
@@ -119,10 +122,10 @@ def revoke_app(actor: Actor, app: Authorization) -> None:
 
 @transaction.atomic
 def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> None:
-    """End one token of a client, and the access or refresh token that was given with it.
+    """End one token of a client, and the access or refresh token that was issued with it.
 
-    Locks the refresh token before the other, as its exchange does. Raises `Missing` where the token has ended, or
-    was exchanged for another.
+    Locks the refresh token before the other, as its exchange does. Raises `Missing` if the token has ended, or was
+    exchanged for another.
     """
     held = lock_authorizations(user=token.user, client=token.application)
     tied = {"pk": token.pk} if isinstance(token, OAuthRefreshToken) else {"access_token_id": token.pk}
@@ -137,11 +140,11 @@ def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> N
 
 
 def end_tokens(client: OAuthClient, user: User | None = None) -> int:
-    """Delete all codes and tokens of a client, or those for one user, in the caller's transaction. Returns the
-    number of tokens deleted.
+    """Delete all codes and tokens of a client, or those for one user, in the caller's transaction. Return the
+    number of tokens.
 
     A request that exchanges a code or refresh token holds a lock on its row. So codes are deleted and refresh
-    tokens locked first: the tokens that such requests wrote meanwhile are there to be deleted next.
+    tokens locked first. Then the tokens that such requests have written meanwhile are deleted too.
     """
     whose = {} if user is None else {"user": user}
     OAuthGrant.objects.filter(application=client, **whose).delete()
@@ -154,9 +157,10 @@ def end_tokens(client: OAuthClient, user: User | None = None) -> int:
 
 @transaction.atomic
 def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> None:
-    """End all sessions of the user and forget its browsers; with `tokens` end all its tokens and its apps' access.
+    """End all sessions of the user and forget its browsers. With `tokens`, also end all its tokens and its apps'
+    access.
 
-    For staff; `actor` is None for a user without an account, who has no events. Writes ``user_update``.
+    For staff. `actor` is None for a user without an account, who has no events. Writes ``user_update``.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     User.objects.filter(pk=user.pk).update(logged_out=F("logged_out") + 1)
@@ -174,9 +178,9 @@ def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> No
 
 @transaction.atomic
 def revoke_device(actor: Actor, device: TrustedDevice) -> None:
-    """Forget a browser: its sessions end, and its user has to give the second factor there again.
+    """Forget a browser: its sessions end, and its user needs the second factor there again.
 
-    Raises `Missing` where another request was first.
+    Raises `Missing` if another request was first.
     """
     user = device.user
     deleted, _ = TrustedDevice.objects.filter(pk=device.pk).delete()

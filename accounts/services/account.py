@@ -16,7 +16,7 @@ from config.errors import Invalid, Problems
 def lock_account(account_id: int) -> Account:
     """Lock the account until the end of the caller's transaction: changes that exclude each other run one by one.
 
-    A transaction that locks instances or services too locks the account first. Rows that merely reference the
+    A transaction that also locks instances or services locks the account first. Rows that only reference the
     account can be inserted meanwhile.
     """
     return Account.objects.select_for_update(no_key=True).get(pk=account_id)
@@ -41,9 +41,9 @@ def create(values: dict[str, Any]) -> Account:
 
 @transaction.atomic
 def update(actor: Actor, account: Account, changes: dict[str, Any], problems: Problems | None = None) -> None:
-    """Write those column values in `changes` that differ from the account's.
+    """Write the column values in `changes` that differ from the account's.
 
-    Raises `Invalid` with every failing field, those in `problems` before ``country``.
+    Raises `Invalid` with every failing field, the `problems` before ``country``.
     """
     problems = problems or Problems()
     wanted = {**changes, **_stored_country(changes, problems)}
@@ -53,7 +53,10 @@ def update(actor: Actor, account: Account, changes: dict[str, Any], problems: Pr
 
 
 def _stored_country(values: dict[str, Any], problems: Problems) -> dict[str, str]:
-    """The country of `values` as it is stored, if there is one; one that does not exist is added to `problems`."""
+    """Return the country of `values` as it is stored, if there is one.
+
+    An unknown country is added to `problems`.
+    """
     try:
         return {"country": country_of(values["country"])} if "country" in values else {}
     except Invalid as error:
@@ -62,7 +65,10 @@ def _stored_country(values: dict[str, Any], problems: Problems) -> dict[str, str
 
 
 def country_of(letters: str) -> str:
-    """The two-letter country code as stored, in capitals; empty stays empty. Raises `Invalid` on ``country``."""
+    """Return the two-letter country code as stored, in capitals.
+
+    An empty text stays empty. Raises `Invalid` on ``country``.
+    """
     country = letters.upper()
     if country and country not in phonenumbers.SUPPORTED_REGIONS:
         raise Invalid("country is not valid", "country")
@@ -78,7 +84,7 @@ def update_settings(actor: Actor, account: Account, changes: dict[str, Any]) -> 
 
 @transaction.atomic
 def enable_managed(actor: Actor, account: Account) -> None:
-    """Turn managed monitoring on for the account. Does nothing where it is on."""
+    """Turn managed monitoring on for the account. Does nothing if it is on."""
     if Account.objects.filter(pk=account.pk, managed=False).update(managed=True):
         account.managed = True
         record_event(actor, "managed_enabled", settings_ref(account))

@@ -16,27 +16,27 @@ MINUTE, HOUR = 60, 3600
 def check(what: str, subject: str) -> None:
     """Count an attempt of `subject` (``user:7``) under the limit named `what` in the setting RATE_LIMITS.
 
-    Raises `TooMany`, and counts nothing, where the limit was reached before. Exact across processes.
+    Raises `TooMany`, and counts nothing, if the limit was reached before. Exact across processes.
     """
     check_all((what,), subject)
 
 
 def check_all(names: tuple[str, ...], subject: str) -> None:
-    """As `check`, under several limits at once: the attempt counts under all of them or under none."""
+    """Count an attempt as `check` does, under several limits at once: under all of them or under none."""
     verdict = _take(names, subject)
     if not verdict.allowed:
         raise too_many(verdict.limit, verdict.reset)
 
 
 def count(what: str, subject: str) -> bool:
-    """As `check`, for callers that tell nobody: returns False where the limit was reached before."""
+    """Count an attempt as `check` does, and return False if the limit was reached before."""
     return _take((what,), subject).allowed
 
 
 def check_with_api(what: str, user_id: int, account_id: int) -> None:
     """Count a request of a page under the API's limit named `what`. Pages and the API share the count of a user.
 
-    Raises `TooMany`, and counts nothing, where the limit was reached before.
+    Raises `TooMany`, and counts nothing, if the limit was reached before.
     """
     kept = limits()
     verdict = kept.limiter.begin(f"user:{user_id}", what, [kept.extra[what]], account_id)()
@@ -47,27 +47,29 @@ def check_with_api(what: str, user_id: int, account_id: int) -> None:
 def measured_with_api(account_id: int) -> AbstractContextManager[None]:
     """Count the work of a block under the API's limit on expensive calls (`config.metering`).
 
-    Pages and the API share the seconds of an account. Raises `TooMany` where earlier work reached the limit.
+    Pages and the API share the seconds of an account. Raises `TooMany` if earlier work reached the limit.
     """
     return limits().meter.limited(f"account:{account_id}", too_many)
 
 
 def wait(what: str, subject: str) -> float:
-    """Seconds that `subject` has to wait after too many attempts, 0 where it may try. Counts nothing: for callers
-    that count failures alone, by `count`, once an attempt has failed."""
+    """Return the seconds that `subject` must wait after too many attempts, or 0. Counts nothing.
+
+    It is for callers that only count failures, with `count`, after an attempt has failed.
+    """
     kept = limits()
     return kept.limiter.wait(f"{what}:{subject}", what, [kept.extra[what]])
 
 
 def too_many(count: int, seconds: float) -> TooMany:
-    """The refusal of an attempt beyond `count`, of which the next is allowed in `seconds`."""
+    """Return the refusal of an attempt beyond `count`. The next attempt is allowed in `seconds`."""
     return TooMany(advice(seconds), count, seconds)
 
 
 def advice(seconds: float) -> str:
-    """When to try again, for people: ``Too many attempts. Try again in 12 minutes, at 14:05 UTC.``
+    """Return when to try again, for people: ``Too many attempts. Try again in 12 minutes, at 14:05 UTC.``
 
-    Never too early: what is left of a minute or an hour counts as a whole one.
+    The time is never too early: a part of a minute or an hour counts as a whole one.
     """
     seconds = max(1, math.ceil(seconds))
     moment = now()

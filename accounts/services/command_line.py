@@ -1,4 +1,4 @@
-"""The operator at a command line: as an actor on accounts, and in the log of staff's actions."""
+"""The operator at a command line, as an actor on accounts and in the log of staff's actions."""
 
 import getpass
 import socket
@@ -15,16 +15,18 @@ from accounts.models import User
 from config.errors import Invalid
 
 NAME = "(command line)"
-"""The user that the log names where the command does not say who types it. Nobody can have this name or sign in by
-it: it has characters that names do not have."""
+"""The user in the log if the command names no staff user.
+
+Nobody can have this name or sign in with it: it contains characters that usernames do not have.
+"""
 MAX_COMMAND_LENGTH = 200
-"""The most characters of an object's name in the log."""
+"""The maximum number of characters of an object's name in the log."""
 ADDED, CHANGED, DELETED = ADDITION, CHANGE, DELETION
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Who runs a command: a staff user, or else whoever has a shell."""
+    """The person who runs a command: a staff user, or else the user of the shell."""
 
     LONGEST_REASON: ClassVar[int] = 200
 
@@ -33,7 +35,7 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """The name that accounts read in their events: empty, the platform's, unless a staff user is named."""
+        """The name that accounts read in their events: empty, as for the platform, unless a staff user is named."""
         return "" if self.user.username == NAME else self.user.username
 
     @overload
@@ -43,17 +45,17 @@ class Operator:
     def on(self, account_id: int | None) -> Actor | None: ...
 
     def on(self, account_id: int | None) -> Actor | None:
-        """The operator as an actor on an account; None for what is on no account, and has no events."""
+        """Return the operator as an actor on an account. None for objects on no account, which have no events."""
         if account_id is None:
             return None
         return Actor(account_id=account_id, username=self.name, is_staff=True)
 
     def log(self, obj: Model, message: str, flag: int = CHANGED) -> None:
-        """Write to the log of staff's actions what was done to an object, in the caller's transaction."""
+        """Write an action on an object to the log of staff's actions, in the caller's transaction."""
         self.log_all([(obj, message, flag)])
 
     def log_all(self, done: Iterable[tuple[Model, str, int]]) -> None:
-        """As `log`, for many objects: one statement, and one for each table that is new."""
+        """Log actions on many objects: one statement, and one for each table that is new."""
         kinds = ContentType.objects
         LogEntry.objects.bulk_create(
             LogEntry(
@@ -69,9 +71,9 @@ class Operator:
 
 
 def operator(username: str | None = None, reason: str = "") -> Operator:
-    """The operator that a command names, or the one at the shell. Call it in the transaction of what is done.
+    """Return the operator that a command names, or the one at the shell. Call it in the transaction of the action.
 
-    Raises `Invalid` on ``by`` where the name is no active staff user's.
+    Raises `Invalid` on ``by`` if the name belongs to no active staff user.
     """
     if username is not None:
         user = User.objects.filter(username=username, is_staff=True, is_active=True).first()
@@ -83,7 +85,7 @@ def operator(username: str | None = None, reason: str = "") -> Operator:
 
 
 def shell_user() -> str:
-    """The name of the system's user, with the machine's."""
+    """Return the name of the system's user, with the machine's name."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name

@@ -12,16 +12,15 @@ from accounts.services.tokens import create_token
 OWNER, RESTRICTED, STAFF = "owner", "restricted", "staff"
 TOKEN_LABEL = "make serve"
 EXTRA = 6
-"""Public addresses beyond one for each compute, so that all that needs a second one can be tried."""
+"""Public addresses beyond one for each compute, for trying functions that need a second address."""
 
 
 @transaction.atomic
 def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> Actor | None:
-    """Create, where missing, an account with an unrestricted and a restricted user, and a staff user.
+    """Create missing parts of the demo: an account with an unrestricted and a restricted user, and a staff user.
 
-    Managed monitoring is enabled on a new account, so that all examples of the API reference work there.
-    Existing rows stay as they are, except that passwords which do not match are set. Returns the owner if the
-    account is new.
+    Managed monitoring is enabled on a new account, so that all examples of the API reference work there. Existing
+    rows are kept, except that passwords which do not match are set. Returns the owner if the account is new.
     """
     account, created = Account.objects.get_or_create(
         company="Demo", defaults={"email": "demo@example.com", "extra_ipv4": EXTRA, "managed": True}

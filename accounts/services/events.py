@@ -57,7 +57,9 @@ def record_finished(actor: Actor, action: str, entity: EntityRef, secondary: Ent
 
 
 def record_events(actor: Actor, action: str, records: Iterable[tuple[EntityRef, EntityRef, str]]) -> None:
-    """As `record_event`, for each tuple of entity, secondary and message: one statement, however many there are."""
+    """Record an event for each tuple of entity, secondary and message, as `record_event` does, with one
+    statement.
+    """
     Event.objects.bulk_create(
         _notification(actor, action, entity, secondary, message) for entity, secondary, message in records
     )
@@ -89,7 +91,7 @@ def open_event(
 ) -> Event:
     """Open the event of a job: ``scheduled``, or at once ``started``, at 0 percent.
 
-    The jobs engine advances the event and ends it. `message` is why there is such a job, where nobody asked for it.
+    The jobs engine advances the event and ends it. `message` is the reason of a job that nobody requested.
     """
     event = draft_event(
         username=username,
@@ -115,7 +117,10 @@ def draft_event(
     message: str = "",
     key: int | None = None,
 ) -> Event:
-    """As `open_event`, unsaved: the caller inserts the event with other rows. `key` is an id drawn beforehand."""
+    """Return an unsaved event as `open_event` makes it. The caller inserts it with other rows.
+
+    `key` is an id drawn beforehand.
+    """
     return Event(
         pk=key,
         account_id=account_id,
@@ -132,9 +137,9 @@ def draft_event(
 
 @transaction.atomic
 def mark_seen(actor: Actor, event: Event) -> None:
-    """Mark the event and all earlier ones as seen, of those that the actor may change."""
+    """Mark the event and all earlier ones as seen. Events that the actor may not change are skipped."""
     unseen = Event.objects.writable_by(actor).filter(pk__lte=event.pk, seen=False)
-    # Locked in one order, so that two requests that mark the same events wait and do not deadlock.
+    # The rows are locked in one order, so that two requests that mark the same events wait and do not deadlock.
     locked = unseen.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)
     Event.objects.filter(pk__in=list(locked)).update(seen=True)
 

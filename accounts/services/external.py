@@ -1,7 +1,7 @@
-"""Tying users to identities at the OpenID Connect provider, with which they sign in, and untying them.
+"""Ties users to identities at the OpenID Connect provider that they sign in with, and unties them.
 
-A user is tied to an identity by the user's own deliberate act, never by other claims of the provider: an email
-address may be anybody's there.
+Only the user's own deliberate act ties a user to an identity. Other claims of the provider never do: an email
+address there may belong to anybody.
 """
 
 from django.contrib.auth.tokens import default_token_generator
@@ -21,14 +21,14 @@ TOO_LATE = "The address in the mail was used meanwhile, or is too old."
 
 
 def user_of(issuer: str, subject: str) -> User | None:
-    """The user that is tied to an identity, with its account; None where there is none."""
+    """Return the user that is tied to an identity, with its account, or None."""
     return User.objects.select_related("account").filter(
         external_identity__issuer=issuer, external_identity__subject=subject
     ).first()  # fmt: skip
 
 
 def identity_of(user: User) -> ExternalIdentity | None:
-    """The identity that the user is tied to, or None."""
+    """Return the identity that the user is tied to, or None."""
     return ExternalIdentity.objects.filter(user=user).first()
 
 
@@ -43,14 +43,16 @@ def tie(
     authentication_type: str,
     token: str | None = None,
 ) -> User:
-    """Let the user sign in with a provider from now on, and by no password. Returns the updated user.
+    """Make the user sign in with a provider from now on, and without a password. Return the updated user.
 
-    `label` is the person's name at the provider, and `provider` the provider's name for people. `token` is that of
-    a mailed address for setting a password, where the user came by one. Ends the user's sessions and forgets its
-    browsers, as a new password does, and mails the user. Raises `Invalid` where the user is tied already, another
-    user is tied to this identity, or the token is no longer valid.
+    `label` is the person's name at the provider, and `provider` the provider's name for people. `token` is the
+    token of a mailed address for setting a password, if the user came by one. Ends the user's sessions and forgets
+    its browsers, as a new password does, and mails the user.
+
+    Raises `Invalid` if the user is tied already, another user is tied to this identity, or the token is no longer
+    valid.
     """
-    # Of two requests that tie one user the second waits here, and then finds the user tied, or the token used.
+    # Of two requests that tie one user, the second waits here. It then finds the user tied, or the token used.
     user = User.objects.select_for_update().get(pk=user.pk)
     if token is not None and not default_token_generator.check_token(user, token):
         raise Invalid(TOO_LATE)
@@ -60,7 +62,7 @@ def tie(
         with transaction.atomic():
             ExternalIdentity.objects.create(user=user, issuer=issuer, subject=subject, label=label)
     except IntegrityError as error:
-        # of two users that tie one identity at once, the constraint admits one
+        # If two users tie one identity at once, the constraint admits one.
         raise Invalid(TAKEN) from error
     _change(user, authentication_type)
     outbox.mail(user, "external_tied", {"provider": provider, "label": label})
@@ -72,8 +74,10 @@ def tie(
 
 @transaction.atomic
 def ask_for_password(user: User) -> None:
-    """Send a mail with an address at which a user of the provider can choose a password in its place. Until the
-    user does, nothing changes. Raises `Invalid` where the user has a password already."""
+    """Send a mail with an address at which a user of the provider can choose a password instead.
+
+    Until the user chooses one, nothing changes. Raises `Invalid` if the user has a password already.
+    """
     if user.authentication_type == User.PASSWORD:
         raise Invalid("This user signs in by a password already.")
     outbox.mail(user, "password_instead", {"path": password_path(user)})
@@ -81,10 +85,10 @@ def ask_for_password(user: User) -> None:
 
 @transaction.atomic
 def untie(actor: Actor | None, user: User) -> str:
-    """Untie the user from the provider at once, for staff: the user's sessions end, and a mail with an address at
-    which to choose a password is sent. Returns the path of that address.
+    """Untie the user from the provider at once, for staff. Return the path of the address that is mailed.
 
-    `actor` is None for a user without an account. Raises `Invalid` where the user is not tied.
+    The user's sessions end. The mail has an address at which to choose a password. `actor` is None for a user
+    without an account. Raises `Invalid` if the user is not tied.
     """
     user = User.objects.select_for_update().get(pk=user.pk)
     if user.authentication_type == User.PASSWORD:
@@ -99,7 +103,9 @@ def untie(actor: Actor | None, user: User) -> str:
 
 
 def forget(user: User) -> None:
-    """Untie a user whose password was set in the caller's transaction: it signs in by password from now on."""
+    """Untie a user whose password was set in the caller's transaction: it signs in with the password from now
+    on.
+    """
     ExternalIdentity.objects.filter(user=user).delete()
     if user.authentication_type != User.PASSWORD:
         user.authentication_type = User.PASSWORD
@@ -107,7 +113,7 @@ def forget(user: User) -> None:
 
 
 def _change(user: User, authentication_type: str) -> None:
-    """Set an unusable password, which ends sessions and mailed addresses: both hold a part of the old hash."""
+    """Set an unusable password. This ends sessions and mailed addresses: both contain a part of the old hash."""
     user.authentication_type = authentication_type
     user.set_unusable_password()
     user.save(update_fields=["authentication_type", "password"])

@@ -1,4 +1,4 @@
-"""Keeping grants in step with the entities they are on."""
+"""Functions that read and write grants on entities."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from config.errors import Problems
 
 
 def grant_creator(actor: Actor, entity_type: str, entity_id: int) -> None:
-    """Give a restricted actor read_write on the entity that it has created; other actors need no grant."""
+    """Give a restricted actor read_write on the entity that it has created. Other actors need no grant."""
     if actor.restricted and actor.user_id is not None:
         Grant.objects.create(
             user_id=actor.user_id, entity_type=entity_type, entity_id=entity_id, permissions=Level.READ_WRITE
@@ -26,22 +26,25 @@ def grant_creator(actor: Actor, entity_type: str, entity_id: int) -> None:
 
 
 def forget_entity(entity_type: str, entity_id: int) -> None:
-    """Drop every grant on an entity that is being deleted."""
+    """Delete every grant on an entity that is being deleted."""
     Grant.objects.filter(entity_type=entity_type, entity_id=entity_id).delete()
 
 
 def granted_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
-    """The entities a restricted user may see, by kind: ``{"id": …, "label": …, "permissions": …}`` each.
+    """Return the entities that a restricted user may see, by kind: ``{"id": …, "label": …, "permissions": …}``
+    each.
 
-    Ids are those that grants store: an image's is its number. Kinds without a visible entity are left out.
-    One query, however many grants and kinds there are.
+    Ids are those that grants store: an image's id is its number. Kinds without a visible entity are omitted. One
+    query, whatever the number of grants and kinds.
     """
     return _by_kind(_of_kind(actor, kind).filter(level__isnull=False) for kind in grantable())
 
 
 def all_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
-    """As `granted_entities`, with all entities of the account: ``permissions`` is None where the user has no grant.
-    Every kind that there are grants for is there, in the contract's order."""
+    """Return all entities of the account in the same form. ``permissions`` is None if the user has no grant.
+
+    Every kind that has grants is included, in the contract's order.
+    """
     found = _by_kind(_of_kind(actor, kind) for kind in grantable())
     return {name: found.get(name, []) for name in GRANTABLE}
 
@@ -62,7 +65,10 @@ class NamedGrant:
 
 
 def named_grants(user: User) -> list[NamedGrant]:
-    """The grants of a user on entities, by kind and id. Grants on deleted entities are left out. One query."""
+    """Return the grants of a user on entities, by kind and id.
+
+    Grants on deleted entities are omitted. One query.
+    """
     if user.account_id is None:
         return []
     found = granted_entities(Actor(user.account_id, user.pk, user.username, user.restricted))
@@ -74,7 +80,7 @@ def named_grants(user: User) -> list[NamedGrant]:
 
 
 def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
-    """Kind, id, label and level of each entity of one kind; the level is None where there is no grant."""
+    """Return kind, id, label and level of each entity of one kind. The level is None without a grant."""
     mine = Grant.objects.filter(user_id=actor.person)
     grant = mine.filter(entity_type=kind.name, entity_id=OuterRef(kind.key))
     return (
@@ -86,7 +92,7 @@ def _of_kind(actor: Actor, kind: EntityKind) -> QuerySet:
 
 
 def _by_kind(rows: Iterable[QuerySet]) -> dict[str, list[dict[str, Any]]]:
-    """What `_of_kind` finds of all kinds, in the order of the ids. One query."""
+    """Return the entities of all kinds from `rows` by kind, in the order of their ids. One query."""
     first, *others = rows
     found: dict[str, list[dict[str, Any]]] = {}
     for name, key, label, level in sorted(first.union(*others, all=True), key=itemgetter(0, 1)):
@@ -102,25 +108,27 @@ def set_grants(
     on_entities: Mapping[str, Sequence[Mapping[str, Any]]],
     problems: Problems | None = None,
 ) -> None:
-    """Write those grants of a restricted user that are given and differ; the others stay as they are.
+    """Write the given grants of a restricted user that differ. Other grants are kept.
 
-    `on_account` holds columns of `GlobalGrants`, `on_entities` lists of ``{"id": …, "permissions": …}`` by kind;
-    permissions None take a grant away. Raises `Invalid` where the user is unrestricted, and naming each id that is
-    no entity of the account (``compute[0].id``), both after what is in `problems`.
+    `on_account` has columns of `GlobalGrants`, `on_entities` lists of ``{"id": …, "permissions": …}`` by kind.
+    `permissions` None deletes a grant.
+
+    Raises `Invalid` if the user is unrestricted, and with each id that is no entity of the account
+    (``compute[0].id``). The `problems` come first.
     """
     problems = problems or Problems()
     if not User.objects.select_for_update(no_key=True).filter(pk=user.pk, restricted=True).exists():
         problems.add(None, "An unrestricted user has no grants.")
     _check_ids(user, on_entities, problems)
     problems.raise_any()
-    # both are written, whichever of them differs
+    # Both functions must run, whichever of them finds a difference.
     changed = [_write_on_account(user, on_account), _write_on_entities(user, on_entities)]
     if any(changed):
         record_event(actor, "user_update", user_ref(user), message="Grants were changed.")
 
 
 def _write_on_account(user: User, wanted: Mapping[str, Any]) -> bool:
-    """Write the account-level grants that differ. Returns whether any did."""
+    """Write the account-level grants that differ. Return whether any did."""
     row = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
     changes = differing(row, wanted)
     for name, value in changes.items():
@@ -131,7 +139,7 @@ def _write_on_account(user: User, wanted: Mapping[str, Any]) -> bool:
 
 
 def _write_on_entities(user: User, wanted: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Write the grants on entities that differ. Returns whether any did."""
+    """Write the grants on entities that differ. Return whether any did."""
     mine = Grant.objects.filter(user=user, entity_type__in=wanted)
     held = {(kind, key): level for kind, key, level in mine.values_list("entity_type", "entity_id", "permissions")}
     given = {(kind, entry["id"]): entry["permissions"] for kind, entries in wanted.items() for entry in entries}

@@ -22,7 +22,7 @@ from config.errors import Invalid, Missing, Problems
 class ClientSpec:
     """The values of a new client. `public` clients, such as apps in browsers or on phones, can keep no secret.
 
-    Without label or address it is refused: they failed a check before.
+    A missing label or address failed a check before, so the client is refused.
     """
 
     label: str | None
@@ -32,11 +32,10 @@ class ClientSpec:
 
 @transaction.atomic
 def create(actor: Actor, spec: ClientSpec, problems: Problems | None = None) -> tuple[OAuthClient, str]:
-    """Register a client of the actor's account, and return it with its secret, which nobody can read again. That of
-    a public one is empty.
+    """Register a client of the actor's account. Return it with its secret, which cannot be read again.
 
-    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``, and without a field
-    where the account has as many as it may.
+    The secret of a public client is empty. Raises `Invalid` with every failing field, the `problems` before
+    ``redirect_uri``, and without a field if the account has used up its quota.
     """
     problems = problems or Problems()
     _check(spec.redirect_uri, problems)
@@ -59,13 +58,13 @@ def create(actor: Actor, spec: ClientSpec, problems: Problems | None = None) -> 
 
 @transaction.atomic
 def update(actor: Actor, client: OAuthClient, changes: dict[str, Any], problems: Problems | None = None) -> None:
-    """Write `changes` where they differ: values of the columns ``name`` and ``redirect_uris``, and ``public``.
+    """Write `changes` if they differ: values of the columns ``name`` and ``redirect_uris``, and ``public``.
 
-    A client that becomes public loses its secret and its refresh tokens, and with them all access that lasts longer
-    than an access token. One that becomes confidential has no secret that anybody knows until it is reset.
+    A client that becomes public loses its secret and its refresh tokens, and so all access that lasts longer than
+    an access token. A client that becomes confidential has an unknown secret until it is reset.
 
-    Raises `Invalid` with every failing field, those in `problems` before ``redirect_uri``, and `Missing` where
-    another request deleted the client.
+    Raises `Invalid` with every failing field, the `problems` before ``redirect_uri``, and `Missing` if another
+    request deleted the client.
     """
     problems, columns = problems or Problems(), dict(changes)
     _check(columns.get("redirect_uris"), problems)
@@ -80,10 +79,10 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any], problems:
     if not wanted:
         return
     if "client_type" in wanted:
-        # not the empty one of a public client for a confidential one, which anybody could prove
+        # Not the empty secret of a public client: anybody could authenticate with it.
         secret = "" if public else generate_client_secret()
         wanted["client_secret"] = make_password(secret, hasher=oauth2_settings.CLIENT_SECRET_HASHER)
-    # not by `save`, which would hash the hash of the secret once more
+    # Not `save`, which would hash the hash of the secret once more.
     OAuthClient.objects.filter(pk=client.pk).update(**wanted)
     if public and "client_type" in wanted:
         OAuthRefreshToken.objects.filter(application=client).delete()
@@ -101,15 +100,17 @@ class Ended:
 
 @transaction.atomic
 def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
-    """Make a client ``active``, or stop it. For staff; `actor` is None for the platform's own clients, which have
-    no events. From the next request on a stopped client is unknown and its tokens answer 401.
+    """Make a client ``active``, or stop it. For staff. `actor` is None for the platform's own clients, which have
+    no events.
 
-    ``disabled`` is a pause: when the client is active again, apps go on with the refresh tokens they have.
-    ``suspended`` is for abuse: all its codes, tokens and authorizations end, and users are asked anew.
-    Raises `Invalid` where the client has that status already, or is suspended and would become disabled.
+    From the next request on, a stopped client is unknown and its tokens answer 401. ``disabled`` is a pause: when
+    the client is active again, apps continue with their refresh tokens. ``suspended`` is for abuse: all its codes,
+    tokens and authorizations end, and users must consent again.
+
+    Raises `Invalid` if the client has that status already, or is suspended and would become disabled.
     """
     if status == OAuthClient.Status.SUSPENDED:
-        access.lock_authorizations(client=client)  # they are locked before their client, and deleted in the end
+        access.lock_authorizations(client=client)  # they are locked before their client, and deleted at the end
     locked = lock(OAuthClient.objects.filter(pk=client.pk))
     if locked.status == status:
         raise Invalid(f"The client is {status} already.")
@@ -130,9 +131,9 @@ def _end_all(client: OAuthClient) -> Ended:
 
 @transaction.atomic
 def delete(actor: Actor, client: OAuthClient) -> None:
-    """Delete the client with all tokens that users gave it. Raises `Missing` where another request was first."""
+    """Delete the client with all tokens that users gave it. Raises `Missing` if another request was first."""
     ref = client_ref(client)
-    # the deletion takes them along, in any order: locked in one order, as by the deletion of a user
+    # The deletion deletes them too, in any order. So they are locked in one order, as by the deletion of a user.
     list(Authorization.objects.filter(client=client).order_by("pk").select_for_update().values("pk"))
     if not OAuthClient.objects.filter(pk=client.pk).delete()[0]:
         raise Missing
@@ -141,9 +142,11 @@ def delete(actor: Actor, client: OAuthClient) -> None:
 
 @transaction.atomic
 def reset_secret(actor: Actor, client: OAuthClient) -> str:
-    """Give the client a new secret and return it; it cannot be read again. The old secret ends at once, the
-    client's tokens go on. Raises `Invalid` where the client is public, and so has no secret, and `Missing` where
-    another request deleted it."""
+    """Give the client a new secret and return it. It cannot be read again.
+
+    The old secret ends at once. The client's tokens stay valid. Raises `Invalid` if the client is public and so has
+    no secret, and `Missing` if another request deleted it.
+    """
     if lock(OAuthClient.objects.filter(pk=client.pk)).client_type == OAuthClient.CLIENT_PUBLIC:
         raise Invalid("A public client has no secret.")
     secret = generate_client_secret()

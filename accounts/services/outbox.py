@@ -1,7 +1,7 @@
-"""Mails and short messages, sent by a worker: never in a request, and never lost.
+"""Mails and short messages. A worker sends them, never a request, and none is lost.
 
-A message is written in the transaction of the change that it reports, and sent after the commit. Where a worker
-dies in between, the message is sent twice rather than not at all.
+A message is written in the transaction of the change that it reports, and sent after the commit. If a worker dies
+in between, the message is sent twice rather than not at all.
 """
 
 import logging
@@ -28,14 +28,14 @@ log = logging.getLogger(__name__)
 
 TASK_NAME = "accounts.send_messages"
 RUN_FOR = 20.0
-"""Seconds after which a run takes no further message, and notifies another run."""
+"""Seconds after which a run claims no further message, and notifies another run."""
 GONE = "The message is gone: it was sent, or discarded."
 SOFT_LIMIT, HARD_LIMIT = 90, 105
 """Seconds after which a run is interrupted, which fails its current message, and after which it is killed."""
 LEASE = 120.0
 """Seconds of a worker's lease on a message. Longer than a run may last, so that no two workers send one message."""
 LONGEST_WAIT = 3600.0
-"""The most seconds between a failed attempt and the next."""
+"""The maximum number of seconds between a failed attempt and the next."""
 LONGEST_ERROR = 1000
 
 
@@ -48,16 +48,17 @@ def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Me
 
 
 def warn(user: User, template: str, context: dict[str, Any] | None = None) -> None:
-    """Mail a user, in the caller's transaction, about a change of its way to sign in, perhaps made by another.
+    """Mail a user, in the caller's transaction, about a change of its way to sign in, which another person may have
+    made.
 
-    Sent even where the user has notifications off. Staff users of old may have no address.
+    It is sent even if the user has turned notifications off. Older staff users may have no address.
     """
     if user.email:
         mail(user, template, context)
 
 
 def warn_former(user: User, address: str) -> None:
-    """Mail `address`, which was the user's until a change in the caller's transaction, that it no longer is.
+    """Tell `address`, the user's until a change in the caller's transaction, about this change.
 
     Anyone who reads the mails of the new address can set a password, and the new address has no reason to object.
     """
@@ -66,11 +67,11 @@ def warn_former(user: User, address: str) -> None:
 
 
 def mail_to(address: str, template: str, context: dict[str, Any]) -> Message:
-    """As `mail`, to an address that need not be a user's."""
+    """Write a mail, as `mail` does, to an address that need not be a user's."""
     values = {"site": settings.SITE_URL, **context}
     subject, _, text = render_to_string(f"mails/{template}.txt", values).partition("\n")
     html = render_to_string(f"mails/{template}.html", values)
-    # customers may write a carriage return into a subject, with which Django sends no mail
+    # Customers may write a carriage return into a subject, and Django refuses to send such a mail.
     return _post(
         Message.Channel.MAIL, address, " ".join(subject.split()), {"text": text.strip() + "\n", "html": html}
     )
@@ -93,9 +94,9 @@ def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -
 
 @transaction.atomic
 def send_again(message: Message) -> None:
-    """Make a message due now, with all its attempts before it. For staff. Raises `Missing` where it is gone.
+    """Make a message due now, with all its attempts. For staff. Raises `Missing` if it is gone.
 
-    A message that a worker is sending is tried again only where that attempt fails.
+    If a worker is sending the message, it is sent again only if that attempt fails.
     """
     fresh = {"attempt": 0, "given_up": False, "run_at": Now()}
     if not Message.objects.filter(pk=message.pk).update(**fresh):
@@ -105,13 +106,13 @@ def send_again(message: Message) -> None:
 
 @transaction.atomic
 def discard(message: Message) -> None:
-    """Delete a message that is not to be sent any more. For staff. Raises `Missing` where it is gone."""
+    """Delete a message that must not be sent any more. For staff. Raises `Missing` if it is gone."""
     if not Message.objects.filter(pk=message.pk).delete()[0]:
         raise Missing(GONE)
 
 
 def send_due() -> int:
-    """Send the messages that are due, and return the number sent. Any number of workers may do so at once."""
+    """Send the messages that are due, and return the number sent. Any number of workers may run it at once."""
     until, sent = time.monotonic() + RUN_FOR, 0
     while (message := claim()) is not None:
         sent += _send(message)
@@ -122,14 +123,14 @@ def send_due() -> int:
 
 
 # Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statement
-# that workers of the release before have prepared.
+# that workers of the previous release have prepared.
 _COLUMNS = ", ".join(columns_of(Message))
 _FIRST_DUE = f"""
 SELECT id FROM accounts_message
  WHERE NOT given_up AND {leases.FREE}
  ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
 """  # noqa: S608 - of constants
-# `run_at` as well: during an upgrade workers of the release before run beside this one, and know no lease.
+# `run_at` as well: during an upgrade, workers of the previous release run at the same time, and know no lease.
 _CLAIM = f"""
 UPDATE accounts_message
    SET {leases.taken()}, attempt = attempt + 1, run_at = {leases.after("%(lease)s")}
@@ -137,7 +138,7 @@ UPDATE accounts_message
 RETURNING {_COLUMNS}
 """  # noqa: S608 - of constants
 
-# A `send_again` meanwhile has set `attempt` to 0: then the message has all its attempts, and is due now.
+# If `send_again` has set `attempt` to 0 meanwhile, the message has all its attempts, and is due now.
 _POSTPONE = f"""
 UPDATE accounts_message
    SET {leases.GIVEN_BACK}, error = %(error)s, given_up = attempt >= %(attempts)s,
@@ -147,20 +148,21 @@ UPDATE accounts_message
 
 
 def claim() -> Message | None:
-    """A message that is due, for this worker alone until its lease runs out; None where there is none."""
+    """Claim a message that is due, for this worker alone until its lease runs out. Return None if there is none."""
     values = {"lease": LEASE, "horizon": leases.horizon_of(LONGEST_WAIT, LEASE)}
     return next(iter(Message.objects.raw(_CLAIM, values)), None)
 
 
 def settle(message: Message) -> bool:
-    """Delete a message that was sent. False where it is gone, or another worker has claimed it."""
+    """Delete a message that was sent. Return False if it is gone, or another worker has claimed it."""
     return bool(Message.objects.filter(pk=message.pk, fence=message.fence).delete()[0])
 
 
 def postpone(message: Message, error: str) -> bool:
-    """Write an attempt's error, and postpone the message, longer each time, or give it up after the last attempt.
+    """Write an attempt's error, and postpone the message. Each time the delay grows. After the last attempt, give
+    it up.
 
-    False where the message is gone, or another worker has claimed it.
+    Returns False if the message is gone, or another worker has claimed it.
     """
     values = {
         "id": message.pk, "fence": message.fence, "error": error[:LONGEST_ERROR],
@@ -172,12 +174,12 @@ def postpone(message: Message, error: str) -> bool:
 
 
 def _send(message: Message) -> bool:
-    """Deliver one message, and return whether that worked. After an error the message is tried again later."""
+    """Deliver one message, and return whether this worked. After an error the message is retried later."""
     content: dict[str, str] = {}
     try:
         content = decrypt_json(message.encrypted)
         if not message.recipient:
-            # for nobody: the request for it was to cost what one for somebody does
+            # This message has no recipient: its request must take as long as a request for an existing user.
             settle(message)
             return False
         deliver = _deliver_mail if message.channel == Message.Channel.MAIL else _deliver_text
@@ -192,12 +194,14 @@ def _send(message: Message) -> bool:
 
 
 _MAY_BE_SECRET = re.compile(r"(?=[\w-]*\d)[\w-]{6,}")
-"""Codes, and the parts of addresses that let somebody in: words with a digit in them."""
+"""Codes, and the parts of addresses that give access: words with a digit in them."""
 
 
 def _without(content: dict[str, str], error: str) -> str:
-    """The error without the secrets that it repeats of the content: a gateway's errors name its address, which
-    holds the text; mail servers quote the links that they refuse."""
+    """Return the error without secrets of the content.
+
+    A gateway's errors name its address, which contains the text. Mail servers quote the links that they refuse.
+    """
     for word in set(_MAY_BE_SECRET.findall(content.get("text", ""))):
         error = error.replace(word, "…")
     return error

@@ -14,14 +14,15 @@ CHANGED_MEANWHILE = "The password was changed meanwhile. Sign in with the new on
 
 @transaction.atomic
 def set_password(user: User, password: str, kept_device: int | None = None) -> User:
-    """Set the user's password, which the caller has checked against the rules. Returns the updated user.
+    """Set the user's password, which the caller has checked against the rules. Return the updated user.
 
-    Sessions end by themselves, since they hold a part of the old hash. Remembered browsers are forgotten, but for
-    the one of the id `kept_device`, and so is the user's identity at a provider. Raises `Invalid` where the
-    password has changed since `user` was read: a person who knew the old one, or holds a mailed address made for
-    it, may not undo a change that support or the user made meanwhile.
+    Sessions end, since they contain a part of the old hash. Remembered browsers are forgotten, except the one with
+    the id `kept_device`. The user's identity at a provider is forgotten too.
 
-    A mail tells the user, except of a first password, which the user chose at a mailed address just now.
+    Raises `Invalid` if the password has changed since `user` was read. Support or the user made this change
+    meanwhile. A person who knows the old password, or has an address that was mailed for it, must not undo it.
+
+    A mail tells the user, except for a first password, which the user has just chosen at a mailed address.
     """
     before = user.password
     user = User.objects.select_for_update().get(pk=user.pk)

@@ -22,21 +22,21 @@ from config.plurals import counted
 
 VALID_FOR = timedelta(minutes=10)
 NO_GATEWAY = "accounts.sms.none"
-"""The setting of an installation that sends nothing."""
+"""The setting of an installation that sends no messages."""
 GUESSES = 5
-"""Attempts at a code, after which it is void."""
+"""The number of attempts at a code, after which it is void."""
 WRONG = "The code is not valid, or has expired."
 NOTHING_SENT = "Phone numbers cannot be verified here: this installation sends no messages to phones."
 VERIFIED_ALREADY = "Delete the verified phone number first."
 
 
 def is_offered() -> bool:
-    """Whether this installation sends messages to phones."""
+    """Tell whether this installation sends messages to phones."""
     return bool(settings.SMS_GATEWAY != NO_GATEWAY)
 
 
 def refusal(actor: Actor) -> str:
-    """Why no code can be sent to the actor now, whatever the number; empty if one can. At most one query."""
+    """Return why no code can be sent to the actor now, whatever the number, or an empty text. At most one query."""
     if not is_offered():
         return NOTHING_SENT
     has_one = User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists()
@@ -44,7 +44,7 @@ def refusal(actor: Actor) -> str:
 
 
 def number_to_verify(actor: Actor) -> str | None:
-    """The number to which a code was sent that has not expired; None if there is none. One query."""
+    """Return the number with an unexpired code, or None. One query."""
     return _sent_codes(actor).values_list("number", flat=True).first()
 
 
@@ -53,9 +53,9 @@ def send_code(
 ) -> None:
     """Send a code of six digits to a number of the country `iso_code` (two letters).
 
-    While a code for that number is valid, the same code is sent again, with the time that it has left. Raises
-    `Invalid` on ``iso_code`` and ``phone_number`` and where the actor has a verified number already, and `TooMany`
-    after too many messages.
+    While a code for that number is valid, the same code is sent again, and its expiry stays. Raises `Invalid` on
+    ``iso_code`` and ``phone_number`` and if the actor has a verified number already. Raises `TooMany` after too
+    many messages.
     """
     problems = problems or Problems()
     number = _parse(iso_code, phone_number, problems)
@@ -73,13 +73,13 @@ def send_code(
 def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> None:
     """Make the phone number to which `code` was sent the actor's verified number.
 
-    Raises `Invalid` on ``otp_code`` where the code is wrong, expired, or another user's, and `TooMany` after too
-    many guesses: until the code expires, or another one is sent. A code that is None failed a check before, which
-    is in `problems`: that is no guess.
+    Raises `Invalid` on ``otp_code`` if the code is wrong, expired, or another user's. Raises `TooMany` after too
+    many guesses, until the code expires or another one is sent. A code that is None failed a check before, which is
+    in `problems`. It does not count as a guess.
     """
     code = (problems or Problems()).checked(code)
     mine = _sent_codes(actor)
-    # counted before the code is compared, so that concurrent guesses do not get around the limit
+    # Counted before the code is compared, so that concurrent guesses cannot bypass the limit.
     counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
     found = mine.first()
     if found is not None and not counted:
@@ -87,7 +87,7 @@ def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> 
     if found is None or not constant_time_compare(decrypt_json(found.encrypted)["code"], code.strip()):
         raise Invalid(WRONG, "otp_code")
     with transaction.atomic():
-        # the user's row is locked before the rows that belong to it, as by the user's deletion
+        # The user's row is locked before the rows that belong to it, as by the user's deletion.
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         deleted, _ = PhoneVerification.objects.filter(pk=found.pk, number=found.number).delete()
         if not deleted:
@@ -97,7 +97,7 @@ def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> 
 
 @transaction.atomic
 def forget(actor: Actor) -> None:
-    """Delete the actor's verified number, and any code that was sent. Does nothing where there is neither."""
+    """Delete the actor's verified number, and any code that was sent. Does nothing if there is neither."""
     if User.objects.filter(pk=actor.person, verified_phone_number__isnull=False).exists():
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         _set(actor, user, None, "The phone number was removed.")
@@ -105,7 +105,7 @@ def forget(actor: Actor) -> None:
 
 
 def _sent_codes(actor: Actor) -> QuerySet[PhoneVerification]:
-    """The actor's code that has not expired, if any."""
+    """Return the actor's unexpired code, if any."""
     return PhoneVerification.objects.filter(user_id=actor.person, expiry__gt=Now())
 
 
@@ -116,7 +116,7 @@ def _set(actor: Actor, user: User, number: str | None, message: str) -> None:
 
 
 def _code_for(user: User, number: str) -> tuple[str, timedelta]:
-    """The code that is valid for this number, a new one where there is none, and for how long it is."""
+    """Return the valid code for this number, or a new one, and the time until its expiry."""
     valid = PhoneVerification.objects.filter(
         user=user, number=number, expiry__gt=Now(), attempts__lt=GUESSES
     ).first()
@@ -134,16 +134,16 @@ def _code_for(user: User, number: str) -> tuple[str, timedelta]:
 
 
 def _in_words(left: timedelta) -> str:
-    """``9 minutes``: in whole minutes, and in the last two minutes in seconds; never more than is left."""
+    """Return ``9 minutes``: in whole minutes, and in the last two minutes in seconds. Never more than is left."""
     seconds = max(0, int(left.total_seconds()))
     return f"{seconds // 60} minutes" if seconds >= 120 else counted(seconds, "second")
 
 
 def _parse(iso_code: str | None, phone_number: str | None, problems: Problems) -> str | None:
-    """The number in its international form (E.164).
+    """Return the number in its international form (E.164).
 
-    None with a problem of ``iso_code`` or ``phone_number``, or where one of them failed a check before: no number
-    can be judged without its country.
+    Returns None with a problem of ``iso_code`` or ``phone_number``, or if one of them failed a check before: a
+    number cannot be checked without its country.
     """
     if iso_code is None:
         return None

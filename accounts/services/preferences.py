@@ -8,7 +8,7 @@ from config.errors import Missing
 
 
 def read(actor: Actor) -> str:
-    """The JSON object that the acting client has stored for this user; ``{}`` where there is none."""
+    """Return the JSON object that the acting client has stored for this user, or ``{}``."""
     mine = Preferences.objects.filter(user_id=actor.person, client__client_id=actor.client_id)
     return mine.values_list("body", flat=True).first() or "{}"
 
@@ -17,8 +17,8 @@ def read(actor: Actor) -> str:
 def write(actor: Actor, body: str) -> None:
     """Store a JSON object in place of the acting client's last one. No event: clients write at every click.
 
-    Raises `Missing` where the acting client was deleted meanwhile: the object without a client is that of personal
-    tokens.
+    Raises `Missing` if the acting client was deleted meanwhile. Without this check, the object of personal tokens
+    would be written: that is the object without a client.
     """
     client = OAuthClient.objects.filter(client_id=actor.client_id).first() if actor.client_id else None
     if actor.client_id and client is None:

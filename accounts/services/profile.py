@@ -16,11 +16,11 @@ from config.errors import Denied, Problems
 
 @transaction.atomic
 def update(actor: Actor, changes: dict[str, Any], problems: Problems | None = None) -> User:
-    """Write those column values in `changes` that differ from the actor's own user row. Returns the user.
+    """Write the column values in `changes` that differ from the actor's own user row. Return the user.
 
-    Values that do not differ are no error. A mail tells the former address of a change. Raises `Denied` on
-    ``restricted`` where a restricted user would lift its own restriction, and `Invalid` with every failing field,
-    those in `problems` first.
+    Equal values are no error. If the address changes, a mail tells the former address. Raises `Denied` on
+    ``restricted`` if a restricted user would lift its own restriction, and `Invalid` with every failing field, the
+    `problems` first.
     """
     problems = problems or Problems()
     user = User.objects.select_for_update().get(pk=actor.person)

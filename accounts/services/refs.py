@@ -1,4 +1,4 @@
-"""How events name the entities of this app."""
+"""The references by which events name the entities of this app."""
 
 from accounts.models import Account, OAuthClient, SSHKey, Ticket, User
 from accounts.services.events import EntityRef

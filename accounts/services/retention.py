@@ -1,4 +1,4 @@
-"""Retention: rows past their time are deleted once a day, in small batches that lock little."""
+"""Retention: expired rows are deleted once a day, in small batches that lock few rows."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -25,7 +25,7 @@ BATCH = 1000
 
 
 def delete_old() -> None:
-    """Delete rows that nobody can see or use any more. May run as often as it likes, and stop anywhere."""
+    """Delete rows that nobody can see or use any more. It may run at any time, and stop at any point."""
     delete_in_batches(Event.objects.filter(created__lt=Now() - settings.EVENTS_KEPT))
     delete_in_batches(Login.objects.filter(created__lt=Now() - settings.LOGINS_KEPT))
     delete_in_batches(TrustedDevice.objects.filter(expiry__lt=Now()))
@@ -39,7 +39,7 @@ def delete_old() -> None:
 
 
 def delete_in_batches(old: QuerySet) -> int:
-    """Delete all of a queryset and return how many, each batch in a transaction of its own."""
+    """Delete all rows of a queryset and return their number. Each batch is a transaction of its own."""
     deleted = 0
     while keys := list(old.order_by().values_list("pk", flat=True)[:BATCH]):
         deleted += old.filter(pk__in=keys).delete()[0]
@@ -55,10 +55,9 @@ def _end_set_ups() -> None:
 
 @transaction.atomic
 def _end_authorizations() -> None:
-    """Delete authorizations whose access has ended, and write the end of access where the release before this one
-    left it out.
+    """Delete authorizations whose access has ended, and write missing ends of access of the previous release.
 
-    The rows are locked first: of one that gets a token at this moment the end is read when that is there.
+    The rows are locked first. If a row gets a token at this moment, its end is read after the token is there.
     """
     unended = Q(expiry=None, created__lt=Now() - timedelta(days=1))
     due = Authorization.objects.filter(Q(expiry__lte=Now()) | unended)

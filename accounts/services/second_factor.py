@@ -22,7 +22,7 @@ from config.errors import Invalid, Problems
 STEP = 30
 """Seconds that a code is shown for."""
 DRIFT = (0, -1, 1)
-"""Time steps around the current one whose codes are accepted: clocks of phones are a little off."""
+"""Time steps around the current one whose codes are accepted, because clocks of phones may be wrong."""
 SET_UP_WITHIN = timedelta(hours=24)
 SCRATCH_BYTES = 10
 
@@ -35,8 +35,8 @@ QUESTIONS_FIRST = "Answer three security questions with /profile/security-questi
 def begin(actor: Actor) -> tuple[str, datetime]:
     """Make a secret for the actor's app. Nothing changes for its logins until `confirm`.
 
-    Returns the secret in base32, which the API shows this once, and when it expires. Raises `Invalid` where the
-    three security questions are not answered.
+    Returns the secret in base32, which the API shows only this once, and its expiry. Raises `Invalid` if the three
+    security questions are not answered.
     """
     if lacks_answers(actor):
         raise Invalid(QUESTIONS_FIRST)
@@ -47,14 +47,18 @@ def begin(actor: Actor) -> tuple[str, datetime]:
 
 
 def lacks_answers(actor: Actor) -> bool:
-    """Whether the actor has to answer three security questions first. Support asks them of customers who call: who
-    is on no account needs none."""
+    """Tell whether the actor must first answer three security questions.
+
+    Support asks them of customers who call. Users without an account need none.
+    """
     return bool(actor.account_id) and not are_answered(actor)
 
 
 def pending_secret(actor: Actor) -> str | None:
-    """The secret that `begin` made, for the page that shows it until a code confirms it; None where there is none,
-    or it is too old."""
+    """Return the secret that `begin` made, for the page that shows it until a code confirms it.
+
+    None if there is none, or it is too old.
+    """
     rows = SecondFactor.objects.filter(user_id=actor.person, pending__isnull=False, pending_until__gt=now())
     found = rows.first()
     return None if found is None else _secret(found.pending)
@@ -63,9 +67,9 @@ def pending_secret(actor: Actor) -> str | None:
 def confirm(actor: Actor, code: str | None, problems: Problems | None = None) -> str:
     """Turn the second factor on, with the secret that `begin` made and a code of the app that has it.
 
-    Returns the scratch code; a mail tells the user. Raises `Invalid` on ``tfa_code`` where the code is wrong, and
-    `TooMany` after too many attempts. A code that is None failed a check before, which is in `problems`: that is
-    no attempt.
+    Returns the scratch code. A mail tells the user. Raises `Invalid` on ``tfa_code`` if the code is wrong, and
+    `TooMany` after too many attempts. A code that is None failed a check before, which is in `problems`. It is no
+    attempt.
     """
     problems = problems or Problems()
     if code is None and pending_secret(actor) is None:
@@ -73,7 +77,7 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
     code = problems.checked(code)
     attempts.check("second_factor", f"user:{actor.person}")
     with transaction.atomic():
-        # the user's row is locked before the rows that belong to it, as by the user's deletion
+        # The user's row is locked before the rows that belong to it, as by the user's deletion.
         user = User.objects.select_for_update(no_key=True).get(pk=actor.person)
         locked = SecondFactor.objects.select_for_update().filter(user=user).first()
         if (
@@ -90,7 +94,7 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
         locked.encrypted, locked.pending, locked.pending_until = locked.pending, None, None
         locked.last_step, locked.scratch = step, _digest(scratch)
         locked.save()
-        # browsers that were remembered while a password was enough have given no second factor
+        # Browsers that were remembered while a password was enough have shown no second factor.
         TrustedDevice.objects.filter(user_id=actor.person).delete()
         if not user.two_factor_auth:
             user.two_factor_auth = True
@@ -103,10 +107,10 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
 
 @transaction.atomic
 def disable(actor: Actor | None, user: User, message: str = "") -> bool:
-    """Drop the secret and the security keys: `user` logs in by password alone from now on. Returns whether the
-    second factor was on; if so, a mail tells the user.
+    """Delete the secret and the security keys: `user` signs in with the password alone from now on.
 
-    The event carries the `message`; without an actor, for users that are on no account, there is no event.
+    Returns whether the second factor was on. If so, a mail tells the user. The event has the `message`. Without an
+    actor, for users on no account, there is no event.
     """
     was_on = User.objects.filter(pk=user.pk, two_factor_auth=True).update(two_factor_auth=False)
     SecondFactor.objects.filter(user=user).delete()
@@ -121,8 +125,10 @@ def disable(actor: Actor | None, user: User, message: str = "") -> bool:
 
 
 def accept(user: User, code: str) -> bool:
-    """Whether `code` lets `user` in: an unused code of the app, or the scratch code. Either works once: of two
-    requests with one code, one is let in."""
+    """Tell whether `code` is an unused code of `user`'s app, or its scratch code, and use it up.
+
+    Each works once: of two requests with one code, one is accepted.
+    """
     locked = SecondFactor.objects.filter(user=user, encrypted__isnull=False).first()
     if locked is None:
         return False
@@ -135,20 +141,22 @@ def accept(user: User, code: str) -> bool:
 
 
 def mark(user: User) -> str | None:
-    """The `mark_of` the secret that is in force for `user`, None where the second factor is off. One query."""
+    """Return the `mark_of` the current secret of `user`, or None if the second factor is off. One query."""
     rows = SecondFactor.objects.filter(user=user, user__two_factor_auth=True, encrypted__isnull=False)
     found = rows.first()
     return None if found is None else mark_of(_secret(found.encrypted))
 
 
 def mark_of(secret: str) -> str:
-    """A value by which sessions know the secret whose code they were given. It tells nothing of that secret, and
-    does not change with the keys of encryption."""
+    """Return the value by which sessions remember for which secret they have shown a code.
+
+    The value does not reveal the secret, and does not change with the encryption keys.
+    """
     return salted_hmac("accounts.second_factor.mark", secret, algorithm="sha256").hexdigest()
 
 
 def _step_of(secret: str, code: str) -> int | None:
-    """The time step to which `code` belongs, None where it is no accepted step's."""
+    """Return the time step of `code`, or None if it belongs to no accepted step."""
     totp, code = pyotp.TOTP(secret), code.replace(" ", "")
     steps = [int(time.time()) // STEP + drift for drift in DRIFT]
     matching = [step for step in steps if constant_time_compare(totp.at(step * STEP), code)]

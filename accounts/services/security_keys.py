@@ -1,7 +1,7 @@
-"""Security keys (WebAuthn): a second factor in place of a code, which no other site can ask for.
+"""Security keys (WebAuthn): a second factor in place of a code. No other site can ask for it.
 
-They come beside the authenticator app, whose scratch code lets in who loses a key, and go when the second factor is
-turned off.
+Keys are an addition to the authenticator app, whose scratch code helps if a key is lost. They are deleted when the
+second factor is turned off.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from config.errors import Invalid, Missing
 
 SITE_NAME = "Skerry"
 MAX_KEYS = 10
-"""Keys of a user."""
+"""The maximum number of keys of a user."""
 TOO_MANY = f"A user has at most {MAX_KEYS} security keys: remove one first."
 FACTOR_FIRST = "Turn the second factor on first: its scratch code lets you in should the key be lost."
 WRONG = "The key's answer could not be accepted. Try again."
@@ -35,7 +35,7 @@ KNOWN = "This key is registered already."
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The site that keys answer: its host name, and the `origin` (``https://name``) of the pages that ask them."""
+    """The site that keys answer: its host name, and the `origin` (``https://name``) of its pages."""
 
     name: str
     origin: str
@@ -43,27 +43,29 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a page asks a key: `options` for the browser, in JSON, and the `challenge` in them, which the answer has
-    to hold."""
+    """The request of a page to a key: the `options` for the browser, in JSON, and the `challenge` in them.
+
+    The answer must contain the challenge.
+    """
 
     options: str
     challenge: bytes
 
 
 def keys_of(user: User) -> list[SecurityKey]:
-    """The keys that `user` can sign in with: none while the second factor is off. One query."""
+    """Return the keys that `user` can sign in with: none while the second factor is off. One query."""
     return list(SecurityKey.objects.filter(user=user, user__two_factor_auth=True))
 
 
 def ask_to_register(user: User, site: Site) -> Question:
-    """The question with which `user` registers another key."""
+    """Return the request with which `user` registers another key."""
     options = webauthn.generate_registration_options(
         rp_id=site.name,
         rp_name=SITE_NAME,
         user_id=str(user.pk).encode(),
         user_name=user.username,
         exclude_credentials=_descriptors(user),
-        # after a password it is enough to have the key: a PIN would be a third factor
+        # After a password, possession of the key is enough: a PIN would be a third factor.
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.DISCOURAGED,
             user_verification=UserVerificationRequirement.DISCOURAGED,
@@ -73,7 +75,7 @@ def ask_to_register(user: User, site: Site) -> Question:
 
 
 def ask_to_sign_in(user: User, site: Site) -> Question:
-    """The question that one of the user's keys answers in place of a code."""
+    """Return the request that one of the user's keys answers in place of a code."""
     options = webauthn.generate_authentication_options(
         rp_id=site.name,
         allow_credentials=_descriptors(user),
@@ -85,8 +87,8 @@ def ask_to_sign_in(user: User, site: Site) -> Question:
 def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> SecurityKey:
     """Register the key that gave `answer` (JSON) to `ask_to_register`. A mail tells the user.
 
-    Raises `Invalid` without a field where the answer does not fit the question, the key is known, the user has as
-    many as it may, or the second factor is off.
+    Raises `Invalid` without a field if the answer does not fit the request or the key is known. It also does if the
+    user has the maximum number of keys, or the second factor is off.
     """
     try:
         found = webauthn.verify_registration_response(
@@ -95,7 +97,7 @@ def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> S
             expected_rp_id=site.name,
             expected_origin=site.origin,
         )
-    except Exception as error:  # strangers' CBOR is wrong in more ways than the library has errors
+    except Exception as error:  # a stranger's CBOR is wrong in more ways than the library has errors
         raise Invalid(WRONG) from error
     with transaction.atomic():
         # Locked while its keys are counted, and before its second factor can be turned off.
@@ -123,9 +125,9 @@ def add(actor: Actor, site: Site, challenge: bytes, answer: str, name: str) -> S
 
 @transaction.atomic
 def remove(actor: Actor, key: SecurityKey) -> None:
-    """Forget the key: codes of the app go on. Raises `Missing` where another request was first.
+    """Delete the key. Codes of the app still work. Raises `Missing` if another request was first.
 
-    `actor` is its user, or staff.
+    `actor` is the key's user, or staff.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=key.user_id)
     deleted, _ = SecurityKey.objects.filter(pk=key.pk).delete()
@@ -137,9 +139,9 @@ def remove(actor: Actor, key: SecurityKey) -> None:
 
 
 def accept(user: User, site: Site, challenge: bytes, answer: str) -> bool:
-    """Whether `answer` (JSON) to `ask_to_sign_in` is one of the user's keys', and lets the user in.
+    """Tell whether `answer` (JSON) to `ask_to_sign_in` comes from one of the user's keys and is accepted.
 
-    A key that counts has to have counted on; of two requests with one answer of it, one is let in.
+    The counter of a key that counts must have grown. Of two requests with the same answer, one is accepted.
     """
     try:
         credential = parse_authentication_credential_json(answer)

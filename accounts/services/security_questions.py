@@ -28,7 +28,7 @@ QUESTIONS = {
 }
 ANSWERED_AT_A_TIME = 3
 HIDDEN = "*****"
-"""Shown in place of an answer, of which only the hash is kept."""
+"""The text in place of an answer, of which only the hash is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +40,27 @@ class Answer:
 
 
 def answered(actor: Actor) -> frozenset[int]:
-    """The ids of the questions that the actor has answered. One query."""
+    """Return the ids of the questions that the actor has answered. One query."""
     mine = SecurityAnswer.objects.filter(user_id=actor.person)
     return frozenset(mine.values_list("question_id", flat=True))
 
 
 def are_answered(actor: Actor) -> bool:
-    """Whether the actor has answered as many questions as the second factor needs."""
+    """Tell whether the actor has answered as many questions as the second factor needs."""
     return SecurityAnswer.objects.filter(user_id=actor.person).count() >= ANSWERED_AT_A_TIME
 
 
 def answer(actor: Actor, answers: Sequence[Answer], problems: Problems | None = None) -> None:
     """Store these three answers, in place of all earlier ones.
 
-    Raises `Invalid` naming each empty answer and each unknown or repeated question
-    (``security_questions[0].question_id``), and where there are not three. The `answers` are those that
-    failed no check before; `problems` has what others failed.
+    Raises `Invalid` with each empty answer and each unknown or repeated question
+    (``security_questions[0].question_id``), and unless there are three. `answers` are those that failed no check
+    before. `problems` has the errors of the others.
     """
     problems = problems or Problems()
     _check(answers, problems)
     problems.raise_any()
-    # hashed before the transaction, since argon2 is slow
+    # Hashed before the transaction, since argon2 is slow.
     hashed = {each.question_id: make_password(_plain(each.response)) for each in answers}
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=actor.person)
@@ -75,7 +75,7 @@ def answer(actor: Actor, answers: Sequence[Answer], problems: Problems | None = 
 
 
 def is_right(user: User, question_id: int, response: str) -> bool:
-    """Whether `response` is the user's answer to the question, apart from case and spaces."""
+    """Tell whether `response` is the user's answer to the question, apart from case and spaces."""
     kept = SecurityAnswer.objects.filter(user=user, question_id=question_id).first()
     return kept is not None and check_password(_plain(response), kept.response)
 
@@ -85,7 +85,7 @@ def _plain(response: str) -> str:
 
 
 def is_answer(response: str) -> bool:
-    """Whether `response` is more than blanks and the stars that stand for an answer."""
+    """Tell whether `response` is more than blanks and the stars that replace an answer."""
     return bool(response.strip("* "))
 
 

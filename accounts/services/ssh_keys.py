@@ -13,10 +13,10 @@ from config.errors import Invalid, Missing
 
 @transaction.atomic
 def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
-    """Add a public key to the actor's own profile. Raises `Invalid` on ``ssh_key`` where it is no such key,
-    and without a field where the user has as many as it may.
+    """Add a public key to the actor's own profile.
 
-    Without a label the key is labelled with the comment in it, cut to 64 characters.
+    Raises `Invalid` on ``ssh_key`` if it is not valid, and without a field if the user has used up its quota.
+    Without a label, the label is the comment in the key, cut to 64 characters.
     """
     try:
         parsed = parse_public_key(ssh_key)
@@ -30,7 +30,7 @@ def add(actor: Actor, ssh_key: str, label: str = "") -> SSHKey:
 
 @transaction.atomic
 def rename(actor: Actor, key: SSHKey, label: str) -> None:
-    """Change the label, the one thing about a key that can change. Raises `Missing` where the key is gone."""
+    """Change the label, the only changeable value of a key. Raises `Missing` if the key is gone."""
     if label == key.label:
         return
     if not SSHKey.objects.filter(pk=key.pk).update(label=label):
@@ -41,7 +41,7 @@ def rename(actor: Actor, key: SSHKey, label: str) -> None:
 
 @transaction.atomic
 def remove(actor: Actor, key: SSHKey) -> None:
-    """Delete the key. Instances that have it keep it. Raises `Missing` where another request was first."""
+    """Delete the key. Instances that have it keep it. Raises `Missing` if another request was first."""
     ref = ssh_key_ref(key)
     deleted, _ = SSHKey.objects.filter(pk=key.pk).delete()
     if not deleted:

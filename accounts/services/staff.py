@@ -13,7 +13,7 @@ LAST = "The user is the only superuser: nobody else could give roles. Make anoth
 
 
 def groups_named(names: Collection[str], problems: Problems) -> list[Group]:
-    """The groups with these names. Adds a problem with ``role`` for each that is none."""
+    """Return the groups with these names. Adds a problem with ``role`` for each unknown name."""
     found = {group.name: group for group in Group.objects.filter(name__in=names)}
     unknown = [name for name in dict.fromkeys(names) if name not in found]
     known = ", ".join(Group.objects.order_by("name").values_list("name", flat=True)) if unknown else ""
@@ -24,13 +24,14 @@ def groups_named(names: Collection[str], problems: Problems) -> list[Group]:
 
 @transaction.atomic
 def set_roles(user: User, names: Collection[str], *, superuser: bool = False) -> None:
-    """Give a staff user the roles of these names and no others, or let it do everything in the admin.
+    """Give a staff user exactly the roles of these names, and make it a superuser only if `superuser` is set.
 
-    Raises `Invalid` on ``username`` where the user is no staff, or is the only superuser and would be one no more,
-    and on ``role`` for each name that is none. `Missing` where the user is gone.
+    Raises `Invalid` on ``username`` if the user is no staff, or is the only superuser and would lose this. Raises
+    `Invalid` on ``role`` for each unknown name, and `Missing` if the user is gone.
     """
     problems = Problems()
-    # all superusers' rows: two of them cannot be made less at the same moment, each while the other is left
+    # All superusers' rows: otherwise two superusers could be demoted at the same moment, each while the other one
+    # is left.
     others = User.objects.filter(is_superuser=True, is_active=True).select_for_update(no_key=True).order_by("pk")
     left = [each for each in others if each.pk != user.pk]
     user = lock(User.objects.filter(pk=user.pk))
@@ -45,5 +46,5 @@ def set_roles(user: User, names: Collection[str], *, superuser: bool = False) ->
 
 
 def roles_of(user: User) -> list[str]:
-    """The names of the user's roles."""
+    """Return the names of the user's roles."""
     return list(user.groups.order_by("name").values_list("name", flat=True))

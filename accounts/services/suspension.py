@@ -1,4 +1,4 @@
-"""Suspending accounts and users, and letting them in again. For staff."""
+"""Suspends and restores accounts and users. For staff."""
 
 from django.db import transaction
 
@@ -11,9 +11,10 @@ from config.errors import Invalid
 
 @transaction.atomic
 def set_account_active(actor: Actor, account: Account, active: bool, reason: str = "") -> None:
-    """Activate or suspend an account: tokens and users of a suspended one are answered 401, its instances run on.
+    """Activate or suspend an account. Tokens and users of a suspended account are answered 401. Its instances keep
+    running.
 
-    Raises `Invalid` where the account is in that state already. Writes ``account_update``, with the reason.
+    Raises `Invalid` if the account is in that state already. Writes ``account_update``, with the reason.
     """
     if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The account is {_state(active)} already.")
@@ -23,7 +24,10 @@ def set_account_active(actor: Actor, account: Account, active: bool, reason: str
 
 @transaction.atomic
 def set_user_active(actor: Actor | None, user: User, active: bool, reason: str = "") -> None:
-    """As `set_account_active`, for one user. Writes ``user_update`` where the user has an account."""
+    """Activate or suspend one user, as `set_account_active` does.
+
+    Writes ``user_update`` if the user has an account.
+    """
     if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The user is {_state(active)} already.")
     user.is_active = active

@@ -1,7 +1,7 @@
-"""The pictures of OAuth clients: taken by a web process that reads no more than their headers, drawn by a worker.
+"""The pictures of OAuth clients. A web process reads only their headers, and a worker draws them.
 
 A small file can take long to decode, or much memory. So it is decoded in a process of its own that the kernel
-bounds (`accounts.pictures`), one at a time on the whole platform, and never where requests are answered.
+limits (`accounts.pictures`). The platform decodes one picture at a time, and never where requests are answered.
 """
 
 import logging
@@ -26,33 +26,35 @@ log = logging.getLogger(__name__)
 
 TASK_NAME = "accounts.draw_pictures"
 DRAWN_WITHIN = 15.0
-"""Seconds for one picture by the clock; `accounts.pictures` bounds the time of the processor."""
+"""Seconds of real time for one picture. `accounts.pictures` limits the processor time."""
 RUN_FOR = 20.0
-"""Seconds after which a run takes no further picture, and notifies another run."""
+"""Seconds after which a run claims no further picture, and notifies another run."""
 SOFT_LIMIT, HARD_LIMIT = 45, 60
 LEASE = 75.0
 """Seconds of a worker's lease on a picture. Longer than a run may last."""
 ATTEMPTS = 3
-"""A worker that dies settles nothing, so what kills it is not tried for ever."""
+"""The maximum number of attempts.
+
+A worker that dies settles nothing, so a picture that kills it is not retried for ever.
+"""
 UNDRAWN = "The picture that was sent could not be drawn: it is broken, or takes too long. The one before stays."
 
 
 class Undrawn(Exception):
-    """The picture is broken, or takes more time or memory than it may."""
+    """The picture is broken, or exceeds its limits of time or memory."""
 
 
 @transaction.atomic
 def send(actor: Actor, client: OAuthClient, picture: bytes) -> None:
-    """Take a PNG or JPEG file to make the client's thumbnail of, in place of one that is not drawn yet. Until it is
-    drawn the client shows the thumbnail it has.
+    """Store a PNG or JPEG file for the client's thumbnail, in place of one that is not drawn yet.
 
-    Raises `Invalid` on ``thumbnail`` for what the header says, and `Missing` where another request deleted the
-    client.
+    Until it is drawn, the client shows its present thumbnail. Raises `Invalid` on ``thumbnail`` if the header is
+    refused, and `Missing` if another request deleted the client.
     """
     if trouble := pictures.trouble_in(picture):
         raise Invalid(trouble, "thumbnail")
     locked = lock(OAuthClient.objects.filter(pk=client.pk).only("pk"))
-    # not changed but replaced: a worker that draws the earlier one finds that its row is gone
+    # Replaced and not changed: a worker that draws the earlier picture then finds that its row is gone.
     Picture.objects.filter(client=locked).delete()
     Picture.objects.create(client=locked, content=picture)
     record_event(actor, "oauth_client_update", client_ref(client))
@@ -86,8 +88,11 @@ RETURNING {_COLUMNS}
 
 
 def claim() -> Picture | None:
-    """A picture that is due, for this worker alone until its lease ends; None where there is none, or another
-    worker draws. Two that claim at the same moment may both get one, which does no harm."""
+    """Claim a picture that is due, for this worker alone until its lease ends.
+
+    Returns None if there is none, or another worker draws. Two workers that claim at the same moment may both get
+    one, which does no harm.
+    """
     values = {"lease": LEASE, "horizon": leases.horizon_of(LEASE)}
     return next(iter(Picture.objects.raw(_CLAIM, values)), None)
 
@@ -104,7 +109,7 @@ def _draw(picture: Picture) -> bool:
 
 
 def drawn_apart(content: bytes) -> bytes:
-    """The picture as a small PNG, drawn by a process of its own, which gets no secret of this one.
+    """Return the picture as a small PNG, drawn by a process of its own, which gets no secret of this one.
 
     Raises `Undrawn`.
     """
@@ -122,10 +127,10 @@ def drawn_apart(content: bytes) -> bytes:
 
 @transaction.atomic
 def settle(picture: Picture, thumbnail: bytes | None) -> bool:
-    """Give the client its thumbnail, or leave the one it has where None was drawn, which an event tells.
+    """Give the client its thumbnail. If None was drawn, keep the present thumbnail and record an event.
 
-    False where the picture is gone, since another took its place or the client was deleted, or another worker
-    claimed it.
+    Returns False if the picture is gone, since another one replaced it or the client was deleted, or if another
+    worker claimed it.
     """
     try:
         client = lock(OAuthClient.objects.filter(pk=picture.client_id).defer("thumbnail"))

@@ -1,4 +1,4 @@
-"""Support tickets: opened, replied to, closed, with files attached."""
+"""Support tickets: open, reply, close, attach files."""
 
 import hashlib
 import os
@@ -31,7 +31,7 @@ ABOUT = {
     "nodebalancer_id": "nodebalancer",
     "volume_id": "volume",
 }
-"""The entities that a ticket can be about: the field with the entity's id, and the kind."""
+"""The kinds of entity that a ticket can be about, by the field with the entity's id."""
 TYPES = {
     ".gif": "image/gif",
     ".jpeg": "image/jpeg",
@@ -44,13 +44,13 @@ TYPES = {
 }
 """Media types of the files that may be attached, by the suffix of the name."""
 MOST_FILES = 25
-"""The most attachments of a ticket, so that nobody fills the disk with one ticket."""
+"""The maximum number of attachments of a ticket, so that nobody fills the disk with one ticket."""
 CLOSED = "This ticket is closed."
 NOT_CLOSABLE = "This ticket can only be closed by support."
 
 
 class Upload(Protocol):
-    """A file as it comes with a request."""
+    """A file in a request."""
 
     @property
     def name(self) -> str | None: ...
@@ -63,9 +63,9 @@ class Upload(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TicketSpec:
-    """A new ticket as a customer writes it. `about` holds the field that names an entity, and the entity's id.
+    """A new ticket of a customer. `about` has the field that names an entity, and the entity's id.
 
-    Without summary or description it is refused: they failed a check before.
+    A missing summary or description failed a check before, so the ticket is refused.
     """
 
     summary: str | None
@@ -78,11 +78,14 @@ class TicketSpec:
 
 @transaction.atomic
 def open_ticket(actor: Actor, spec: TicketSpec, problems: Problems | None = None) -> Ticket:
-    """Open a ticket. Raises `Invalid` with every failing field: those in `problems`, those that name no entity
-    visible to the actor, and none in particular where the ticket would be about several entities, or the account
-    has as many that are not closed as it may."""
+    """Open a ticket.
+
+    Raises `Invalid` with every failing field: the `problems`, and each field with no entity visible to the actor.
+    It raises `Invalid` without a field if the ticket would be about several entities, or if the account has used up
+    its quota of tickets that are not closed.
+    """
     problems = problems or Problems()
-    if actor.user_id is not None:  # the platform's own tickets are about incidents, of which a customer must hear
+    if actor.user_id is not None:  # the platform's tickets are about incidents, and a customer must learn of them
         waiting = Ticket.objects.filter(account_id=actor.account_id).exclude(status=Ticket.Status.CLOSED)
         quotas.check_quota(actor, "tickets", waiting, problems)
     entity = _entity(actor, spec, problems)
@@ -106,10 +109,10 @@ def open_ticket(actor: Actor, spec: TicketSpec, problems: Problems | None = None
 
 @transaction.atomic
 def reply(actor: Actor, ticket: Ticket, description: str | None, problems: Problems | None = None) -> TicketReply:
-    """Add a reply of the customer or, with a staff actor, of support. Support's reply sets the ticket ``open``, and
-    is mailed to the user who opened it.
+    """Add a reply of the customer or, with a staff actor, of support.
 
-    Raises `Invalid` where the ticket is closed, along with what is in `problems`, and `description` is None then.
+    Support's reply sets the ticket ``open``, and is mailed to the user who opened it. Raises `Invalid` if the
+    ticket is closed, together with the `problems`. `description` is None if it failed a check before.
     """
     problems = problems or Problems()
     ticket = _lock_row(ticket)
@@ -134,8 +137,10 @@ def reply(actor: Actor, ticket: Ticket, description: str | None, problems: Probl
 
 @transaction.atomic
 def close(actor: Actor, ticket: Ticket) -> None:
-    """Close a ticket. Does nothing where it is closed. Raises `Invalid` where the actor is a customer and may not
-    close it."""
+    """Close a ticket.
+
+    Does nothing if it is closed. Raises `Invalid` if the actor is a customer and may not close it.
+    """
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         return
@@ -148,8 +153,10 @@ def close(actor: Actor, ticket: Ticket) -> None:
 
 @transaction.atomic
 def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
-    """Set whether the customer may close the ticket. For staff. Raises `Invalid` where the ticket is closed, or its
-    setting is that already."""
+    """Set whether the customer may close the ticket. For staff.
+
+    Raises `Invalid` if the ticket is closed, or its setting is that already.
+    """
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
@@ -162,7 +169,9 @@ def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
 
 
 def mail_recipient(ticket: Ticket) -> User | None:
-    """The user to whom support's replies are mailed: the opener of the ticket, if active and wanting mails."""
+    """Return the user to whom support's replies are mailed: the opener of the ticket, if active and wanting
+    mails.
+    """
     opener = User.objects.filter(account_id=ticket.account_id, username=ticket.opened_by)
     return opener.filter(is_active=True, email_notifications=True).first()
 
@@ -170,11 +179,11 @@ def mail_recipient(ticket: Ticket) -> User | None:
 def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachment:
     """Attach a file to a ticket.
 
-    Raises `Invalid` on ``file`` where there is none, the file is too large or of a type not in `TYPES`, or the
-    ticket has `MOST_FILES`, and without a field where the ticket is closed, or the account has as many files as
-    it may.
+    Raises `Invalid` on ``file`` if there is none, if it is too large or its type is not in `TYPES`, or if the
+    ticket has `MOST_FILES`. Raises `Invalid` without a field if the ticket is closed, or the account has used up
+    its quota of files.
 
-    The file is whole on the disk before its row is written; where that fails, the file is removed again.
+    The whole file is written to the disk before its row. If the row cannot be written, the file is deleted.
     """
     problems = Problems()
     name = PurePath((upload.name or "" if upload else "").replace("\\", "/")).name[-255:]
@@ -212,18 +221,18 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
 
 
 def path_of(attachment: TicketAttachment) -> Path:
-    """The path of the file: under a name of ours, in a folder that no web server serves."""
+    """Return the path of the file: under a name of the server's own, in a folder that no web server serves."""
     return Path(settings.ATTACHMENTS_DIR) / attachment.key.hex
 
 
 def too_large() -> str:
-    """The message for a file of the wrong size."""
+    """Return the message for a file of the wrong size."""
     return f"file must be at most {settings.ATTACHMENT_LIMIT // 1024**2} MB, and not empty."
 
 
 def gravatar(actor: Actor) -> str:
-    """The user's id at Gravatar: the MD5 digest of the email address."""
-    # the stubs know no None in lookups
+    """Return the user's id at Gravatar: the MD5 digest of the email address."""
+    # The stubs do not allow None in lookups.
     email = User.objects.filter(pk=actor.user_id).values_list("email", flat=True).first() or ""  # type: ignore[misc]
     return hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
 
@@ -238,7 +247,7 @@ def _check_open(ticket: Ticket, problems: Problems) -> None:
 
 
 def _entity(actor: Actor, spec: TicketSpec, problems: Problems) -> EntityRef | None:
-    """The entity that the ticket is about, if any; adds the fields that name none to `problems`."""
+    """Return the entity that the ticket is about, if any. Adds the fields that name no entity to `problems`."""
     found: list[EntityRef] = []
     for field, key in spec.about.items():
         ref = _find(actor, ABOUT[field], key)
@@ -266,9 +275,9 @@ def _find(actor: Actor, name: str, key: int | str, **where: str) -> EntityRef | 
     try:
         kind = kind_of(name)
     except LookupError:
-        return None  # nothing of the kind is offered here
+        return None  # the platform does not offer this kind
     manager = kind.model._default_manager
-    # every registered model's manager has `visible_to`
+    # Every registered model's manager has `visible_to`.
     row = manager.visible_to(actor).filter(**{kind.key: key}, **where).first()  # type: ignore[attr-defined]
     return None if row is None else EntityRef(name, key, row.label, kind.url.format(id=key))
 

@@ -1,7 +1,7 @@
-"""Links that show a new token once: how staff and operators hand a token over without seeing it.
+"""Links that show a new token once. Staff and operators hand a token over with them, without seeing it.
 
-A link has a key, which is in its address alone: the database has its digest. The token comes into being when the
-link is used, so that nothing readable waits anywhere.
+A link's key is only in its address: the database stores its digest. The token is created when the link is used, so
+that no readable token is stored anywhere.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from config.errors import Invalid, Missing, Problems
 
 BYTES = 32
 AT_ONCE = 20
-"""The most links of one user that are good at the same moment."""
+"""The maximum number of valid links of one user at the same time."""
 TOO_MANY = f"The user has {AT_ONCE} such links already. Take some of them back first."
 
 
@@ -35,11 +35,11 @@ def make_link(
     expiry: datetime | None = None,
     reason: str = "",
 ) -> tuple[TokenLink, str]:
-    """Make a link to a token of `user`, and return it with its address, which nobody can read again. For staff.
+    """Make a link to a token of `user`. Return it with its address, which cannot be read again. For staff.
 
-    `label`, `scopes` and `expiry` are the token's, checked as by `create_token`. The link is good for
+    `label`, `scopes` and `expiry` are the token's, checked as by `create_token`. The link is valid for
     ``TOKEN_LINK_HOURS``, and no longer than the token. Writes ``profile_update``, with the reason. Raises `Invalid`
-    with every failing field, and without one where the user is of no account, or has too many links.
+    with every failing field, and without one if the user is on no account, or has too many links.
     """
     if user.account_id is None:
         raise Invalid("The user is on no account: a token would be good for nothing.")
@@ -64,24 +64,24 @@ def make_link(
 
 
 def link_of(key: str) -> TokenLink | None:
-    """The link with this key, where it is still good, with its user."""
+    """Return the link with this key, with its user, if it is still valid."""
     return TokenLink.objects.good().select_related("user").filter(digest=_digest(key)).first()
 
 
 @transaction.atomic
 def use_link(key: str) -> tuple[PersonalToken, str]:
-    """Make the link's token, and return it with its readable digits. The link is gone with that.
+    """Make the link's token. Return it with its readable digits. The link is deleted.
 
-    The event is that of any new token, and names who made the link. Raises `Missing` where the link was used, has
-    ended or was taken back, and `Invalid` without a field where the user has as many tokens as it may: the link
-    stays.
+    The event is the same as for any new token, and names the author of the link. Raises `Missing` if the link was
+    used, has expired or was taken back. Raises `Invalid` without a field if the user has used up its quota of
+    tokens. Then the link stays.
     """
     link = link_of(key)
     if link is None:
         raise Missing
     maker = Actor(link.user.account_id or 0, username=link.created_by, is_staff=True)
     token, readable = create_token(link.user, link.label, link.scopes, link.token_expiry, maker)
-    # after the user's row is locked, by which two who press the button at the same moment stand in line
+    # After the user's row is locked: two people who press the button at the same moment wait for this lock.
     if not TokenLink.objects.good().filter(pk=link.pk).delete()[0]:
         raise Missing
     return token, readable
@@ -89,7 +89,7 @@ def use_link(key: str) -> tuple[PersonalToken, str]:
 
 @transaction.atomic
 def take_back(actor: Actor, link: TokenLink) -> None:
-    """Delete a link that was not used. Writes ``profile_update``. Raises `Missing` where it is gone."""
+    """Delete an unused link. Writes ``profile_update``. Raises `Missing` if it is gone."""
     if not TokenLink.objects.filter(pk=link.pk).delete()[0]:
         raise Missing
     _record(actor, link.user, f"Support took a link to a token back, {link.label}", "")

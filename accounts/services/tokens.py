@@ -1,4 +1,4 @@
-"""Personal access tokens: made, renamed, revoked."""
+"""Personal access tokens: create, rename, revoke."""
 
 import hashlib
 import secrets
@@ -30,15 +30,15 @@ def create_token(
     actor: Actor | None = None,
     problems: Problems | None = None,
 ) -> tuple[PersonalToken, str]:
-    """Make a token of `user` and return it with its 64 hex digits, which nobody can read again.
+    """Make a token of `user` and return it with its 64 hex digits, which cannot be read again.
 
-    `actor` is the caller, by default the user itself with all scopes. Where that is an app, the token belongs to
-    the app: it ends with its access, at the latest when that would end by itself now. A later `expiry`, or none, is
-    brought forward to then.
+    `actor` is the caller, by default the user itself with all scopes. If the caller is an app, the token belongs to
+    the app and ends with the app's access. If `expiry` is later than the app's access, or missing, the token
+    expires with the app's access.
 
-    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, those in `problems` before them, and
-    without a field where the user has as many tokens as it may; and `Denied` where the scopes go beyond those of
-    the caller's token, or the app's access has just ended. A label that is None failed a check before.
+    Raises `Invalid` on ``label``, ``scopes`` and ``expiry``, all at once, the `problems` first. Raises `Invalid`
+    without a field if the user has used up its quota of tokens. Raises `Denied` if the scopes exceed those of the
+    caller's token, or the app's access has just ended. A label that is None failed a check before.
     """
     problems = problems or Problems()
     granted = check_token(user, label, scopes, expiry, problems)
@@ -65,7 +65,7 @@ def create_token(
 def check_token(
     user: User, label: str | None, scopes: str, expiry: datetime | None, problems: Problems
 ) -> tuple[str, ...]:
-    """The scopes of a token that is to be made, in the caller's transaction. Adds what is wrong to `problems`."""
+    """Return the scopes of a token that will be created, in the caller's transaction. Adds errors to `problems`."""
     _check_label(problems, label)
     granted: tuple[str, ...] = ()
     try:
@@ -80,8 +80,10 @@ def check_token(
 
 @transaction.atomic
 def rename_token(actor: Actor, token: PersonalToken, label: str | None, problems: Problems | None = None) -> None:
-    """Change the label, the one thing about a token that can change; None changes nothing. Raises `Invalid` on it,
-    with the `problems` that were found before, and `Missing` where the token is gone."""
+    """Change the label, the only changeable value of a token. None changes nothing.
+
+    Raises `Invalid` on the label, with the `problems` that were found before, and `Missing` if the token is gone.
+    """
     problems = problems or Problems()
     _check_label(problems, label)
     problems.raise_any()
@@ -95,7 +97,7 @@ def rename_token(actor: Actor, token: PersonalToken, label: str | None, problems
 
 @transaction.atomic
 def revoke_token(actor: Actor, token: PersonalToken) -> None:
-    """Delete the token: the next request with it answers 401. Raises `Missing` where another request was first."""
+    """Delete the token: the next request with it answers 401. Raises `Missing` if another request was first."""
     ref, user = token_ref(token), token.user
     deleted, _ = PersonalToken.objects.filter(pk=token.pk).delete()
     if not deleted:
@@ -104,13 +106,15 @@ def revoke_token(actor: Actor, token: PersonalToken) -> None:
 
 
 def token_ref(token: PersonalToken) -> EntityRef:
-    """How events name a token: by its label, never by a part of it."""
+    """Return the reference by which events name a token: its label, never a part of the token."""
     return EntityRef("token", token.pk, token.label, f"/v4/profile/tokens/{token.pk}")
 
 
 def _access_of(actor: Actor) -> Authorization:
-    """The access of the app that acts, locked: it cannot end before the token is there to end with it. The user's
-    row is locked first, as everywhere."""
+    """Return the access of the acting app, locked: it cannot end before the token exists and ends with it.
+
+    The user's row is locked first, as everywhere.
+    """
     User.objects.select_for_update(no_key=True).get(pk=actor.person)
     rows = Authorization.objects.active().select_for_update(no_key=True)
     client = OAuthClient.objects.filter(client_id=actor.client_id).values("pk")
@@ -129,6 +133,6 @@ def _record(actor: Actor | None, user: User, action: str, token: EntityRef) -> N
     if user.account_id is None:
         return  # staff are on no account, so they have no events
     actor = actor or Actor(user.account_id, user.pk, user.username)
-    # so that the event is the user's to see, whoever did it
+    # So that the user sees the event, whoever caused it.
     of = None if actor.user_id == user.pk else profile_ref(user)
     record_event(actor, action, token, of)

@@ -1,4 +1,4 @@
-"""The users of an account: invited, changed, restricted, removed."""
+"""The users of an account: invite, change, restrict, remove."""
 
 import re
 from collections.abc import Collection
@@ -48,9 +48,9 @@ def invite(
 ) -> User:
     """Create a user of the actor's account, and mail the user an address at which to choose a password.
 
-    A restricted user may do nothing until it has grants. Name and address are None where they failed a check
-    before. Raises `Invalid` with every failing field, those in `problems` before ``username``, where a user of any
-    account has the name, and without a field where the account has as many users as it may.
+    A restricted user has no permissions until it has grants. Name and address are None if they failed a check
+    before. Raises `Invalid` with every failing field, the `problems` before ``username`` if a user of any account
+    has the name. Raises `Invalid` without a field if the account has used up its quota of users.
     """
     problems = problems or Problems()
     quotas.check_quota(actor, "users", User.objects.filter(account_id=actor.account_id), problems)
@@ -76,11 +76,11 @@ def create(
     password: str | None = None,
     roles: Collection[str] = (),
 ) -> User:
-    """Create a user of an account or, without one, a staff user, who has `roles` or, without any, may do everything
-    in the admin. For the operator.
+    """Create a user of an account or, without an account, a staff user. For the operator.
 
-    Without a password the user is mailed an address at which to choose one. The account's event is the platform's,
-    and names no user. Raises `Invalid` with every failing field; a role that is none fails ``role``.
+    A staff user has `roles`. Without roles, it may do everything in the admin. Without a password, the user is
+    mailed an address at which to choose one. The account's event is the platform's, and names no user. Raises
+    `Invalid` with every failing field. An unknown role fails ``role``.
     """
     user = User(
         username=username, email=User.objects.normalize_email(email), account=account, restricted=restricted
@@ -102,14 +102,14 @@ def create(
 
 
 def problem_with_name(username: str) -> str | None:
-    """The reason why a new user cannot have this name, or None."""
+    """Return the reason why a new user cannot have this name, or None."""
     if len(username) > LONGEST_NAME or not re.fullmatch(NAME, username):
         return NAME_RULE
     return TAKEN if User.objects.filter(username__iexact=username).exists() else None
 
 
 def _check_new(user: User, password: str | None, roles: Collection[str]) -> list[Group]:
-    """The groups of the roles. Raises `Invalid`."""
+    """Return the groups of the roles. Raises `Invalid`."""
     problems = Problems()
     if problem := problem_with_name(user.username):
         problems.add("username", problem)
@@ -134,8 +134,11 @@ def _mail_invitation(user: User, inviter: str = "") -> None:
 
 @transaction.atomic
 def mail_password(actor: Actor | None, user: User) -> None:
-    """Mail a user an address at which to choose a new password. For staff; without an actor, for users that are on
-    no account, there is no event. Raises `Invalid` where the user is suspended, or signs in with a provider."""
+    """Mail a user an address at which to choose a new password. For staff.
+
+    Without an actor, for users on no account, there is no event. Raises `Invalid` if the user is suspended, or
+    signs in with a provider.
+    """
     if not user.is_active:
         raise Invalid("The user is suspended.")
     if user.authentication_type != User.PASSWORD:
@@ -148,8 +151,7 @@ def mail_password(actor: Actor | None, user: User) -> None:
 
 
 def password_path(user: User) -> str:
-    """The path at which `user`, and nobody else, can set a password; good once, for as long as
-    ``PASSWORD_RESET_TIMEOUT``."""
+    """Return the path at which only `user` can set a password. It works once, within ``PASSWORD_RESET_TIMEOUT``."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     return reverse("set-password", kwargs={"uidb64": uid, "token": default_token_generator.make_token(user)})
 
@@ -164,10 +166,12 @@ def update(
     restricted: bool | None,
     problems: Problems | None = None,
 ) -> None:
-    """Write the given values that differ; None is not given. A mail tells the former address of a change.
+    """Write the given values that differ. None means not given.
 
-    Raises `Invalid` with every failing field, those in `problems` before ``username``, where it is taken, and
-    ``restricted``, where no unrestricted user would be left; `Missing` where the user is gone.
+    If the address changes, a mail tells the former one.
+
+    Raises `Invalid` with every failing field: the `problems`, then ``username`` if it is taken, and ``restricted``
+    if no unrestricted user would be left. Raises `Missing` if the user is gone.
     """
     problems = problems or Problems()
     user = _lock_row(user)
@@ -194,7 +198,7 @@ def update(
 def remove(actor: Actor, user: User) -> None:
     """Delete the user with its tokens, keys and grants. The entities that it created stay, and so do its events.
 
-    Raises `Invalid` where no unrestricted user would be left, `Missing` where another request was first.
+    Raises `Invalid` if no unrestricted user would be left, and `Missing` if another request was first.
     """
     user, problems = _lock_row(user), Problems()
     if not user.restricted:
@@ -206,15 +210,18 @@ def remove(actor: Actor, user: User) -> None:
 
 
 def restrict(user: User) -> None:
-    """Prepare the restriction of a user, which starts with no grants, in the caller's transaction. For the last
-    unrestricted user see `note_last`."""
+    """Prepare the restriction of a user, which starts with no grants, in the caller's transaction.
+
+    `note_last` checks for the last unrestricted user.
+    """
     GlobalGrants.objects.get_or_create(user=user)
 
 
 def _lock_row(user: User) -> User:
-    """Lock and re-read the user: its restriction may have been lifted since it was read, or its grants be changing
-    at this moment. The user's row is locked before the account's, as everywhere. Raises `Missing` where it is
-    gone."""
+    """Lock and re-read the user: its restriction or its grants may have changed since it was read.
+
+    The user's row is locked before the account's, as everywhere. Raises `Missing` if it is gone.
+    """
     return lock(User.objects.filter(pk=user.pk))
 
 
@@ -225,8 +232,10 @@ def _free(user: User) -> None:
 
 
 def note_last(user: User, problems: Problems) -> None:
-    """Add a problem with ``restricted`` where `user` is the only unrestricted one. Concurrent checks wait for the
-    account's row."""
+    """Add a problem with ``restricted`` if `user` is the only unrestricted one.
+
+    Concurrent checks wait for the account's row.
+    """
     account = Account.objects.select_for_update(no_key=True).get(pk=user.account_id or 0)
     others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
     if not others.exists():
@@ -234,7 +243,7 @@ def note_last(user: User, problems: Problems) -> None:
 
 
 def _note_taken_name(username: str, problems: Problems, user: User | None = None) -> None:
-    """Add a problem with ``username`` where another user has the name, in whatever case of its letters."""
+    """Add a problem with ``username`` if another user has the name, in any case."""
     others = User.objects.filter(username__iexact=username)
     if (others if user is None else others.exclude(pk=user.pk)).exists():
         problems.add("username", TAKEN)
@@ -242,7 +251,9 @@ def _note_taken_name(username: str, problems: Problems, user: User | None = None
 
 def _rename(user: User, before: str) -> None:
     """Write the user's new name to its events, logins, tickets and entities: another user may take the old name.
-    Rows from before the user joined are of an earlier user with the old name, and stay."""
+
+    Rows from before the user joined belong to an earlier user with the old name, and stay.
+    """
     account, since = user.account, user.date_joined
     Event.objects.filter(account=account, username=before, created__gte=since).update(username=user.username)
     Login.objects.filter(user=user).update(username=user.username)

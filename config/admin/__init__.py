@@ -1,6 +1,6 @@
-"""The admin kit: stock Django admin, made good for staff at three in the morning. It knows no app.
+"""The admin kit: the Django admin, extended for staff who work under pressure. The kit knows no app.
 
-`site` is the site, `pages` has the kinds of page (read-only, fixed cost, panels of related rows), `verbs` offers
-services to staff as buttons and forms, and logs their use, `display` renders single values, `attention` the panel
-on the index.
+`site` is the admin site. `pages` has the kinds of page: read-only, with a fixed number of queries, with panels of
+related rows. `verbs` offers services to staff as buttons and forms, and logs their use. `display` formats single
+values. `attention` is the panel on the index.
 """

@@ -2,6 +2,6 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class SiteConfig(AdminConfig):
-    """Django's admin, with a site of ours."""
+    """The admin app, with the project's own site."""
 
     default_site = "config.admin.site.Site"

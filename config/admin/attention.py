@@ -8,10 +8,10 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One line of the panel: `text` links to `address`, the list of the objects concerned.
+    """One line of the panel. `text` links to `address`, the list of the objects concerned.
 
-    Notices are sorted by `urgent`, highest first, and those that are wrong, `tone="bad"`, before others that are as
-    urgent; otherwise they keep the order in which apps registered.
+    Notices are sorted by `urgent`, highest first. Among equally urgent notices, errors (`tone="bad"`) come first.
+    The rest keep the order in which the apps registered.
     """
 
     text: str
@@ -26,7 +26,10 @@ _watchers: list[Watcher] = []
 
 
 def watcher(look: Watcher) -> Watcher:
-    """Register a function that returns the notices for the user of a request; a handful of cheap queries."""
+    """Register a function that returns the notices for the user of a request.
+
+    The function makes a few cheap queries.
+    """
     _watchers.append(look)
     return look
 

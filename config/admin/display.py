@@ -1,4 +1,4 @@
-"""How single values are shown: links, coloured pills, moments and spans of time."""
+"""Formats for single values: links, coloured pills, times and durations."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from django.utils.timezone import now
 
 NOTHING = SafeString('<span class="quiet">–</span>')
 GOOD, BUSY, BAD, QUIET = "good", "busy", "bad", "quiet"
-"""The tones of a pill and of a row. The words always say what the colour says."""
+"""The tones of a pill and of a row. The text always repeats the meaning of the colour."""
 
 
 def pill(text: str, tone: str = QUIET) -> SafeString:
@@ -23,13 +23,13 @@ def pill(text: str, tone: str = QUIET) -> SafeString:
 
 
 def page_of(obj: Model) -> str:
-    """The address of an object's admin page."""
+    """Return the address of an object's admin page."""
     meta = obj._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[quote(obj.pk)])
 
 
 def list_of(model: type[Model], **filters: Any) -> str:
-    """The address of a model's list, filtered."""
+    """Return the address of a model's list, filtered."""
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{address}?{urlencode(filters)}" if filters else address
 
@@ -41,7 +41,7 @@ def link(obj: Model | None, text: str | None = None) -> SafeString:
 
 
 def span(time: timedelta) -> str:
-    """A length of time in at most two units: ``0.4 s``, ``45 s``, ``3 min``, ``2 h 5 min``, ``3 d 4 h``."""
+    """Format a duration in at most two units: ``0.4 s``, ``45 s``, ``3 min``, ``2 h 5 min``, ``3 d 4 h``."""
     exact = max(0.0, time.total_seconds())
     if exact < 10:
         return f"{exact:.1f} s"
@@ -57,12 +57,12 @@ def span(time: timedelta) -> str:
 
 
 def gigabytes(megabytes: float) -> str:
-    """A size that is kept in MB, as people read it: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
+    """Format a size in MB for people: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
     return f"{megabytes / 1024:,.3f}".rstrip("0").rstrip(".") + " GB"
 
 
 def moment(time: datetime | None) -> SafeString:
-    """A time in UTC, to the second, with how long ago it was (or how soon it will be)."""
+    """Format a time in UTC, to the second, with how long ago it was (or how soon it will be)."""
     if time is None:
         return NOTHING
     current = now()
@@ -73,7 +73,7 @@ def moment(time: datetime | None) -> SafeString:
 
 
 def age(time: datetime) -> SafeString:
-    """How long ago a time was, with the time itself beside it for who points there: ``3 h 5 min``."""
+    """Format how long ago a time was: ``3 h 5 min``. The tooltip has the time itself."""
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         time.isoformat(),
@@ -83,10 +83,10 @@ def age(time: datetime) -> SafeString:
 
 
 def pretty(data: Any) -> SafeString:
-    """Indented JSON, for people to read."""
+    """Return indented JSON, for people to read."""
     return format_html("<pre>{}</pre>", json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
 def lines(parts: Iterable[Any]) -> SafeString:
-    """Each part on a line of its own; empty ones are left out."""
+    """Return each part on a line of its own, without empty parts."""
     return format_html_join("", "<div>{}</div>", ((part,) for part in parts if part))

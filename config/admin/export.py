@@ -1,9 +1,10 @@
-"""Lists as CSV: the rows that the list's filters and search leave, with the list's own columns.
+"""Lists as CSV: the rows that the list's filters and search select, with the list's own columns.
 
-A file has at most `MAX_ROWS` rows. Rows are read in pieces and forgotten once they are lines of text; the text is
-held whole, as the server holds each answer until it is read (`config.server.application`). Since it is whole before
-any of it is sent, the log of staff's actions has how many rows went out, by the transaction that reads them: what
-cannot be logged is not handed out.
+A file has at most `MAX_ROWS` rows. Rows are read in chunks and written as text. The whole text is kept in memory,
+as the server keeps each answer until it is read (`config.server.application`).
+
+The transaction that reads the rows also logs their number as a staff action, before anything is sent. An export
+that cannot be logged is not sent.
 """
 
 import csv
@@ -33,30 +34,37 @@ from config.admin.log import staff_id
 from config.plurals import counted
 
 MAX_ROWS = 50_000
-"""Rows of one file. The last line says where there are more."""
+"""The maximum number of rows in one file. If there are more rows, the last line says so."""
 CHUNK = 1_000
 MAX_LOGGED_LENGTH = 1_000
-"""Characters of the filters that the log has of an export."""
+"""The maximum number of characters of an export's filters that are logged."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""How texts begin that a spreadsheet would take for a formula: customers choose labels, staff open files."""
+"""The first characters of texts that a spreadsheet would read as formulas.
+
+Customers choose labels, and staff open the files.
+"""
 
 
 class ExportMixin(admin.ModelAdmin):
-    """Gives a ModelAdmin ``csv/`` below its list. Who may see the list may have it as a file."""
+    """Gives a ModelAdmin ``csv/`` below its list. Staff who may view the list may download it."""
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.export)
         return [path("csv/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_csv"), *super().get_urls()]
 
     def export(self, request: HttpRequest) -> HttpResponse:
-        """The list of the request's filters, which is logged with the number of its rows; bad filters lead back."""
+        """Return the list that the request's filters select, and log the number of its rows.
+
+        Invalid filters redirect to the list.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
         content = StringIO()
-        # Closed within its transaction: the database's cursor would be closed anew in whichever is open later.
+        # Close the rows inside their transaction: otherwise the cursor would be closed in whichever transaction is
+        # open later.
         with transaction.atomic(), closing(self._rows(request)) as rows:
             try:
-                # Apart: what fails in a column later is no fault of the filters.
+                # A separate savepoint: an error in a column later is no error of the filters.
                 with transaction.atomic():
                     first = list(islice(rows, 1))
             except (IncorrectLookupParameters, DataError, ValueError, ValidationError):
@@ -86,8 +94,8 @@ class ExportMixin(admin.ModelAdmin):
         return number
 
     def _log(self, request: HttpRequest, number: int) -> None:
-        """Write to the log of staff's actions who exported which list, by which filters, and how many rows."""
-        # every value of a name: the list takes them all, as alternatives
+        """Log who exported which list, with which filters, and how many rows."""
+        # All values of a name: the list takes them as alternatives.
         asked = ", ".join(f"{name}={value!r}" for name, values in request.GET.lists() for value in values)
         if len(asked) > MAX_LOGGED_LENGTH:
             asked = f"{asked[:MAX_LOGGED_LENGTH]}…"
@@ -100,7 +108,7 @@ class ExportMixin(admin.ModelAdmin):
         )
 
     def _text(self, name: str, obj: Model) -> Any:
-        """The value of a column, without the tags that make it a link or a pill."""
+        """Return the value of a column without the tags that make it a link or a pill."""
         field, _, value = lookup_field(name, obj, self)
         if field is not None and getattr(field, "choices", None):
             value = getattr(obj, f"get_{field.name}_display")()
@@ -110,6 +118,6 @@ class ExportMixin(admin.ModelAdmin):
 
 
 def harmless(value: Any) -> str:
-    """A text that no spreadsheet takes for a formula."""
+    """Return the value as one line of text. If a spreadsheet would read a formula, a quote is put before it."""
     text = " ".join(str(value).split())
     return f"'{text}" if text.startswith(FORMULAS) else text

@@ -1,4 +1,4 @@
-"""Forms that verbs of several apps ask with."""
+"""Forms that the verbs of several apps use."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Kinds of admin page. Every list costs the same few queries whatever its length, and no scan of a big table."""
+"""Kinds of admin page. A list needs the same few queries whatever its length, and never scans a big table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ from config.integers import is_id
 
 
 class CappedPaginator(Paginator):
-    """Counts at most `MAX_COUNTED` rows, so that a list of millions opens as fast as a short one.
+    """A paginator that counts at most `MAX_COUNTED` rows, so that a list of millions opens as fast as a short one.
 
-    Staff find the rows beyond by searching and filtering, not by turning a hundred pages.
+    Staff find the other rows by search and filters.
     """
 
     MAX_COUNTED = 10_000
@@ -39,13 +39,13 @@ class CappedPaginator(Paginator):
 
 
 class ClosedFilter(admin.RelatedFieldListFilter):
-    """A filter with many choices, which are shown when it is opened."""
+    """A filter with many choices, which appear when the filter is opened."""
 
     template = "admin/closed_filter.html"
 
 
 class HostFilter(ClosedFilter):
-    """By the host that a relation leads to, named as it is seen: ``host``, not ``instance: host``."""
+    """A filter by the host of a related object, with the title ``host`` instead of ``instance: host``."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -76,7 +76,7 @@ class Panel:
 
 
 class Autocomplete(AutocompleteSelect):
-    """Django's widget, which looks up any value sent; this one refuses values that cannot be a key instead."""
+    """Django's widget, which looks up any value that is sent. This one drops values that cannot be a key."""
 
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
         key = self.field.target_field
@@ -84,16 +84,18 @@ class Autocomplete(AutocompleteSelect):
 
 
 class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
-    """The base of all our pages.
+    """The base of all the project's admin pages.
 
-    `save_model` may call a service: the problems of a refusal are shown beside the form's fields.
+    `save_model` may call a service: the form shows the problems of a refusal at its fields.
 
-    `search_fields` are read as ``=field`` (a number, exactly), ``^field`` (how it begins, in any case) and
-    ``field`` (exactly): unlike Django's, none of them turns a lookup by id into a scan. `fixed` fields can be
-    given once, on creation. `link_filters` are lookups across relations that links from other pages use; lookups
-    of `secret` fields are refused, since a list that can be filtered by a digest reveals the digest bit by bit.
+    `search_fields` have three forms: ``=field`` (an exact number), ``^field`` (the beginning, in any case) and
+    ``field`` (exact). Unlike in Django, none of them turns a lookup by id into a scan. `fixed` fields can be set on
+    creation only.
 
-    The column ``age`` is how long ago the row's field `born` was.
+    `link_filters` are lookups across relations that links from other pages use. Lookups of `secret` fields are
+    refused, since a list that can be filtered by a digest reveals the digest bit by bit.
+
+    The column ``age`` shows how long ago the row's field `born` was.
     """
 
     show_full_result_count = False
@@ -119,7 +121,7 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         return lookup in self.link_filters or super().lookup_allowed(lookup, value, request)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list. A filter with an impossible value is answered like a filter that Django itself refuses."""
+        """Show the list. A filter with an impossible value is answered like a filter that Django itself refuses."""
         try:
             return super().changelist_view(request, extra_context)
         except (DataError, ValueError, ValidationError):
@@ -134,7 +136,7 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         return (queryset.filter(self.matches(term)) if term else queryset), False
 
     def matches(self, term: str) -> Q:
-        """The condition that a row must meet for a search for `term` to find it."""
+        """Return the condition that a row must meet for a search for `term` to find it."""
         found = Q(pk__in=[])
         for name in map(str, self.search_fields):
             if name.startswith("="):
@@ -153,8 +155,11 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The initial values that the query string gives, converted to their fields' types and without impossible
-        ones: Django passes the raw text on to the widgets."""
+        """Return the initial values from the query string, converted to their fields' types, without impossible
+        values.
+
+        Django passes the raw text on to the widgets.
+        """
         filled = {}
         for name, value in super().get_changeform_initial_data(request).items():
             try:
@@ -177,7 +182,7 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except DomainError as error:
-            # nothing was saved: show the form again as filled in, with the service's problems as its errors
+            # Nothing was saved: show the form again with its input, and with the service's problems as its errors.
             request.refused = error.problems  # type: ignore[attr-defined] # for `get_form`
             return super().changeform_view(request, object_id, form_url, extra_context)
 
@@ -187,7 +192,7 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         return refused(form, problems) if problems else form
 
     def panels(self, request: HttpRequest, obj: Any) -> list[Panel]:
-        """The panels shown below the fields of `obj`."""
+        """Return the panels below the fields of `obj`."""
         return []
 
     def render_change_form(
@@ -208,9 +213,9 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
 
 
 class ReadOnlyPage(Page):
-    """Shows rows that only services and jobs may change. Staff change them through the page's verbs alone.
+    """Shows rows that only services and jobs may change. Staff change them only through the page's verbs.
 
-    The rows' `secret` fields are not even read.
+    The queries do not read the rows' `secret` fields.
     """
 
     paginator = CappedPaginator
@@ -229,11 +234,14 @@ class ReadOnlyPage(Page):
 
 
 SECTIONS_SEEN = 4
-"""The number of sections from which on a page has an index of them."""
+"""A page with at least this number of sections has an index of them."""
 
 
 def sections(context: dict[str, Any]) -> list[tuple[str, str]]:
-    """The index of a long page: names of its sections, and their ids in the templates. Of a short one, nothing."""
+    """Return the index of a long page: the names of its sections, and their ids in the templates.
+
+    Empty for a short page.
+    """
     fieldsets = [
         (str(each.name), f"fieldset-0-{index}-heading")
         for index, each in enumerate(context["adminform"])
@@ -246,7 +254,7 @@ def sections(context: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def is_possible(field: Field, value: str) -> bool:
-    """Whether a field, or for a foreign key the key it refers to, can have this value."""
+    """Tell whether a field can have this value. For a foreign key, the key of the related object counts."""
     try:
         field.run_validators(field.to_python(value))
     except (TypeError, ValidationError, ValueError):  # arrays and JSON pass on the errors of their parsers
@@ -255,7 +263,7 @@ def is_possible(field: Field, value: str) -> bool:
 
 
 def refused(form: type[forms.ModelForm], problems: Sequence[Problem]) -> type[forms.ModelForm]:
-    """A subclass of the form that reports `problems` as its errors, whatever its input."""
+    """Return a subclass of the form that reports `problems` as its errors, whatever its input."""
 
     class Refused(form):  # type: ignore[valid-type, misc] # a base known only when it runs
         def full_clean(self) -> None:

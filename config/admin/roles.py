@@ -1,8 +1,10 @@
-"""Roles of staff: three groups that every installation has, with the same permissions after each migration.
+"""Staff roles: three groups that every installation has, with the same permissions after each migration.
 
-Apps say once, at import, which models a role may change. All roles see every page: who cannot look cannot answer.
-The groups are the platform's, so that `sync` resets their permissions and leaves their members, and all other
-groups, alone. Superusers need no role, and are the only ones who give roles.
+Apps declare once, at import, which models a role may change. All roles can view every page, because staff who
+cannot look cannot answer customers.
+
+The groups belong to the platform: `sync` resets their permissions and keeps their members. It changes no other
+group. Superusers need no role, and only superusers give roles.
 """
 
 from django.contrib import admin
@@ -17,7 +19,7 @@ ROLES = {
     OPERATOR: "Runs the platform: hosts, jobs, migrations, networks, the catalogue, and the power of instances.",
     AUDITOR: "Sees every page and changes nothing.",
 }
-"""The roles, and what each is for."""
+"""The roles, with the purpose of each."""
 
 Key = tuple[str, str]
 """A permission by its app's label and its codename."""
@@ -26,24 +28,26 @@ _allowed: dict[str, list[tuple[type[Model], tuple[str, ...]]]] = {role: [] for r
 
 
 def allow(role: str, *models: type[Model], to: str) -> None:
-    """Give a role permissions on models; `to` names them as Django does, space-separated: ``add change``."""
+    """Give a role permissions on models. `to` names them as Django does, space-separated: ``add change``."""
     _allowed[role] += [(model, tuple(to.split())) for model in models]
 
 
 def permissions_of(role: str) -> set[Key]:
-    """All permissions of a role: to view whatever has a page, and what apps allowed it."""
+    """Return all permissions of a role: to view every model with a page, and the permissions that apps gave the
+    role.
+    """
     keys = {_key(model, "view") for model in admin.site._registry}
     return keys | {_key(model, action) for model, actions in _allowed[role] for action in actions}
 
 
 @transaction.atomic
 def sync() -> None:
-    """Make the groups where they are missing, and set their permissions. Writes nothing where all is right.
+    """Create missing groups and set the groups' permissions. Writes nothing if everything is right.
 
-    To be called after migrations: the permissions' rows are there from then on.
+    Call it after migrations, when the permissions' rows exist.
     """
-    # Migrations make content types through a historical model, whose manager has a cache of its own: what this
-    # process remembered of them may be of another database, or of before.
+    # Migrations create content types through a historical model, whose manager has a cache of its own. The entries
+    # of this process may be of another database, or older than the migration.
     ContentType.objects.clear_cache()
     kinds = ContentType.objects.get_for_models(*_models(), for_concrete_models=False)
     rows = Permission.objects.filter(content_type__in=kinds.values()).select_related("content_type")
@@ -54,7 +58,7 @@ def sync() -> None:
 
 
 def is_role(group: Group | None) -> bool:
-    """Whether a group is one of the platform's own."""
+    """Tell whether a group is one of the platform's own."""
     return group is not None and group.name in ROLES
 
 

@@ -1,9 +1,11 @@
-"""One search over everything that has a page: ``/admin/search/?q=``. Apps register what can be found, at import.
+"""One search over all objects that have a page: ``/admin/search/?q=``. Apps register the kinds of object at import.
 
-Each kind has two queries of its own at most, whatever is found: an exact one, by ids, names and addresses, and a
-loose one, for words in the middle of labels and texts, which may read a whole table. Either share a few seconds,
-after which the database ends them, and the page asks for more exact words. That needs no extension of
-PostgreSQL: trigrams would be faster, but an operator may not be allowed to add them.
+Each kind takes at most two queries, however many rows are found. The exact query looks for ids, names and
+addresses. The loose query looks for words in the middle of labels and texts, and may read a whole table.
+
+All exact queries share a budget of a few seconds, and all loose queries share another. When a budget is used up,
+the database ends the query, and the page asks for more exact words. This needs no extension of PostgreSQL: trigrams
+would be faster, but an operator may not be allowed to add them.
 """
 
 import ipaddress
@@ -24,21 +26,21 @@ from config.db.prepared import TookTooLong, ending_after
 from config.integers import is_id
 
 SHOWN = 10
-"""Rows of each kind. One more is read, to know whether there are more."""
+"""The rows shown for each kind. One more row is read, to know whether there are more."""
 MAX_QUERY_LENGTH = 200
-"""Characters of a search."""
+"""The maximum number of characters in a search."""
 SHORTEST_LOOSE = 2
-"""Characters from which on a word is also looked for in the middle of others."""
+"""The minimum number of characters for a loose query."""
 EXACT_SECONDS, LOOSE_SECONDS = 2.0, 1.0
 EXACT_BUDGET, LOOSE_BUDGET = 6.0, 4.0
-"""Seconds that all exact queries, and all loose queries, of a search may take together."""
+"""The seconds that all exact queries, and all loose queries, of a search may take together."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """The text that is looked for, as it may be meant.
+    """The text of a search, with its possible meanings.
 
-    With `own_id` it is the id of the row itself, of nothing that the row is about: it came after the row's noun.
+    With `own_id`, the text is the id of the row itself, and not of a related object. It came after the row's noun.
     """
 
     text: str
@@ -46,12 +48,12 @@ class Term:
 
     @cached_property
     def number(self) -> int | None:
-        """The id that it may be."""
+        """The text as an id, or None."""
         return int(self.text) if is_id(self.text) else None
 
     @cached_property
     def address(self) -> str | None:
-        """The IP address that it spells, in its normal form; of a network, its first address."""
+        """The text as an IP address in its normal form, or None. For a network, its first address."""
         try:
             return str(ipaddress.ip_interface(self.text.strip("[]")).ip)
         except ValueError:
@@ -59,7 +61,7 @@ class Term:
 
     @cached_property
     def named_id(self) -> tuple[str, int] | None:
-        """The noun and the id that it may be, as in *ticket 12* or *reboot #7*: a job is called by its kind."""
+        """The noun and the id of a text such as *ticket 12* or *reboot #7*. A job's noun is its kind."""
         found = re.fullmatch(r"(\D*[^\W\d])[ #]+(\d+)", self.text)
         return (found[1].casefold(), int(found[2])) if found and is_id(found[2]) else None
 
@@ -77,7 +79,7 @@ def never(term: Term) -> Q | None:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What is said of a row: its name, one line about it, and the objects that it belongs to."""
+    """The text shown for a row: its name, one line about it, and the objects that it belongs to."""
 
     name: str
     about: str = ""
@@ -88,9 +90,9 @@ class Hit:
 class Kind:
     """Rows that can be found, each with an admin page.
 
-    `exact` and `loose` make the condition of a term; None where it cannot be meant so, and then nothing is asked.
-    `rows` has all that `show` reads joined. `note` says what the loose search leaves out. Records of what
-    happened, `is_record`, are shown after the things that it happened to.
+    `exact` and `loose` return the condition for a term. If the term cannot match, they return None, and no query
+    runs. `rows` joins all relations that `show` reads. `note` says what the loose search omits. If `is_record`, the
+    rows are records of events. They are shown after the objects concerned.
     """
 
     model: type[Model]
@@ -125,7 +127,10 @@ class Row:
 
 @dataclass(slots=True)
 class Group:
-    """What was found of one kind. `more`: there is more than is shown. `ended`: the database ended a query."""
+    """The rows found of one kind.
+
+    `more`: there are more rows than are shown. `ended`: the database ended a query.
+    """
 
     title: str
     rows: list[Row] = field(default_factory=list)
@@ -138,13 +143,13 @@ _kinds: list[Kind] = []
 
 
 def findable(*kinds: Kind) -> None:
-    """Register kinds; they are shown in the order of registration, records last."""
+    """Register kinds. They are shown in the order of registration, records last."""
     _kinds.extend(kinds)
     _kinds.sort(key=lambda kind: kind.is_record)
 
 
 def contains(*columns: str) -> Condition:
-    """A loose condition: the term is somewhere in one of the columns, in any case."""
+    """Return a loose condition: one of the columns contains the term, in any case."""
 
     def condition(term: Term) -> Q | None:
         return _any(Q(**{f"{column}__icontains": term.text}) for column in columns)
@@ -160,7 +165,10 @@ def _any(conditions: Iterable[Q]) -> Q:
 
 
 def search(request: HttpRequest, text: str) -> list[Group]:
-    """What the user of the request may see of what the text finds, by kind; kinds without any are left out."""
+    """Return the rows that the text finds and the user of the request may view, by kind.
+
+    Kinds without rows are omitted.
+    """
     term = Term(text)
     allowed = [kind for kind in _kinds if request.user.has_perm(kind.permission)]
     end = time.monotonic() + EXACT_BUDGET
@@ -188,7 +196,7 @@ def _exact(kind: Kind, term: Term, end: float) -> tuple[Group, list[Model]]:
 
 
 def _loose(kind: Kind, term: Term, group: Group, found: list[Model], end: float) -> None:
-    """Add to `found` what the loose condition finds; not what is there already."""
+    """Add the rows of the loose condition to `found`, without duplicates."""
     condition = kind.loose(term)
     if condition is None:
         return
@@ -197,7 +205,7 @@ def _loose(kind: Kind, term: Term, group: Group, found: list[Model], end: float)
 
 
 def _read(kind: Kind, condition: Q | None, group: Group, end: float, seconds: float) -> list[Model]:
-    """What the condition finds within these seconds, and before `end`."""
+    """Return the rows of the condition. The query may take `seconds`, and must finish before `end`."""
     if condition is None:
         return []
     left = end - time.monotonic()
@@ -228,7 +236,7 @@ def view_of(model: type[Model]) -> str:
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> TemplateResponse:
-    """The page of the search, with the site's `context`. An empty search finds nothing."""
+    """Show the search page, with the site's `context`. An empty search finds nothing."""
     text = " ".join(request.GET.get("q", "").replace("\0", "").split())
     shown = {"title": "Search", "q": text, "too_long": len(text) > MAX_QUERY_LENGTH, "groups": []}
     if text and len(text) <= MAX_QUERY_LENGTH:

@@ -15,7 +15,7 @@ from config.admin import search
 
 
 class Site(admin.AdminSite):
-    """Django's site, which answers 400 to a value that no column can hold (a NUL, a number of thirty digits)."""
+    """Django's site, which answers 400 to a value that no column can store (a NUL, a number of thirty digits)."""
 
     site_header = "Skerry"
     site_title = "Skerry admin"
@@ -28,7 +28,7 @@ class Site(admin.AdminSite):
         return [path("search/", self.admin_view(self.search), name="search"), *own, *super().get_urls()]
 
     def search(self, request: HttpRequest) -> HttpResponse:
-        """The page that finds everything."""
+        """Show the search page."""
         return search.page(request, self.each_context(request))
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
@@ -40,7 +40,10 @@ _own_pages: list[tuple[str, str, View]] = []
 
 
 def own_page(name: str, address: str) -> Callable[[View], View]:
-    """Register a view as a page of no one model, at ``/admin/<address>``. It checks permissions itself."""
+    """Register a view as a page that belongs to no model, at ``/admin/<address>``.
+
+    The view checks permissions itself.
+    """
 
     def register(view: View) -> View:
         _own_pages.append((name, address, view))
@@ -50,8 +53,10 @@ def own_page(name: str, address: str) -> Callable[[View], View]:
 
 
 def refusing_impossible_values(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer 400 where the database refuses a value: Django's admin looks most values up unchecked. The response is
-    rendered in here, since widgets look their values up when they are rendered."""
+    """Answer 400 where the database refuses a value: Django's admin looks most values up unchecked.
+
+    The response is rendered in here, since widgets look up their values during rendering.
+    """
 
     @wraps(view)
     def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

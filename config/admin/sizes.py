@@ -1,4 +1,4 @@
-"""Sizes are typed and shown in GB, and kept in MB."""
+"""Sizes that staff enter and read in GB, and that columns store in MB."""
 
 from decimal import Decimal
 from typing import Any
@@ -8,26 +8,26 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 MB = 1024
-"""Of a GB."""
+"""The MB in a GB."""
 MAX_GB = (2**31 - 1) // MB
-"""GB that a column of MB holds."""
+"""The maximum number of GB in a column of MB."""
 
 
 class GigabytesField(forms.DecimalField):
-    """A field in GB of a column in MB. Fractions are fine where they are whole MB: 0.5 is 512 MB."""
+    """A field in GB for a column in MB. Fractions are allowed if they are whole MB: 0.5 is 512 MB."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(**{"min_value": 0, "max_value": MAX_GB, "max_digits": 20, "decimal_places": 10} | kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        """MB, as kept, in GB. What was typed, which is text, is shown again as it is."""
+        """Convert a stored number of MB to GB. Input of the user, which is text, is shown unchanged."""
         if not isinstance(value, int):
             return value
         text = f"{Decimal(value) / MB:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
 
     def clean(self, value: Any) -> Any:
-        """MB, as a whole number; None where nothing was typed."""
+        """Return the input as a whole number of MB, or None for empty input."""
         gigabytes = super().clean(value)
         if gigabytes is None:
             return None
@@ -44,8 +44,10 @@ class GigabytesField(forms.DecimalField):
 
 
 class SizesMixin(admin.ModelAdmin):
-    """Shows a column of MB in GB where it cannot be typed: by the page's display ``<column>_in_gb``, for each of
-    `sizes`. Where it can be typed, the page's form has a `GigabytesField`."""
+    """Shows a column of MB in GB.
+
+    A read-only page has the display ``<column>_in_gb`` for each of `sizes`. The page's form has a `GigabytesField`.
+    """
 
     sizes: tuple[str, ...] = ()
 
@@ -63,5 +65,5 @@ class SizesMixin(admin.ModelAdmin):
 
 
 def _renamed(line: Any, names: dict[str, str]) -> Any:
-    """A line of a fieldset: a field's name, or several."""
+    """Rename the fields in a line of a fieldset. A line is one field's name, or several."""
     return names.get(line, line) if isinstance(line, str) else tuple(names.get(name, name) for name in line)

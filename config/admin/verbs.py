@@ -1,8 +1,7 @@
-"""Verbs: what staff can do to an object, as a button on its page and as an action on the list.
+"""Verbs: actions of staff on an object, as a button on its page and as an action on the list.
 
-A verb calls the same service as the API would. Its result, or the reason of a refusal, is shown as a message and
-written into Django's admin log. A verb that needs input has a form, which stands open on the object's page or on a
-page of its own.
+A verb calls the same service as the API. Its result, or the reason of a refusal, is shown as a message and written
+to Django's admin log. A verb that needs input has a form, on the object's page or on a page of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,18 +29,19 @@ from config.errors import Denied, DomainError, Problem, TooMany
 from config.headers import too_many
 
 MAX_SELECTED = 100
-"""How many objects one action of a list takes: each is a transaction of its own."""
+"""The maximum number of objects for one action of a list. Each object is a transaction of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """The result of a verb that made something to be shown once: the page that answers has it, and nothing else.
+    """The result of a verb that created a value to be shown once. Only the page that answers contains the value.
 
-    `sentence` is the result, which is logged and `shown` is not. `advice` says what to do with what is shown.
+    `sentence` is the result, which is logged. `shown` is the value, which is not logged. `advice` says what to do
+    with the value.
     """
 
     sentence: str
-    # Django logs a template's whole context where a variable is missing
+    # Django logs a template's whole context if a variable is missing.
     shown: str = field(repr=False)
     advice: str
 
@@ -50,19 +50,17 @@ class Once:
 class Verb:
     """An operation that staff can carry out on an object.
 
-    `effect` carries it out and returns the result as a short sentence, or `Once`; it refuses by raising a
-    `DomainError`.
+    `effect` carries it out and returns the result as a short sentence, or `Once`. It refuses with a `DomainError`.
     `confirm` is a question that staff must answer first. `offered` tells whether the verb makes sense for an object
-    as it was read; the service decides.
+    as it was read. The service makes the final decision.
 
-    `form` makes the verb's form from an object and the data sent (None at first). The effect takes the form's
-    cleaned data as a third argument, and its problems are shown beside the form's fields. Such a verb is for one
-    object, and in no list's menu. With `open` its form stands on the object's page, below the panels.
+    `form` builds the verb's form from an object and the data sent (None at first). The effect takes the form's
+    cleaned data as a third argument. The form shows the effect's problems at its fields. Such a verb is for one
+    object and is in no list's menu. With `open`, the form is on the object's page, below the panels.
 
     `permission` is an action on the object's model, or another permission: ``compute.add_hostmigration``.
-
     `ask_for_many` is the question before a verb without `confirm` is used on a selection. A verb that is
-    `for_lists` has no button on pages, where another one asks for more.
+    `for_lists` has no button on pages, because another verb there asks for more input.
     """
 
     name: str
@@ -91,13 +89,16 @@ class Button:
     offered: bool
 
     def html(self) -> SafeString:
-        """The button as HTML for a cell of a panel. It posts through the form of the page's verbs."""
+        """Return the button as HTML for a cell of a panel.
+
+        The button posts through the form of the page's verbs.
+        """
         return SafeString(render_to_string("admin/verb_button.html", {"button": self}))
 
 
 @dataclass(frozen=True, slots=True)
 class OpenForm:
-    """The form of a verb, as it stands on an object's page; `name` is its id there."""
+    """The form of a verb on an object's page. `name` is its id there."""
 
     name: str
     label: str
@@ -107,8 +108,11 @@ class OpenForm:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a verb on one object. `problems` are those of the service's refusal, `limit` the refusal itself
-    where it was for too many attempts, `once` what is to be shown once."""
+    """The result of a verb on one object.
+
+    `problems` are the problems of the service's refusal. `limit` is the refusal itself if it was for too many
+    attempts. `once` is a value to be shown once.
+    """
 
     subject: str
     done: bool
@@ -124,17 +128,20 @@ class VerbsMixin(admin.ModelAdmin):
     verbs: Sequence[Verb] = ()
 
     def may(self, request: HttpRequest, verb: Verb) -> bool:
-        """Whether the staff user has the permission that the verb asks for."""
+        """Tell whether the staff user has the permission of the verb."""
         if "." in verb.permission:
             return request.user.has_perm(verb.permission)
         return request.user.has_perm(f"{self.opts.app_label}.{verb.permission}_{self.opts.model_name}")
 
     def may_on(self, request: HttpRequest, verb: Verb, obj: Any) -> bool:
-        """As `may`, for one object."""
+        """Tell whether the staff user may use the verb on `obj`."""
         return self.may(request, verb)
 
     def buttons(self, request: HttpRequest, obj: Model, back: str = "") -> list[Button]:
-        """Buttons of the verbs that this user may use on `obj`. They return to `back`, or to the object's page."""
+        """Return the buttons of the verbs that this user may use on `obj`.
+
+        They return to `back`, or to the object's page.
+        """
         query = f"?{urlencode({'next': back})}" if back else ""
         return [
             Button(verb.label, self._address_of(verb, obj) + query, verb.danger, verb.offered(obj))
@@ -143,7 +150,7 @@ class VerbsMixin(admin.ModelAdmin):
         ]
 
     def open_forms(self, request: HttpRequest, obj: Model) -> list[OpenForm]:
-        """The forms that stand open on the page of `obj` for this user."""
+        """Return the forms on the page of `obj` for this user."""
         found = []
         for verb in self.verbs:
             if verb.open and verb.form and verb.offered(obj) and self.may_on(request, verb, obj):
@@ -216,7 +223,10 @@ class VerbsMixin(admin.ModelAdmin):
         return None
 
     def _use(self, request: HttpRequest, verb: Verb, obj: Model, form: forms.Form | None = None) -> Result:
-        """Run the verb's effect and log it in one transaction: no effect goes unlogged. Refusals are logged too."""
+        """Run the verb's effect and log it in one transaction: no effect stays unlogged.
+
+        Refusals are logged too.
+        """
         subject = f"{self.opts.verbose_name} {obj}"
         key = obj.pk
         try:
@@ -234,7 +244,9 @@ class VerbsMixin(admin.ModelAdmin):
         return Result(subject, True, sentence, once=once)
 
     def _show_once(self, request: HttpRequest, verb: Verb, obj: Model, once: Once) -> HttpResponse:
-        """Answer with it: a message that the next page shows would be kept in a cookie or a session till then."""
+        """Show the value in this answer: a message for the next page would be stored in a cookie or a session until
+        then.
+        """
         context = {
             **self.admin_site.each_context(request),
             "title": verb.label,

@@ -1,9 +1,8 @@
-"""The demands of an action on its caller: the scope of the token, and the grant of the user.
+"""The requirements of an action on its caller: the scope of the token, and the grant of the user.
 
-A view declares both beside each of its actions, by `config.api.operations.operation`. A view that does not declare
-them cannot be routed.
-
-Scopes are checked first (401 "Your OAuth token is not authorized…"), then grants (403 "Unauthorized").
+A view declares both beside each of its actions, with `config.api.operations.operation`. A view without these
+declarations cannot be routed. Scopes are checked first (401 "Your OAuth token is not authorized…"), then grants
+(403 "Unauthorized").
 """
 
 from collections.abc import Iterable
@@ -41,12 +40,12 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The scopes that a token needs.
+    """The scopes that a token needs. All `names` are needed together.
 
-    `names` are needed all together. Where `token` is off, callers without one are served too (but a token,
-    when sent, has to be a good one). Where `enforced` is off, the names are only documented: the view decides
-    itself what a token without them gets to see. Then the header of accepted scopes is ``*``, unless `told` is set.
-    `also` is another name that the contract's document has for a scope.
+    If `token` is off, callers without a token are served too. A token that is sent must still be valid. If
+    `enforced` is off, the names are only documented: the view decides what a token without them can see. Then the
+    header of accepted scopes is ``*``, unless `told` is set. `also` is another name that the contract's document
+    has for a scope.
     """
 
     names: tuple[str, ...] = ()
@@ -57,7 +56,7 @@ class Scope:
 
     @classmethod
     def of(cls, declared: "Scope | str | tuple[str, ...]") -> "Scope":
-        """Read a declaration: a scope name, several that are needed together, or a `Scope`."""
+        """Read a declaration: a scope name, several names that are needed together, or a `Scope`."""
         if isinstance(declared, Scope):
             return declared
         return cls((declared,) if isinstance(declared, str) else tuple(declared))
@@ -77,7 +76,7 @@ PUBLIC = Scope(token=False)
 ANYONE = "anyone"
 """The grant of actions that every user of an account may take, restricted or not."""
 READ_ONLY = "read_only"
-"""The grant of actions on entities the caller may see. One that is not granted does not exist: 404."""
+"""The grant of actions on entities that the caller can see. An entity without a grant does not exist: 404."""
 READ_WRITE = "read_write"
 """The grant of actions that change an entity; seeing it without this level answers 403."""
 ACCOUNT_READ = "account:read_only"
@@ -86,7 +85,10 @@ UNRESTRICTED = "unrestricted"
 
 
 def holds(caller: Caller, scope: str) -> bool:
-    """Whether the caller's token has `scope`. read_write includes read_only, ``*`` is everything."""
+    """Tell whether the caller's token has `scope`.
+
+    ``read_write`` includes ``read_only``, and ``*`` includes all scopes.
+    """
     scopes = caller.scopes
     if ALL in scopes or scope in scopes:
         return True
@@ -94,7 +96,7 @@ def holds(caller: Caller, scope: str) -> bool:
 
 
 def granted(caller: Caller, grant: str) -> bool:
-    """Whether the user may take an action of this `grant`, as far as that is known without the entity."""
+    """Tell whether the user may take an action of this `grant`, as far as this is known without the entity."""
     if not caller.restricted or grant in (ANYONE, READ_ONLY, READ_WRITE):
         return True
     if grant == ACCOUNT_READ:
@@ -108,12 +110,12 @@ _grant_names = {ANYONE, READ_ONLY, READ_WRITE, ACCOUNT_READ, ACCOUNT_WRITE, UNRE
 
 
 def register_grants(names: Iterable[str]) -> None:
-    """Make known which grants `Caller.may` answers for. The app that has them does so when it starts."""
+    """Register the grants that `Caller.may` knows. The app that has them calls this when it starts."""
     _grant_names.update(names)
 
 
 def check_grant_name(grant: str) -> str:
-    """Return `grant`, or raise when it is none that `granted` knows."""
+    """Return `grant`. Raise if `granted` does not know it."""
     if grant in _grant_names:
         return grant
     raise ImproperlyConfigured(f"unknown grant: {grant!r}")

@@ -48,7 +48,7 @@ NEEDED: tuple[tuple[str, type], ...] = (
 )
 """The classes that every view has: without one of them, it would be open or unlimited by oversight."""
 NO_ACTION = Operation(access.Scope(), access.ANYONE)
-"""Stands for the declaration of an action where the method of a request has none."""
+"""A placeholder for the declaration of an action, for a request method without one."""
 
 A = TypeVar("A", bound=access.Caller)
 M = TypeVar("M", bound=Model)
@@ -56,8 +56,10 @@ R = TypeVar("R", bound=HttpResponse)
 
 
 def expensive(action: Callable[..., R]) -> Callable[..., R]:
-    """Decorates an action whose cost grows with the account, or that may cost a good part of a second: its seconds
-    of work are counted and limited (`config.metering`)."""
+    """Decorate an action whose cost grows with the account, or that may take a good part of a second.
+
+    The action's seconds of work are counted and limited (`config.metering`).
+    """
 
     @wraps(action)
     def measured(self: "Admission[Any, Any]", request: Request, *args: Any, **kwargs: Any) -> R:
@@ -81,7 +83,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     """The grant of `list` and `retrieve`."""
     cache_control: ClassVar[str] = NO_STORE
 
-    # DRF would work these out for every request, and add them to the answer; ours are in `finalize_response`
+    # DRF would compute these for every request, and add them to the answer. Ours are set in `finalize_response`.
     default_response_headers: ClassVar[dict[str, str]] = {}
     format_kwarg = None
 
@@ -93,9 +95,9 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     throttles: Sequence[BaseThrottle] = ()
     """The objects of `throttle_classes` for this request. They begin to count before the caller is known."""
     caller: A | None = None
-    """The user of the request. None where there is no token, or none that is good."""
+    """The user of the request. None without a token, or with an invalid one."""
     failure: AuthenticationFailed | None = None
-    """The reason why the token is no good. The request counts against the rate limits before it is refused."""
+    """The reason why the token is invalid. The request counts against the rate limits before it is refused."""
     verdict: limits.Verdict | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -108,9 +110,9 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     @classmethod
     def as_view(cls, actions: dict[str, Any] | None = None, **initkwargs: Any) -> Any:
-        """Refuses to route an action that declares no scope or grant: an open endpoint cannot be an oversight.
+        """Refuse to route an action that declares no scope or grant: no endpoint is left open by oversight.
 
-        Keywords become attributes of a subclass, where all that looks at the class finds them.
+        Keywords become attributes of a subclass, so that code that inspects the class finds them.
         """
         if own := {name: value for name, value in initkwargs.items() if name not in DESCRIBING}:
             routed: Any = type(cls.__name__, (cls,), {**own, "__module__": cls.__module__, "__doc__": cls.__doc__})
@@ -136,7 +138,10 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Admit the request, or raise why not. Counts it before a bad token or an unknown method is refused."""
+        """Admit the request, or raise the reason for a refusal.
+
+        Counts the request before it refuses a bad token or an unknown method.
+        """
         if request.method == "OPTIONS":
             return
         self.perform_authentication(request)
@@ -148,7 +153,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         self.check_permissions(request)
 
     def perform_authentication(self, request: Request) -> None:
-        """Find the caller, while Redis counts. A token that is no good is kept in `failure`, not raised."""
+        """Find the caller while Redis counts. The error of an invalid token is stored in `failure`, not raised."""
         self.throttles = [throttle() for throttle in self.throttle_classes]
         counting = [throttle for throttle in self.throttles if isinstance(throttle, RateLimits)]
         for throttle in counting:
@@ -169,14 +174,15 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     @property
     def limit(self) -> str | None:
-        """The name of the limit that the request counts against besides those of all requests."""
+        """The name of the limit that the request counts against, in addition to the limits of all requests."""
         return self.operation.throttle_scope or self.throttle_scope
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Count an expensive call's seconds of work for the caller's account, or for the address of a stranger.
+        """Count an expensive call's seconds of work for the caller's account, or for the address of an anonymous
+        caller.
 
-        Raises `TooMany` if calls before it cost more than the setting RATE_LIMITS allows as ``expensive``.
+        Raises `TooMany` if earlier calls took more than the setting RATE_LIMITS allows as ``expensive``.
         """
         caller = self.caller
         subject = f"address:{network_of(self.request)}" if caller is None else f"account:{caller.account_id}"
@@ -185,7 +191,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     @property
     def actor(self) -> A:
-        """The caller, in actions that need one: without a token they answer 401, as by their scope."""
+        """The caller, in actions that need one: these actions answer 401 without a token, as their scope says."""
         if self.caller is None:
             raise NotAuthenticated
         return self.caller
@@ -197,11 +203,11 @@ class Admission(GenericViewSet[M], Generic[A, M]):
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, TooMany):
-            # the headers are about the limit that refuses, as they are where requests are counted
+            # The headers describe the limit that refuses, as they do where requests are counted.
             self.verdict = limits.Verdict(False, exc.count, 0, exc.seconds)
         return super().handle_exception(exc)
 
-    # an action may return any response of Django's; DRF's stubs want its own
+    # An action may return any Django response. DRF's stubs require DRF's own.
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
     ) -> HttpResponse:
@@ -219,7 +225,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         return response
 
     def rendered(self, response: Response) -> Response:
-        """Write the body of an answer. Data that cannot be written is an error like one of the action."""
+        """Write the body of an answer. Data that cannot be written is handled like an error of the action."""
         try:
             return response.render()
         except Exception as error:  # noqa: BLE001 - it is logged and answered 500
@@ -228,7 +234,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     @classmethod
     @cache
     def headers_of(cls, action: str, fine: bool) -> Headers:
-        """The headers that all answers of an action have in common; failures are never kept in caches."""
+        """Return the headers that all answers of an action have in common. Caches never store failures."""
         declared = cls.operations.get(action)
         return prepared(
             **HEADERS,

@@ -1,6 +1,6 @@
-"""The statuses of an operation in the OpenAPI document, out of what its view declares.
+"""The statuses of an operation in the OpenAPI document, from the declarations of its view.
 
-A refusal's body is the same whatever its status, so that each is written once, below `components/responses`.
+The body of a refusal is the same for all statuses, so each is written once, below `components/responses`.
 """
 
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ REFUSALS: dict[int, tuple[str, str, dict[str, Any]]] = {
         {"field": None, "reason": reasons.TOO_MANY_REQUESTS},
     ),
 }
-"""Of each status its name among the components, its meaning, and an example of what is wrong."""
+"""For each status: its name among the components, its meaning, and an example of an error."""
 
 UNAVAILABLE = (
     "Unavailable",
@@ -98,9 +98,9 @@ def components() -> dict[str, Any]:
 
 
 def refused(grant: str, writes: bool, body: bool, path: bool, listed: bool) -> Iterator[int]:
-    """The statuses that refuse an operation, as far as they follow from its declarations.
+    """Return the statuses that refuse an operation, as far as they follow from its declarations.
 
-    It `writes`, takes a `body`, has parameters in its `path`, or is `listed` in pages.
+    The operation `writes`, takes a `body`, has parameters in its `path`, or is `listed` in pages.
     """
     if writes or listed:
         yield 400

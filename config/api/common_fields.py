@@ -1,4 +1,4 @@
-"""Fields that many resources have: the ids of other things, and descriptions by the same name in the same sense."""
+"""Fields that many resources have: the ids of other objects, and the descriptions of fields with a common name."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ COMMON: dict[str, str] = {
     "label": "Its name.",
     "title": "What the charts show, in words.",
 }
-"""A field's own `help_text` comes before these."""
+"""The `help_text` of a field takes precedence over these."""
 
 
 class IdField(IntegerField):
-    """The id of another thing, in a body: a number that its column can hold.
+    """The id of another object, in a body: a number that fits its column.
 
-    That is no bound to tell clients of: the reason for a larger one says that it is not valid.
+    The document shows no maximum: a larger id gets the reason that it is not valid.
     """
 
     def __init__(self, **kwargs: Any):
@@ -35,6 +35,6 @@ class IdField(IntegerField):
 
 
 def printable(name: str) -> RegexValidator:
-    """Lets a text of one line have any characters but those that nobody sees (`config.hidden_characters`)."""
+    """Make a text of one line accept any characters except invisible ones (`config.hidden_characters`)."""
     allowed = "it has no control characters, none that turn its direction, and none without a width"
     return RegexValidator(rf"\A[^{HIDDEN}]*\Z", reasons.not_valid(name, allowed))

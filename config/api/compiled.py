@@ -1,7 +1,7 @@
 """SQL that is compiled once for a view's `list` and `retrieve`, from its `get_queryset`.
 
-The view's own hooks say whether that is possible. If the view overrides one that the compiled statement stands for,
-or its queryset depends on more of the request than the caller and the path, there is no statement, and the view
+The view's own hooks decide whether this is possible. There is no statement in two cases: the view overrides a hook
+that the compiled statement replaces, or its queryset depends on more than the caller and the path. Such a view
 answers in DRF's ordinary way.
 """
 
@@ -33,14 +33,14 @@ HOOKS = {
     },
     "retrieve": ANSWER | {"get_object", "get_permissions", "check_object_permissions"},
 }  # fmt: skip
-"""The names that the fast way of an action stands for."""
+"""The names that the fast way of an action replaces."""
 GIVEN = frozenset(
     {"queryset", "serializer_class", "permission_classes", "ordering", "lookup_field", "lookup_url_kwarg"}
 )
-"""The attributes that a statement is made from. Given to `as_view` or `@action`, they are those of one route."""
+"""The attributes that a statement is made from. If `as_view` or `@action` sets them, they belong to one route."""
 WATCHED = {read: hooks | GIVEN for read, hooks in HOOKS.items()}
 OF_OBJECTS = (BasePermission.has_object_permission, HasGrant.has_object_permission)
-"""The checks of an object that find nothing wrong with one that is only read."""
+"""The checks of an object that always pass for a read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class CompiledViewSet(GenericViewSet[A, M]):
     def kept(self, read: str) -> Read | None:
         """Return the compiled `list` or `retrieve` for this kind of caller, or None if there is none.
 
-        Another action may call them. Then `get_queryset` and the serializer are those of that action.
+        Another action may call `list` or `retrieve`. Then `get_queryset` and the serializer are those of that
+        action.
         """
         if not WATCHED[read].isdisjoint(vars(self)):
             return None

@@ -22,7 +22,7 @@ RENDERERS = {
 
 @cache
 def document(suffix: str) -> bytes:
-    """The OpenAPI document as bytes. It follows from the code alone, so it is made once for each process."""
+    """Return the OpenAPI document as bytes. It depends only on the code, so each process makes it once."""
     renderer, _ = RENDERERS[suffix]
     schema = SchemaGenerator().get_schema(request=None, public=True)
     written = renderer().render(schema, renderer_context={})
@@ -66,7 +66,7 @@ def openapi(request: HttpRequest, suffix: str) -> HttpResponse:
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers, for load balancers and `serve`."""
+    """Answer 200 while the database answers, for load balancers and `serve`."""
     try:
         prepared.fetch("SELECT 1", ())
     except Error:

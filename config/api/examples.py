@@ -25,7 +25,7 @@ Source = Callable[[frozenset[str], frozenset[str]], Mapping[str, str]]
 
 @cache
 def examples() -> dict[str, dict[str, Any]]:
-    """By operation (``POST /v4/volumes``): a `request` and a `response`, each where there is JSON."""
+    """Return for each operation (``POST /v4/volumes``) a `request` and a `response`, if they are JSON."""
     return json.loads(FILE.read_text())
 
 

@@ -31,7 +31,7 @@ logger = logging.getLogger("config.api")
 
 UNAVAILABLE = reasons.UNAVAILABLE
 RETRY_SECONDS = 5
-"""``Retry-After`` of a 503: seconds in which a lost connection is usually back, and a lock free."""
+"""``Retry-After`` of a 503: the seconds after which a lost connection is usually back, or a lock is free."""
 DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
     (errors.ScopeLacking, 401),
     (errors.Denied, 403),
@@ -39,7 +39,7 @@ DOMAIN_STATUS: tuple[tuple[type[errors.DomainError], int], ...] = (
     (errors.DomainError, 400),
 )
 COMPUTES = {"compute_instance", "compute_disk", "compute_config"}
-"""Tables of which a locked row means that the compute is busy."""
+"""Tables whose locked rows mean that the compute is busy."""
 FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...] = (
     ((Http404, ObjectDoesNotExist, drf.NotFound), 404, reasons.NOT_FOUND),
     ((PermissionDenied, drf.PermissionDenied), 403, reasons.UNAUTHORIZED),
@@ -53,7 +53,7 @@ FIXED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str], ...
 
 
 class WrongMediaType(drf.UnsupportedMediaType):
-    """The body is not of the types `wanted`, of an operation that takes no JSON: ``image/png or image/jpeg``."""
+    """The body has none of the types `wanted`, for an operation that takes no JSON: ``image/png or image/jpeg``."""
 
     def __init__(self, given: str, wanted: str):
         super().__init__(given)
@@ -65,7 +65,7 @@ def problem(reason: str, field: str | None = None) -> dict[str, Any]:
 
 
 def answer(error: Exception, request: Any) -> JSONResponse:
-    """The answer to a request that ended with `error`. An error that nobody foresaw is logged and answers 500."""
+    """Return the answer to a request that ended with `error`. An unexpected error is logged and answers 500."""
     error = client_error(error)
     table = awaited_table(error)
     if table is not None:
@@ -85,12 +85,12 @@ def answer(error: Exception, request: Any) -> JSONResponse:
 
 
 def handle(error: Exception, context: dict[str, Any]) -> JSONResponse:
-    """The exception handler of DRF's views."""
+    """Handle an exception of a DRF view."""
     return answer(error, context["request"])
 
 
 def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
-    """The answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
+    """Return the answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
     logger.warning("%s %s waited for a locked row of %s: %s", request.method, request.path, table or "?", error)
     if table in COMPUTES:
         busy = errors.Busy()
@@ -102,7 +102,7 @@ def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
 
 
 def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Status and problems of a foreseen error, or nothing."""
+    """Return the status and the problems of an expected error, or None."""
     if isinstance(error, errors.TooMany | drf.Throttled):
         yield 429, [problem(reasons.TOO_MANY_REQUESTS)]
     elif isinstance(error, errors.DomainError):
@@ -115,7 +115,7 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         if found:
             yield 400, [found]
         elif isinstance(error.__cause__, ForeignKeyViolation):
-            # at commit, when foreign keys are checked: the row that this refers to was there until a moment ago
+            # At commit, when foreign keys are checked: the referenced row was deleted a moment ago.
             logger.warning("something was deleted meanwhile: %s", error)
             yield 400, [problem("Something that this refers to was deleted meanwhile. Try again.")]
     elif isinstance(error, DataError):
@@ -125,7 +125,7 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     elif is_no_room(error):
         yield 503, [problem(reasons.NO_ROOM)]
     elif isinstance(error, InternalError) and isinstance(error.__cause__, IdleInTransactionSessionTimeout):
-        # this process stood still in a transaction for so long that the database took its connection
+        # This process was idle in a transaction for so long that the database closed its connection.
         yield 503, [problem(UNAVAILABLE)]
     elif isinstance(error, drf.UnsupportedMediaType):
         yield 415, [problem(f"The body must be {getattr(error, 'wanted', CONTENT_TYPE)}")]
@@ -139,7 +139,7 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
 
 
 def is_no_room(error: BaseException | None) -> bool:
-    """Whether a disk is full, ours or the database's, or the quota of our user on it."""
+    """Tell whether a disk is full: the server's, the database's, or the quota of the server's user."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     return isinstance(error, OperationalError) and (
@@ -148,7 +148,7 @@ def is_no_room(error: BaseException | None) -> bool:
 
 
 def flatten(detail: Any, path: str = "") -> Iterator[dict[str, Any]]:
-    """DRF's nested errors as a flat list: ``ssh.port``, ``interfaces[0].ipam_address``."""
+    """Return DRF's nested errors as a flat list: ``ssh.port``, ``interfaces[0].ipam_address``."""
     if isinstance(detail, dict):
         for key, value in detail.items():
             if isinstance(key, int):
@@ -176,10 +176,10 @@ def _unique_constraints() -> dict[str, UniqueConstraint]:
 
 
 def violated(error: IntegrityError) -> dict[str, Any] | None:
-    """The problem that a unique violation stands for, if its constraint was declared with a message.
+    """Return the problem for a unique violation, if its constraint was declared with a message.
 
-    ``violation_error_message`` is the reason and ``violation_error_code`` the field: a race that two requests
-    lose to the constraint reads the same as the check before it.
+    ``violation_error_message`` is the reason and ``violation_error_code`` the field. A request that loses a race to
+    the constraint gets the same error as one that fails the check before it.
     """
     constraint = _unique_constraints().get(violated_constraint(error))
     if constraint is None or constraint.violation_error_message == constraint.default_violation_error_message:

@@ -1,7 +1,7 @@
-"""The field types and arguments that resources know. All others are refused when the class is made.
+"""The field types and arguments that resources support. All others are refused when the class is made.
 
-The compiled function (`config.api.rendering`) writes a value of these types as it is, or in the one form that the
-contract wants. An argument that asks for another form would have no effect, and raise no error.
+The compiled function (`config.api.rendering`) writes a value of these types unchanged, or in the one form that the
+contract requires. An argument that asks for another form would have no effect and raise no error.
 """
 
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ FORMS: Mapping[str, str] = {
     "encoder": _JSON,
     "decoder": _JSON,
 }
-"""The refused arguments that give a value another form, each with the form that there is."""
+"""The refused arguments that give a value another form, each with the form that is used."""
 _ATTRIBUTES = {name: name for name in FORMS} | {"timezone": "default_timezone", "uuid_format": "format"}
 del _ATTRIBUTES["default_timezone"]  # a method
 _UNCHANGED = (None, False, "hex_verbose")
@@ -88,8 +88,11 @@ def refuse(where: str, word: str, advice: str) -> None:
 
 
 def check_field(where: str, field: serializers.Field) -> None:
-    """Raise `ImproperlyConfigured` if a field is of an unknown type, has an unknown argument, or would show another
-    value by DRF's walk than by the compiled function."""
+    """Raise `ImproperlyConfigured` for a field that resources do not support.
+
+    Its type is unknown, it has an unknown argument, or DRF's walk would show another value than the compiled
+    function.
+    """
     if isinstance(field, Wrapping):
         _check_wrapped(where, field)
         return
@@ -108,7 +111,7 @@ def check_field(where: str, field: serializers.Field) -> None:
 
 
 def _check_wrapped(where: str, field: Wrapping) -> None:
-    """The child of a `Computed` or `Constant` says only what the type of the value is."""
+    """Check the child of a `Computed` or `Constant`: it declares only the type of the value."""
     child = field.child
     if isinstance(child, serializers.BaseSerializer):
         return
@@ -125,7 +128,7 @@ def _check_type(where: str, field: serializers.Field) -> None:
     if kind not in ARGUMENTS:
         refuse(where, kind.__name__, VALUE)
     cls: Any = type(field)
-    if cls.__init__ is kind.__init__:  # arguments of an own constructor are its own
+    if cls.__init__ is kind.__init__:  # the arguments of an own constructor belong to that constructor
         for name in sorted(set(vars(field)["_kwargs"]) - COMMON - ARGUMENTS[kind]):
             refuse(where, name, FORMS.get(name, VALUE))
     for attribute, name in _ATTRIBUTES.items():

@@ -1,4 +1,4 @@
-"""Fields of resources that are not simply a column. Each wraps a field for the type of the value.
+"""Fields of resources that are more than a column. Each wraps a field that gives the type of the value.
 
 `config.api.rendering` compiles the fields of a resource into one function. `get_attribute` and `to_representation`
 do the same for one field, where DRF walks the fields of a serializer.
@@ -14,7 +14,7 @@ from rest_framework.fields import SkipField
 
 
 def column_of(field: serializers.Field) -> str:
-    """The ORM path that a field's source names: ``type.disk`` is ``type__disk``."""
+    """Return the ORM path that a field's source names: ``type.disk`` is ``type__disk``."""
     return str(field.source).replace(".", "__")
 
 
@@ -30,24 +30,26 @@ def value_of(instance: Any, column: str) -> Any:
         try:
             value = getattr(value, name)
         except AttributeError as error:
-            if isinstance(error, ObjectDoesNotExist):  # nothing is at the other end of a one-to-one relation
+            if isinstance(error, ObjectDoesNotExist):  # a one-to-one relation has no object at the other end
                 return None
             raise
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
 def key_column(resource: serializers.Serializer) -> str:
-    """Return the column that is empty where a nested object with `allow_null` is null: that of its first field."""
+    """Return the column that decides whether a nested object with `allow_null` is null: the column of its first
+    field.
+    """
     first = next(iter(resource.fields.values()))
     return first.columns[0] if isinstance(first, Computed) else column_of(first)
 
 
 class CaselessField(serializers.CharField):
-    """A text that is compared without regard to case: its column holds it in lower case."""
+    """A text that is compared without regard to case: its column stores lower case."""
 
 
 class NullWhenEmptyField(serializers.ListField):
-    """A list that is stored and shown as null if it has no items."""
+    """A list that is stored and shown as null if it is empty."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(data) or None
@@ -70,9 +72,9 @@ class Wrapping(serializers.Field):
 
 
 class Computed(Wrapping):
-    """A value worked out from several columns: ``Computed(CharField(), label_of, "id", "label")``.
+    """A value computed from several columns: ``Computed(CharField(), label_of, "id", "label")``.
 
-    `function` takes the columns' values in order and returns something orjson can write. `ordered_by` names a
+    `function` takes the columns' values in order and returns a value that orjson can write. `ordered_by` names a
     column with the same order as the values, if there is one. Then lists can be ordered by the field.
     """
 
@@ -90,7 +92,7 @@ class Computed(Wrapping):
         self.ordered_by = ordered_by
 
     def get_attribute(self, instance: Any) -> list[Any]:
-        """Return the values of the columns. Validated data that lacks one of them has no such field."""
+        """Return the values of the columns. Validated data without one of them has no such field."""
         if not isinstance(instance, Mapping):
             return [value_of(instance, column) for column in self.columns]
         if not all(column in instance for column in self.columns):
@@ -102,10 +104,10 @@ class Computed(Wrapping):
 
 
 class Annotated(Wrapping):
-    """A value the database works out: ``Annotated(IntegerField(), Count("disks"))``.
+    """A value that the database computes: ``Annotated(IntegerField(), Count("disks"))``.
 
-    JSON aggregates (``ArraySubquery`` of ``JSONObject``, ``JSONBAgg``) go with a `JSONField` or a list of a
-    nested resource as the child. Model instances have the value if they come from `Resource.select`.
+    JSON aggregates (``ArraySubquery`` of ``JSONObject``, ``JSONBAgg``) go with a `JSONField` or a list of a nested
+    resource as the child. Model instances have the value if they come from `Resource.select`.
     """
 
     def __init__(self, child: serializers.Field, expression: Any, **kwargs: Any):
@@ -140,7 +142,9 @@ class Constant(Wrapping):
 
 
 class Absent(Wrapping):
-    """Something the contract has for some objects and none of ours has yet: documented, left out of answers."""
+    """A field that the contract has for some objects, and that no object has yet: documented, and absent from
+    answers.
+    """
 
     def get_attribute(self, instance: Any) -> Any:
         raise SkipField

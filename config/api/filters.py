@@ -22,9 +22,9 @@ from config.api.ordering import orders_of
 from config.filters import OPERATORS, Filter, refuse
 
 DEEPEST = 20
-"""How many ``+and`` and ``+or`` may stand within each other."""
+"""The maximum depth of nested ``+and`` and ``+or``."""
 MAX_FILTER_LENGTH = 64 * 1024
-"""Bytes of the header."""
+"""The maximum number of bytes in the header."""
 TOO_DEEP = f"X-Filter nests deeper than {DEEPEST} levels"
 TOO_LONG = f"X-Filter is longer than {MAX_FILTER_LENGTH // 1024} KB"
 ORDER = frozenset({"+order_by", "+order"})
@@ -43,27 +43,27 @@ class Criteria:
         return bool(self.condition) or self.ordering is not None
 
     def order_of(self, default: tuple[str, ...]) -> tuple[str, ...]:
-        """The column that was asked for, then those of a list's own order."""
+        """Return the requested column, then the columns of the list's own order."""
         return (self.ordering, *default) if self.ordering else default
 
 
 class XFilterBackend(DjangoFilterBackend):
     """Filters and orders a list by the ``X-Filter`` header and by plain query parameters.
 
-    The view has a `serializer_class`, which says what the list can be ordered by, an `ordering`, and usually a
-    `filterset_class`. The queryset has the annotations of the serializer. Anything wrong with a filter raises
-    `Invalid` on the field ``X-Filter``. No filter set and no form is made: all is read off the class.
+    The view has a `serializer_class`, which determines the possible orders, an `ordering`, and usually a
+    `filterset_class`. The queryset has the annotations of the serializer. Any error in a filter raises `Invalid` on
+    the field ``X-Filter``. No filter set or form is instantiated: everything is read from the class.
     """
 
     def filter_queryset(self, request: Request, queryset: QuerySet, view: Any) -> QuerySet:
-        """The rows that the request asks for, in its order and then in that of `view.ordering`."""
+        """Return the requested rows, in the order of the request and then of `view.ordering`."""
         criteria = self.read(request, view)
         if criteria is None:
             return queryset.order_by(*view.ordering)
         return queryset.filter(criteria.condition).order_by(*criteria.order_of(view.ordering))
 
     def read(self, request: Request, view: Any) -> Criteria | None:
-        """The request's filter. None if there is none: then the list needs no SQL of its own."""
+        """Return the request's filter. None if there is none: then the list needs no SQL of its own."""
         meta = request.META
         header = meta.get("HTTP_X_FILTER")
         query = request.query_params if meta.get("QUERY_STRING") else None
@@ -78,13 +78,16 @@ class XFilterBackend(DjangoFilterBackend):
         return criteria or None
 
     def get_filterset_class(self, view: Any, queryset: QuerySet | None = None) -> Any:
-        """The view's `filterset_class`. With a queryset, its model is checked as well."""
+        """Return the view's `filterset_class`. If a queryset is given, its model is checked as well."""
         if queryset is not None:
             return super().get_filterset_class(view, queryset)
         return getattr(view, "filterset_class", None)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """The ``X-Filter`` header for the OpenAPI document, with the names that it takes; nothing without any."""
+        """Return the ``X-Filter`` header for the OpenAPI document, with the names that it accepts.
+
+        Empty without any.
+        """
         filterset = self.get_filterset_class(view)
         filters = list(filterset.base_filters) if filterset else []
         orders = orders_of(view.serializer_class, filterset)
@@ -113,7 +116,7 @@ class Reader:
         self.orders = orders
 
     def read(self, raw: Any) -> Criteria:
-        """The filter of a decoded ``X-Filter`` header."""
+        """Return the filter of a decoded ``X-Filter`` header."""
         conditions: list[Q] = []
         order: dict[str, Any] = {}
         for each in raw if isinstance(raw, list) else [raw]:
@@ -144,7 +147,10 @@ class Reader:
         return None if path is None else ("-" if direction == "desc" else "") + path
 
     def object(self, raw: Any, depth: int, prefix: str = "") -> Q:
-        """All conditions of one filter object, together. `depth` counts the ``+and`` and ``+or`` around it."""
+        """Return all conditions of one filter object, combined.
+
+        `depth` counts the ``+and`` and ``+or`` around it.
+        """
         if not isinstance(raw, dict):
             raise refuse("+and and +or take arrays of filter objects")
         return _all_of([self.entry(key, value, depth, prefix) for key, value in raw.items()])
@@ -168,14 +174,14 @@ class Reader:
         raise refuse(f"Cannot filter on {_shown(name)}")
 
     def bare(self, item: Any, prefix: str) -> tuple[str, Any] | None:
-        """Field and value of a filter object that says no more than that the one equals the other."""
+        """Return the field and the value of a filter object that only says that the one equals the other."""
         if not isinstance(item, dict) or len(item) != 1:
             return None
         ((key, value),) = item.items()
         return (prefix + key, value) if prefix + key in self.fields and _is_bare(value) else None
 
     def field(self, target: Filter, raw: Any, depth: int) -> Q:
-        """The conditions on one field: a bare value or an object of operators, one at least."""
+        """Return the conditions on one field: a bare value, or an object with at least one operator."""
         if not isinstance(raw, dict):
             return target.equals(raw)
         conditions = []
@@ -204,8 +210,10 @@ class Reader:
         read: Callable[[Any], Q],
         bare: Callable[[Any], tuple[str, Any] | None],
     ) -> Q:
-        """The filters of ``+and`` or ``+or``. Of ``+or``, those that `bare` gives the field and value of, which
-        500 ids are, become one condition for each field."""
+        """Return the filters of ``+and`` or ``+or``.
+
+        For ``+or``, `bare` filters with the same field become one condition: a filter for 500 ids has 500 of them.
+        """
         if not isinstance(items, list):
             raise refuse(f"{key} takes an array of filters")
         if depth >= DEEPEST:
@@ -220,28 +228,28 @@ class Reader:
             else:
                 conditions.append(read(item))
         conditions += (self.fields[name].among(values) for name, values in equal.items())
-        # one that asks for nothing finds all, which Django's own "or" drops
+        # A filter without conditions finds all rows, but Django's own "or" drops it.
         return Q(*conditions, _connector=Q.OR) if all(conditions) else Q()
 
 
 def _is_bare(value: Any) -> bool:
-    """Whether a field's value is neither an object of operators nor null, which equals nothing in SQL."""
+    """Tell whether a field's value is neither an object of operators nor null, which equals nothing in SQL."""
     return value is not None and not isinstance(value, dict)
 
 
 def _all_of(conditions: Iterable[Q]) -> Q:
-    """All of the conditions, those left out that ask for nothing. Django's ``&`` takes time by the square."""
+    """Return all conditions combined, without empty ones. The time of Django's ``&`` grows with the square."""
     found = [each for each in conditions if each]
     return found[0] if len(found) == 1 else Q(*found)
 
 
 def _nothing_of(name: str) -> NoReturn:
-    """Refuse an object that names a field and says nothing of it: to ignore it would find everything."""
+    """Refuse an object that names a field without a condition: to ignore it would find every row."""
     raise refuse(f"{_shown(name)} is not valid")
 
 
 def _shown(name: Any) -> str:
-    """A value that a client sent, cut and made printable."""
+    """Return a value that a client sent, shortened and printable."""
     return str(name)[:64].encode("ascii", "backslashreplace").decode()
 
 
@@ -255,17 +263,17 @@ _STEP = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
 def _nesting(text: bytes) -> int:
-    """How deep the brackets of a JSON text nest, those within strings left out."""
+    """Return the depth of nested brackets in a JSON text. Brackets in strings do not count."""
     brackets = _BRACKET.findall(_STRING.sub(b"", text))
     return max(accumulate(_STEP[each] for each in brackets), default=0)
 
 
 def read_header(header: str, fields: Mapping[str, Filter], orders: Mapping[str, str | None]) -> Criteria:
-    """Read an ``X-Filter`` header. Anything wrong with it raises `Invalid` on the field ``X-Filter``.
+    """Read an ``X-Filter`` header. Any error in it raises `Invalid` on the field ``X-Filter``.
 
     An empty header is no filter.
     """
-    # WSGI hands headers over as Latin-1, clients write UTF-8
+    # WSGI passes headers as Latin-1, and clients write UTF-8.
     text = header.encode("latin-1").strip()
     if not text:
         return Criteria()
@@ -274,15 +282,15 @@ def read_header(header: str, fields: Mapping[str, Filter], orders: Mapping[str, 
     try:
         raw = orjson.loads(text)
     except ValueError:
-        # orjson reads 1,024 brackets within each other. Each level of a filter is two, an object and an array.
+        # orjson reads at most 1,024 nested brackets. Each level of a filter has two, an object and an array.
         raise refuse(TOO_DEEP if _nesting(text) > 2 * DEEPEST + 2 else "X-Filter is not valid JSON") from None
     return Reader(fields, orders).read(raw)
 
 
 def read_query(query: QueryDict, fields: Mapping[str, Filter], names: Iterable[str]) -> Q:
-    """Plain query parameters that name a field. One that cannot be filtered is refused, others are ignored.
+    """Read plain query parameters that name a field. One that cannot be filtered is refused, others are ignored.
 
-    `names` are all fields of the resource. What is given twice has to hold twice.
+    `names` are all fields of the resource. If a parameter is given twice, both values must match.
     """
     conditions: list[Q] = []
     for name, texts in query.lists():

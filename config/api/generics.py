@@ -44,7 +44,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
             raise ImproperlyConfigured(f"{cls.__name__}.filterset_class is no FilterSet of config.filters")
 
     viewer: Any = None
-    """The caller as `get_queryset` may know it. To compile its SQL once, a `SymbolicActor` takes its place."""
+    """The caller as far as `get_queryset` may know it. While SQL is compiled, a `SymbolicActor` takes its place."""
 
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
@@ -56,7 +56,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
 
     @classmethod
     def outside_of_requests(cls, action: str, viewer: Any, path: Mapping[str, Any]) -> Self:
-        """Return a view that answers no request, to ask it for the rows of an action, a viewer and a path."""
+        """Return a view without a request, to read the rows of an action, a viewer and a path."""
         view = cls()
         request = SymbolicRequest(viewer)
         declared = cls.operations[action]
@@ -66,11 +66,11 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         return view
 
     def get_queryset(self) -> QuerySet[M]:
-        """Return the rows that exist for the caller: those of `queryset` that are visible to it.
+        """Return the rows that exist for the caller: the rows of `queryset` that are visible to the caller.
 
-        An override may use `viewer`, `kwargs` and `action`, and may branch on ``viewer.restricted`` and
-        ``viewer is None``: its SQL is compiled once for all callers (`config.api.compiled`). If it uses anything
-        else of the request, the view answers in DRF's ordinary way, which is slower.
+        An override may use `viewer`, `kwargs` and `action`, and may branch on ``viewer.restricted`` and ``viewer is
+        None``: its SQL is compiled once for all callers (`config.api.compiled`). If it uses anything else of the
+        request, the view answers in DRF's ordinary way, which is slower.
         """
         rows: Any = super().get_queryset()
         if not hasattr(rows, "visible_to"):
@@ -78,17 +78,19 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         return rows.visible_to(self.viewer)
 
     def get_parent_queryset(self) -> QuerySet[Any] | None:
-        """Return the object that the path names before a nested collection, as a queryset. None: nothing is nested.
+        """Return the object that the path names before a nested collection, as a queryset. None for a collection at
+        the top.
 
-        If it does not exist, lists and objects under it are a 404. Its level of access counts for them.
+        If the object does not exist, lists and objects under it are a 404. Access to it decides about access to
+        them.
         """
         return None
 
     def get_object(self) -> M:
         """Return the object that the path names.
 
-        Raises `Missing` (404), and PermissionDenied (403) if the action needs more than the user has on the object,
-        or on its parent.
+        Raises `Missing` (404). Raises `PermissionDenied` (403) if the user's access to the object, or to its
+        parent, is too low for the action.
         """
         rows = self.get_queryset()
         if self.loads_answer:
@@ -109,7 +111,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         return found
 
     def check_parent(self) -> None:
-        """An empty list of something that does not exist is a 404."""
+        """Raise `Missing` if the parent of an empty list does not exist."""
         rows = self.get_parent_queryset()
         if rows is not None and not rows.exists():
             raise Missing
@@ -121,7 +123,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         return found
 
     def page_asked_for(self) -> Page:
-        """Return which page the request asks for. Raises `Invalid` (400) for parameters out of bounds."""
+        """Return the page number and size of the request. Raises `Invalid` (400) for parameters out of bounds."""
         paginator: Any = self.paginator
         return paginator.read(self.request.query_params)
 
@@ -139,31 +141,34 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         return self.get_serializer_class().shape()  # type: ignore[attr-defined] # of a `Resource`
 
     def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a serializer: with ``data``, that of the action's body, else that of its answer."""
+        """Return a serializer: with ``data``, the serializer of the action's body, else the serializer of its
+        answer.
+        """
         found = self.get_request_serializer_class() if "data" in kwargs else self.get_serializer_class()
         kwargs.setdefault("context", self.get_serializer_context())
         return found(*args, **kwargs)
 
     def get_serializer_class(self) -> type[BaseSerializer]:
-        """Return the serializer of the action's answer: the one that it declares, else the view's."""
+        """Return the serializer of the action's answer: the action's own, or else the view's."""
         declared = self.operation.response
         if isinstance(declared, type) and issubclass(declared, BaseSerializer):
             return declared
         return super().get_serializer_class()
 
     def get_request_serializer_class(self) -> Any:
-        """Return the serializer of the action's body: the one that it declares, else the view's."""
+        """Return the serializer of the action's body: the action's own, or else the view's."""
         declared = self.operation.request
         return self.serializer_class if declared is BY_ACTION else declared
 
     def validated(self, partial: bool = False) -> dict[str, Any]:
-        """Return the body of the request, by the columns of its fields. Raises with all fields that are wrong.
+        """Return the body of the request, by the columns of its fields. Raises an error that names all invalid
+        fields.
 
-        For services that check nothing in it themselves: the others take a `body`, for one answer to name all.
-        ``partial`` is for PUT: what is not given stays.
+        Use it if the service checks nothing in the body. Other services take a `body`, so that one answer names all
+        errors. ``partial`` is for PUT: fields that are not sent keep their values.
         """
         return self.get_request_serializer_class().validated(self.request.data, partial)
 
     def body(self, partial: bool = False) -> Body:
-        """Return what is good in the body of the request, and the problems of the rest for the service to raise."""
+        """Return the valid part of the request's body, with the problems of the rest for the service to raise."""
         return self.get_request_serializer_class().read_body(self.request.data, partial)

@@ -1,23 +1,26 @@
-"""Whose token a request brings, as far as this process has seen the token before: a guess, without the database."""
+"""The user of a request's token, if this process has seen the token before: a guess, without the database."""
 
 Known = tuple[int | None, int]
 """A user, if the token has one, and the account, by their ids."""
 
 
 class KnownUsers:
-    """The user of each token that this process has seen, with its account.
+    """The user of each token that this process has seen, with the user's account.
 
-    Keeps no token, only Python's salted hash of it. Threads share it without a lock: each step is one operation of
-    a dict, and an entry that is lost between two is only learned again.
+    The object stores no token, only Python's salted hash of it. Threads share it without a lock: each step is one
+    operation of a dict. An entry that is lost between two steps is learned again.
     """
 
-    MAX_KNOWN = 50_000  # tokens; more than that are forgotten all at once
+    MAX_KNOWN = 50_000  # the maximum number of tokens. Beyond it, all are dropped at once.
 
     def __init__(self) -> None:
         self.known: dict[int, Known] = {}
 
     def get(self, header: str | None) -> Known | None:
-        """Whose token an ``Authorization`` header has; None where it was not seen yet, or was no good."""
+        """Return the user of an ``Authorization`` header.
+
+        None if its token is new to this process or was invalid.
+        """
         return None if header is None else self.known.get(hash(header))
 
     def learn(self, header: str | None, user: Known | None) -> None:

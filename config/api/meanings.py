@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 class Meanings(str):
-    """A `help_text` that also says what each value of an enum means. The document has both."""
+    """A `help_text` with the meaning of each value of an enum. The document shows both."""
 
     values: Mapping[str, str]
 
@@ -18,6 +18,6 @@ class Meanings(str):
 
     @property
     def table(self) -> str:
-        """The text with the values below it, as Markdown."""
+        """The text followed by the values, as Markdown."""
         rows = "\n".join(f"| `{value}` | {meaning} |" for value, meaning in self.values.items())
         return f"{self}\n\n| value | meaning |\n|---|---|\n{rows}"

@@ -1,6 +1,6 @@
-"""Operations: what each action of a viewset demands of its caller, and which bodies it takes and answers with.
+"""Operations: the requirements of each viewset action on its caller, and the bodies of its request and answer.
 
-An action declares all of it in one place, beside its method::
+An action declares everything in one place, beside its method::
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=DiskResize)
@@ -22,7 +22,8 @@ from config.api.access import Scope, check_grant_name
 F = TypeVar("F", bound=Callable[..., Any])
 
 BY_ACTION: Any = object()
-"""Stands for a body that is not declared: the view's `serializer_class` or none, by the name of the action."""
+"""A placeholder for a body that is not declared: the view's `serializer_class` or none, by the name of the action.
+"""
 
 READS = ("list", "retrieve")
 """The actions that the view's `required_scopes` and `required_grant` are for."""

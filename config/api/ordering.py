@@ -8,7 +8,7 @@ from config.api import fields
 from config.filters import FilterSet
 
 SEVERAL = (serializers.ListField, serializers.DictField, serializers.JSONField, serializers.BaseSerializer)
-"""Fields that hold more than one value, which have no order."""
+"""Fields that hold more than one value and so have no order."""
 
 
 @cache

@@ -24,7 +24,7 @@ PAGE = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which page is asked for."""
+    """The page number and the page size that a request asks for."""
 
     number: int = 1
     size: int = DEFAULT_SIZE
@@ -34,7 +34,7 @@ class Page:
         return min((self.number - 1) * self.size, BIGGEST - self.size)  # offset plus size must fit a bigint
 
     def envelope(self, data: list[Any], total: int) -> dict[str, Any]:
-        """The body of a list. `total` counts the whole collection. A page past the last has no data."""
+        """Return the body of a list. `total` counts the whole collection. A page after the last one has no data."""
         pages = -(-total // self.size) or 1
         return {"data": data, "page": self.number, "pages": pages, "results": total}
 
@@ -47,7 +47,7 @@ SHORTEST = Page(size=1)
 class EnvelopePagination(BasePagination):
     """Pages in the contract's envelope: ``{"data": […], "page": 1, "pages": 3, "results": 250}``.
 
-    A page past the last has no data. A parameter out of bounds raises `Invalid` (400), naming the parameter.
+    A page after the last one has no data. A parameter out of bounds raises `Invalid` (400), naming the parameter.
     """
 
     page_query_param = "page"
@@ -60,7 +60,7 @@ class EnvelopePagination(BasePagination):
     total: int
 
     def read(self, query: Mapping[str, str]) -> Page:
-        """Read which page a request asks for, from its query parameters."""
+        """Read the requested page number and page size from the query parameters."""
         problems = Problems()
         number = _number(query.get(self.page_query_param, "1"))
         size = _number(query.get(self.page_size_query_param, str(self.page_size)))
@@ -106,7 +106,7 @@ def _parameter(name: str, schema: dict[str, Any], about: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | None:
-    """The number that is written, or one past all that there may be; None where it is none."""
+    """Return the number in `text`, or None if it is none. A number with too many digits becomes the maximum."""
     if not NUMBER.fullmatch(text):
         return None
     digits = text.lstrip("0") or "0"

@@ -1,4 +1,4 @@
-"""Reading bodies. Only JSON objects come in, whatever ``Accept`` says only JSON goes out."""
+"""Parsers of bodies. Requests and answers have JSON bodies only, whatever the header ``Accept`` says."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,8 +20,11 @@ from config.headers import media_type
 
 NUL = "\x00"
 MOST_DIGITS = 308
-"""Digits of a number in a body that is kept as it was sent. An integer with more exceeds a double, as which most
-clients read numbers. Some clients fail at a few thousand digits, as Python does."""
+"""The maximum number of digits of a number in a body that is stored as sent.
+
+A longer integer exceeds a double, the type that most clients use for numbers. Some clients, such as Python, fail at
+a few thousand digits.
+"""
 TOO_LONG = f"A number must have at most {MOST_DIGITS} digits"
 NO_JSON, NO_OBJECT = "The body is not valid JSON", "The body must be a JSON object"
 SCALAR = re.compile(
@@ -32,17 +35,23 @@ SCALAR = re.compile(
     """,
     re.VERBOSE,
 )
-"""A string or a number of JSON (RFC 8259), or the first quote of no string. Never goes back in a long text."""
+"""A string or a number of JSON (RFC 8259), or a quote that begins no valid string.
+
+The expression never backtracks far in a long text.
+"""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]')
-"""A string or a sign of JSON, in a text that is known to be JSON."""
+"""A string or a punctuation mark of JSON, in a text that is known to be JSON."""
 BLANKS = re.compile(r'("(?:[^"\\]|\\.)*+")|[ \t\r\n]++')
 """A string, or blanks between values, in a text that is known to be JSON."""
 DEEPEST = 1000
-"""Levels of nesting in a body that is kept as it was sent: few clients could read more, and nor could orjson."""
+"""The maximum nesting of a body that is stored as sent.
+
+Few clients could read more, and orjson could not either.
+"""
 
 
 class JSONParser(BaseParser):
-    """A JSON object in UTF-8. Text that PostgreSQL could not store (NUL) is refused here, for every field.
+    """A JSON object in UTF-8. Text that PostgreSQL cannot store (NUL) is refused here, for every field.
 
     orjson itself refuses lone surrogates, NaN, and nesting that would exhaust the stack.
     """
@@ -65,7 +74,10 @@ class JSONParser(BaseParser):
 
 
 def _read(meta: Mapping[str, Any], stream: IO[bytes]) -> bytes:
-    """The whole body. One that is too large is not read; one that was cut off asks for something else."""
+    """Read the whole body.
+
+    Raises before it reads a body that is too large, and if the client left before the end.
+    """
     length = int(meta.get("CONTENT_LENGTH") or 0)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise RequestDataTooBig
@@ -76,9 +88,9 @@ def _read(meta: Mapping[str, Any], stream: IO[bytes]) -> bytes:
 
 
 def refuse_nul(data: dict[str, Any]) -> None:
-    """Raise, naming the field, if a text within `data` holds a NUL character.
+    """Raise an error that names the field if a text within `data` contains a NUL character.
 
-    Not by recursion: bodies that orjson reads may be nested deeper than Python's calls.
+    The function does not recurse: bodies that orjson reads may be nested deeper than Python's calls.
     """
     within = [_items(data, None)]
     while within:
@@ -92,7 +104,10 @@ def refuse_nul(data: dict[str, Any]) -> None:
 
 
 def _items(data: dict[str, Any] | list[Any], path: str | None) -> Iterator[tuple[str, Any]]:
-    """The items of `data`, each with its path. The path of the whole body is None: a key may be empty."""
+    """Yield the items of `data` with their paths.
+
+    The path of the whole body is None, because a key may be empty.
+    """
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield f"{path}[{index}]", item
@@ -104,12 +119,13 @@ def _items(data: dict[str, Any] | list[Any], path: str | None) -> Iterator[tuple
 
 
 def object_as_sent(request: Request, longest: int) -> str:
-    """The body of a request, a JSON object of at most `longest` characters, as it was sent but without the blanks
-    between its values, as all answers are; ``{}`` without one.
+    """Return a request's body, a JSON object of at most `longest` characters, as it was sent, or ``{}``.
 
-    For objects that are kept and given back: parsed and written again, long numbers would be rounded, and a NUL or
-    half a surrogate pair, escaped as ``\\u0000`` and ``\\ud800`` are, could not be kept. Raises DRF's errors, for a
-    number of more than `MOST_DIGITS` digits one that names the field.
+    Only the blanks between its values are removed, as in all answers. It is for objects that are stored and
+    returned unchanged: parsing and writing would round long numbers. It would also fail to store a NUL or half of a
+    surrogate pair, escaped as ``\\u0000`` and ``\\ud800``.
+
+    Raises DRF's errors. The error for a number of more than `MOST_DIGITS` digits names the field.
     """
     if _media_type(request) != CONTENT_TYPE:
         raise UnsupportedMediaType(request.content_type)
@@ -126,7 +142,7 @@ def object_as_sent(request: Request, longest: int) -> str:
 
 
 def _check_grammar(text: str) -> None:
-    """Raise where `text` is no JSON object, or nested too deeply. Reads no value of it."""
+    """Raise if `text` is no JSON object, or nested too deeply. The function parses no value of it."""
     shape = SCALAR.sub(_without_value, text)
     level = 0
     for bracket in re.findall(r"[\[\]{}]", shape):
@@ -143,7 +159,7 @@ def _check_grammar(text: str) -> None:
 
 
 def _refuse_long_numbers(text: str) -> None:
-    """Raise, naming the field, if a number in `text`, a JSON object, has more than `MOST_DIGITS` digits."""
+    """Raise an error with the field's path if a number in the JSON object `text` exceeds `MOST_DIGITS` digits."""
     for scalar in SCALAR.finditer(text):
         number = scalar["number"] or ""
         if len(number) > MOST_DIGITS and sum(map(str.isdigit, number)) > MOST_DIGITS:
@@ -151,7 +167,10 @@ def _refuse_long_numbers(text: str) -> None:
 
 
 def _path_to(text: str, position: int) -> str:
-    """The path of the value at `position` of a JSON object: ``table.columns[2]``. Keys are as they were sent."""
+    """Return the path of the value at `position` of a JSON object: ``table.columns[2]``.
+
+    Keys are as they were sent.
+    """
     path: list[str | int] = []
     key = ""
     for token in TOKEN.finditer(text, 0, position):
@@ -170,8 +189,10 @@ def _path_to(text: str, position: int) -> str:
 
 
 def _without_value(scalar: re.Match[str]) -> str:
-    """Another value in place of a string or number, so that the text is JSON as before, or none as before: ``null``
-    is no key, and ``nullnull``, of two numbers side by side, is nothing."""
+    """Return another value for a string or a number, so that the text stays valid JSON, or stays invalid.
+
+    ``null`` is not valid as a key. Two numbers side by side become ``nullnull``, which is not valid either.
+    """
     if scalar["string"]:
         return '""'
     if scalar["number"]:
@@ -193,7 +214,7 @@ class JSONRenderer(BaseRenderer):
 
 
 class JSONOnly(BaseContentNegotiation):
-    """No negotiation. A body without a media type is taken for JSON, one that no parser takes is refused (415)."""
+    """No negotiation. A body without a media type is read as JSON. A body that no parser reads is refused (415)."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         given = _media_type(request)
@@ -206,5 +227,5 @@ class JSONOnly(BaseContentNegotiation):
 
 
 def _media_type(request: Request) -> str:
-    """The media type that the body is said to have, JSON where nothing is said."""
+    """Return the media type that the request declares for its body, or JSON if it declares none."""
     return media_type(request.content_type) or CONTENT_TYPE

@@ -1,4 +1,4 @@
-"""Path converters. A path that they do not match is unknown: 404, whatever its bytes."""
+"""Path converters. A path that does not match them is unknown: 404, whatever its bytes."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from django.urls import register_converter
 
 BIGGEST = 2**63 - 1
 FIRST_YEAR, LAST_YEAR = 2000, 2037
-"""Those that a path may name."""
+"""The years that a path may name."""
 
 PathParameters: TypeAlias = Mapping[str, Any]
-"""What the converters made of a path, by name; or a `SymbolicPath` in its place, to compile SQL."""
+"""The parameters of a path, converted, by name. While SQL is compiled, a `SymbolicPath` takes their place."""
 
 
 class IDConverter:
@@ -30,7 +30,7 @@ class IDConverter:
 
 
 class SlugConverter:
-    """A string id. It may hold slashes (``compute/debian11``), which reach us decoded in either spelling."""
+    """A string id. It may contain slashes (``compute/debian11``). Encoded slashes reach the view decoded."""
 
     regex = r"[^\x00]+"
 
@@ -54,7 +54,7 @@ class NameConverter:
 
 
 class AddressConverter:
-    """An IPv4 or IPv6 address in any spelling, which reaches views in its usual one."""
+    """An IPv4 or IPv6 address in any notation. Views receive its normal form."""
 
     regex = "[0-9A-Fa-f:.]{2,45}"
 
@@ -66,7 +66,7 @@ class AddressConverter:
 
 
 class RangeConverter:
-    """An IPv6 network with or without its prefix length, the slash plain or encoded, in any spelling."""
+    """An IPv6 network with or without its prefix length, in any notation. The slash may be encoded."""
 
     regex = "[0-9A-Fa-f:.]{2,45}(?:/[0-9]{1,3})?"
 

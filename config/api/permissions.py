@@ -14,9 +14,9 @@ from config.errors import ScopeLacking
 
 
 class HasScope(BasePermission):
-    """Allows callers whose token has the scopes of the action, and callers without a token if it is public.
+    """Allows callers whose token has the scopes of the action, and callers without a token if the action is public.
 
-    Without a token DRF makes a 401 of the refusal. Raises `ScopeLacking` (401) for a token without the scope.
+    DRF answers a refusal without a token with 401. A token without the scope raises `ScopeLacking` (401).
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:
@@ -31,8 +31,8 @@ class HasScope(BasePermission):
 class HasGrant(BasePermission):
     """Allows users that have the grant of the action.
 
-    For an object that the action changes, the user needs ``read_write`` on it, or on its parent if it has one. An
-    object that the user may not see does not get here: it is a 404 by `get_queryset`.
+    If the action changes an object, the user needs ``read_write`` on it, or on its parent if it has one. An object
+    that the user may not see does not reach this check: it is a 404 by `get_queryset`.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:

@@ -1,8 +1,8 @@
-"""`list` and `retrieve`: DRF's, with a fast way below their hooks that gives the same bytes.
+"""`list` and `retrieve`: DRF's, with a fast way below their hooks that returns the same bytes.
 
-The fast way runs SQL that is compiled once for a view and a kind of caller (`config.api.compiled`). It gets a page
-with its total in one round trip, and renders rows without model instances (`config.api.rendering`). A view that
-overrides a hook which the fast way stands for answers in DRF's ordinary way by itself.
+The fast way runs SQL that is compiled once for a view and a kind of caller (`config.api.compiled`). It reads a page
+with its total in one round trip, and renders rows without model instances (`config.api.rendering`). If a view
+overrides a hook that the fast way replaces, it answers in DRF's ordinary way automatically.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One page of the collection."""
         asked = asks(request)
-        # a filter of 64 KB takes long to compile, and its SQL to run
+        # A filter of 64 KB takes long to compile, and its SQL takes long to run.
         with self.measured() if asked else nullcontext():
             kept = self.kept("list")
             if kept is None:
@@ -86,13 +86,14 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
             if rows := run(page):
                 return rows, rows[0][-1]
             self.check_parent()
-            # each row carries the total; a page after the last has no rows, so read the first page
+            # Each row carries the total. A page after the last one has no rows, so read the first page.
             first = run(pagination.SHORTEST) if page.number > 1 else ()
             return rows, first[0][-1] if first else 0
 
     def filtered(self, wanted: Criteria, shape: Any) -> statements.Statement:
         """Return the SQL of a filtered page. Every filter is different, so it is not kept."""
-        # without related objects, which rows have no use for, and which each copy of a queryset would copy deeply
+        # Without related objects: the rows have no use for them, and each copy of a queryset would copy them
+        # deeply.
         rows = shape.select(self.get_queryset().select_related(None)).filter(wanted.condition)
         return statements.page_of(rows, shape.columns, wanted.order_of(self.ordering), kept=False)
 
@@ -104,7 +105,7 @@ class RetrieveViewSet(CompiledViewSet[A, M], mixins.RetrieveModelMixin):
         """One object."""
         kept = self.kept("retrieve")
         if kept is None:
-            self.kwargs = kwargs  # an action may ask for another object than its path names
+            self.kwargs = kwargs  # an action may return another object than its path names
             self.loads_answer = True
             return super().retrieve(request)
         rows = kept.statement.run(self.bindings(kwargs))

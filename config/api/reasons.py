@@ -1,4 +1,4 @@
-"""The reasons of errors about a field, after the contract's patterns."""
+"""The reasons of errors about a field, in the contract's patterns."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from config.api.paths import BIGGEST
 from config.errors import span, wrong_length
 
 ITEM = re.compile(r"(?:\[[0-9]+\])+$")
-"""Position of an item at the end of a path. Reasons of the item name the list."""
+"""The position of an item at the end of a path. Reasons of the item name the list."""
 NOT_FOUND = "Not found"
 UNAUTHORIZED = "Unauthorized"
 INVALID_TOKEN = "Invalid Token"
@@ -36,13 +36,17 @@ def required(name: str) -> str:
 
 
 def not_valid(name: str, allowed: str = "") -> str:
-    """``label is not valid``, and what would be, where that is said: ``: letters and digits only``."""
+    """Return ``label is not valid``, followed by a description of valid values if there is one: ``: letters and
+    digits only``.
+    """
     return f"{name} is not valid: {allowed}" if allowed else f"{name} is not valid"
 
 
 def bounds(name: str, low: float | None, high: float | None, unit: str = "") -> str:
-    """The reason for a number, or a number of items, out of its bounds, of which one may be None: ``port must be
-    1-65535``. A text has a length (`wrong_length`)."""
+    """Return the reason for a number, or a number of items, out of its bounds: ``port must be 1-65535``.
+
+    One of the bounds may be None. For the length of a text, use `wrong_length`.
+    """
     return f"{name} must be {span(low, high)}{unit}"
 
 
@@ -52,7 +56,7 @@ def spelled(path: str) -> str:
 
 
 def describe(name: str, field: serializers.Field, item: bool = False) -> None:
-    """Give `field` the contract's reasons in place of DRF's, where its declaration does not set its own.
+    """Give `field` the contract's reasons in place of DRF's, unless its declaration sets its own.
 
     An `item` of a list is never missing, only wrong.
     """
@@ -72,20 +76,23 @@ def describe(name: str, field: serializers.Field, item: bool = False) -> None:
 
 
 def _describe_forms(name: str, field: serializers.Field) -> None:
-    """Reword the checks of addresses and other forms that took the field's own sentence when they were made."""
+    """Reword the checks of addresses and other formats.
+
+    They copied the field's own sentence when they were made.
+    """
     for check in field.validators:
         if isinstance(check, validators.EmailValidator | validators.RegexValidator) and check.message == type(
             field
         ).default_error_messages.get("invalid"):
             check.message = not_valid(name)
-    # those of addresses are plain functions with a sentence of their own
+    # The checks of addresses are plain functions with a sentence of their own.
     field.validators = [
         _reworded(check, not_valid(name)) if isfunction(check) else check for check in field.validators
     ]
 
 
 def _reworded(check: Callable[[Any], None], reason: str) -> Callable[[Any], None]:
-    """A validator that refuses what `check` does, with this reason."""
+    """Return a validator that refuses the same values as `check`, with this reason."""
 
     def validate(value: Any) -> None:
         try:
@@ -101,7 +108,7 @@ def _describe_bounds(name: str, field: serializers.Field, kept: Mapping[str, str
     low_value, high_value = getattr(field, "min_value", None), getattr(field, "max_value", None)
     items = hasattr(field, "child")
     length = bounds(name, low_length, high_length, " items") if items else wrong_length(low_length, high_length)
-    # no bound that says anything: it is that of the columns of ids
+    # This bound says nothing to a client: it is the bound of the columns of ids.
     value = not_valid(name) if high_value == BIGGEST else bounds(name, low_value, high_value)
     for check in field.validators:
         if isinstance(check, validators.MinLengthValidator | validators.MaxLengthValidator):
@@ -110,7 +117,7 @@ def _describe_bounds(name: str, field: serializers.Field, kept: Mapping[str, str
             check.message = kept.get(check.code, value)
         elif isinstance(check, validators.ProhibitNullCharactersValidator | ProhibitSurrogateCharactersValidator):
             check.message = not_valid(name)
-    if "min_length" in field.error_messages:  # lists check their length by themselves
+    if "min_length" in field.error_messages:  # lists check their length themselves
         field.error_messages.update(min_length=length, max_length=length)
     if low_length and "blank" in field.error_messages:
         field.error_messages["blank"] = length

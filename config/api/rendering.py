@@ -1,14 +1,14 @@
-"""From database rows to dictionaries, by one function that is written for each resource.
+"""Functions from database rows to dictionaries, compiled once for each resource.
 
-Walking serializer fields for every object is what makes ordinary lists slow. Here the fields are walked once,
-when a resource is first used; the walk writes the source of a function such as ::
+Ordinary lists are slow because they walk the serializer's fields for every object. Here the fields are walked once,
+when a resource is first used. The walk writes the source of a function such as ::
 
     lambda rows: [{"id": c0, "price": number(c1), "specs": {"disk": c2}} for c0, c1, c2, total in rows]
 
-which is then evaluated, as `dataclasses` does for ``__init__``. Only names of declared fields and columns go
-into the source, never anything of a request. `linecache` has the source, so that tracebacks and debuggers show it.
+The source is then evaluated, as `dataclasses` does for ``__init__``. It contains only names of declared fields and
+columns, never a part of a request. `linecache` has the source, so that tracebacks and debuggers show it.
 
-The function does what DRF's walk over the fields does. `hooks_of` finds the methods of an app that it omits.
+The function does the same as DRF's walk over the fields. `hooks_of` finds the methods of an app that it omits.
 """
 
 import linecache
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 class Naive(Func):
-    """A time in UTC without its offset, which orjson writes as the contract wants it, and psycopg reads in C.
+    """A time in UTC without its offset. orjson writes it in the contract's format, and psycopg reads it in C.
 
-    Django's own loader of ``timestamptz`` is Python: 4 µs a value, a third of a list of 100.
+    Django's own loader of ``timestamptz`` is written in Python. It takes 4 µs for a value: a third of a list of
+    100.
     """
 
     template = "(%(expressions)s AT TIME ZONE 'UTC')"
@@ -39,7 +40,7 @@ class Naive(Func):
 
 
 def parsed(value: Any) -> Any:
-    """Parse JSON that the database sent as text. Return other values as they are.
+    """Parse JSON that the database sent as text. Other values are returned unchanged.
 
     PostgreSQL's text has a blank after each comma and colon, unlike the rest of an answer. Parsing is the fastest
     way to remove the blanks: it takes half a microsecond for the devices of a profile.
@@ -52,7 +53,7 @@ def null_when_empty(value: list[Any] | None) -> list[Any] | None:
 
 
 def shown_by(of_instance: Callable[[], Callable[[Any], dict]]) -> Callable[[Any], list[dict] | None]:
-    """Return a function that shows a list of nested objects. JSON of the database is what it shows already."""
+    """Return a function that shows a list of nested objects. JSON from the database is shown unchanged."""
 
     def shown(value: Any) -> list[dict] | None:
         if value is None or type(value) is str:
@@ -77,7 +78,7 @@ CONVERTERS: tuple[tuple[type, Callable], ...] = (
 )
 
 FRAMEWORK = ("rest_framework.", "config.api.", "builtins")
-"""Modules whose methods the compiled function stands for."""
+"""Modules whose methods the compiled function replaces."""
 SERIALIZER_HOOKS = ("to_representation", "get_attribute", "get_fields", "fields", "_readable_fields", "__init__")
 FIELD_HOOKS = ("to_representation", "get_attribute")
 
@@ -86,9 +87,9 @@ FIELD_HOOKS = ("to_representation", "get_attribute")
 class Shape:
     """The columns that a resource selects, and the functions from their rows to its dictionaries.
 
-    `columns` are ORM paths, in the order of the row; `annotations` define those that are no model fields;
-    `attributes` are where the same values are found on a model instance. `owners` names the field that an attribute
-    is for: ``InstanceResource.specs.disk``.
+    `columns` are ORM paths, in the order of the row. `annotations` define the columns that are no model fields.
+    `attributes` are the paths to the same values on a model instance. `owners` names the field that an attribute is
+    for: ``InstanceResource.specs.disk``.
     """
 
     columns: tuple[str, ...]
@@ -96,9 +97,9 @@ class Shape:
     annotations: dict[str, Any]
     owners: dict[str, str]
     page: Callable[["Rows"], list[dict]]
-    """Rows of a page, whose last column is the total."""
+    """The function for the rows of a page, whose last column is the total."""
     one: Callable[[Iterable[Any]], dict]
-    """One row."""
+    """The function for one row."""
     checked: set[type[Model]] = field(default_factory=set)
     """The models that have all columns."""
 
@@ -118,7 +119,7 @@ class Shape:
         self.checked.add(queryset.model)
 
     def of_instance(self, instance: Any) -> dict:
-        """A model instance with its related objects at hand, as after a write: no second look at the database."""
+        """Render a model instance whose related objects are loaded, as after a write: no second query."""
         return self.one([fields.value_of(instance, attribute) for attribute in self.attributes])
 
 
@@ -134,7 +135,7 @@ class _Writer:
     names: dict[str, Any] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
-    """The names of the field that is being written, and of those around it."""
+    """The names of the field that is being written, and of the fields around it."""
 
     def variable(self, column: str, attribute: str | None = None) -> str:
         self.columns.setdefault(column, attribute or column)
@@ -152,7 +153,7 @@ class _Writer:
             for name, child in resource.fields.items()
             if not child.write_only and not isinstance(child, fields.Absent)
         ]
-        return "{" + ",\n ".join(items) + "}"  # a line for each field, which tracebacks then name
+        return "{" + ",\n ".join(items) + "}"  # each field has a line of its own, so that tracebacks name it
 
     def item(self, name: str, child: serializers.Field, prefix: str) -> str:
         self.path.append(name)
@@ -180,7 +181,7 @@ class _Writer:
         return self.converted(child, prefix + source)
 
     def nested(self, child: serializers.Serializer, prefix: str) -> str:
-        """An object within the object; one that may be null is so where the column of its first field is empty."""
+        """Write a nested object. If it may be null, it is null when the column of its first field is empty."""
         body = self.dictionary(child, prefix)
         if not child.allow_null:
             return body
@@ -204,9 +205,9 @@ def _written(resource: serializers.Serializer) -> tuple[_Writer, str]:
 
 
 def select(resource: serializers.Serializer, queryset: QuerySet) -> QuerySet:
-    """Return the queryset with all that DRF's walk over the fields of `resource` needs of each row.
+    """Return the queryset with everything that DRF's walk over the fields of `resource` needs of each row.
 
-    The walk needs the resource's annotations, and the related objects that its columns belong to.
+    The walk needs the resource's annotations, and the related objects of its columns.
     """
     writer, _ = _written(resource)
     annotations = {name: each for name, each in writer.annotations.items() if not isinstance(each, Naive)}
@@ -216,13 +217,13 @@ def select(resource: serializers.Serializer, queryset: QuerySet) -> QuerySet:
     paths = (relations.relation_of(queryset.model, attribute) for attribute in writer.owners)
     related = [path for path in dict.fromkeys(paths) if path]
     rows = queryset.annotate(**annotations)
-    return rows.select_related(*related) if related else rows  # without arguments it would join all relations
+    return rows.select_related(*related) if related else rows  # without arguments, it would join all relations
 
 
 def hooks_of(cls: type[serializers.Serializer], resource: serializers.Serializer | None = None) -> Iterator[str]:
     """Yield the methods of an app that take part in DRF's walk over the fields, as ``Class.method``.
 
-    The compiled function calls none of them. `resource` is the serializer, if it is at hand.
+    The compiled function calls none of them. `resource` is the serializer, if the caller has it.
     """
     own = [hook for hook in map(_overridden(cls), SERIALIZER_HOOKS) if hook]
     yield from own
@@ -272,7 +273,7 @@ def compile_shape(cls: type[serializers.Serializer]) -> Shape:
 
 
 def _evaluated(file: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """The function that `source` says. Tracebacks name `file` and show the line of it."""
-    # None for the time of its change: such an entry is not looked for on the disk, and so not dropped
+    """Return the function that `source` defines. Tracebacks name `file` and show the line of it."""
+    # None as the modification time: such an entry is not looked up on the disk, and so not dropped.
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     return eval(compile(source, file, "eval"), names)  # noqa: S307 - see above

@@ -1,4 +1,4 @@
-"""Answers that are written at once: JSON by orjson, without DRF's content negotiation."""
+"""Responses that are written directly: JSON by orjson, without DRF's content negotiation."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -9,17 +9,19 @@ from django.http import HttpResponse
 from config.headers import add_headers, prepared
 
 if TYPE_CHECKING:
-    from rest_framework.response import Response as BaseResponse  # what DRF's stubs want of an action
+    from rest_framework.response import Response as BaseResponse  # DRF's stubs require it of an action
 else:
     BaseResponse = HttpResponse
 
 CONTENT_TYPE = "application/json"
 RECEIVED = "skerry.received"
-"""The variable of a request that holds its body, where that was received in pieces: a
-`config.server.streams.Receiving`, or the exception that receiving it ended with."""
+"""The variable of a request that holds its body, if it was received in pieces.
+
+The value is a `config.server.streams.Receiving`, or the exception that ended the receiving.
+"""
 
 REFUSED = "skerry.refused"
-"""The variable of a request that the server does not take: the status of its answer (`config.server.lanes`)."""
+"""The variable of a request that the server refuses: the status of its answer (`config.server.lanes`)."""
 
 
 def to_json(data: Any) -> bytes:
@@ -47,7 +49,7 @@ class JSONResponse(BaseResponse):
 
 
 class NoContent(BaseResponse):
-    """A 204: no body, and so no type of it."""
+    """A 204: no body, and so no content type."""
 
     status_code = 204
 

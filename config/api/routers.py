@@ -10,7 +10,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 
 class SingletonRouter(SimpleRouter):
-    """Routes what there is one of: the prefix is the path of `retrieve`, `update`, `create` and `destroy`.
+    """Routes a single object: the prefix is the path of `retrieve`, `update`, `create` and `destroy`.
 
     The path of an ``@action(detail=True)`` is the prefix and its own path.
     """
@@ -35,7 +35,7 @@ class Router(SimpleRouter):
         self.singletons: set[type[ViewSetMixin]] = set()
 
     def register_single(self, prefix: str, viewset: type[ViewSetMixin], basename: str) -> None:
-        """Register a view of what there is one of, such as ``profile``: its path ends with the prefix."""
+        """Register a view of a single object, such as ``profile``: its path ends with the prefix."""
         self.register(prefix, viewset, basename)
         self.singletons.add(viewset)
 

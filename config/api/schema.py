@@ -1,4 +1,4 @@
-"""The OpenAPI document, out of what the views declare: scopes, grants, resources, filters."""
+"""The OpenAPI document, made from the declarations of the views: scopes, grants, resources, filters."""
 
 import inspect
 import re
@@ -38,7 +38,7 @@ EMPTY = {"type": "object", "description": "Nothing: an empty object.", "addition
 
 
 class ErrorItem(Resource):
-    """One thing that is wrong with a request."""
+    """One error of a request."""
 
     field = serializers.CharField(
         allow_null=True,
@@ -49,13 +49,13 @@ class ErrorItem(Resource):
 
 
 class ErrorResource(Resource):
-    """What every answer but a 2XX holds."""
+    """The body of every answer except 2XX."""
 
     errors = ErrorItem(many=True, help_text="All that is wrong, at least one thing.")
 
 
 def only_v4(endpoints: list[tuple]) -> list[tuple]:
-    """Leave out the alias /v4beta, where the same endpoints answer."""
+    """Omit the alias /v4beta, which has the same endpoints."""
     return [endpoint for endpoint in endpoints if endpoint[0].startswith("/v4/")]
 
 
@@ -65,14 +65,14 @@ def with_answers(result: dict[str, Any], **of_the_generator: Any) -> dict[str, A
 
 
 class WrappingFieldExtension(OpenApiSerializerFieldExtension):
-    """`Computed`, `Annotated` and `Constant` look like the field they wrap."""
+    """Describes `Computed`, `Annotated` and `Constant` like the field that they wrap."""
 
     target_class = fields.Wrapping
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
         if direction == "request":
-            return {}  # it is read-only, and so left out
+            return {}  # the field is read-only, and so absent from requests
         child = self.target.child
         child.parent = self.target.parent
         return auto_schema._map_serializer_field(child, direction)
@@ -102,19 +102,22 @@ class ResourceSchema(AutoSchema):
 
     @property
     def example(self) -> dict[str, Any]:
-        """A request and an answer, as far as they are JSON."""
+        """An example of a request and an answer, as far as they are JSON."""
         return examples().get(f"{self.method} {self.path}", {})
 
     def get_operation_id(self) -> str:
-        """The path's words and the action, such as ``compute_instances_list``: names for methods of SDKs.
+        """Return the path's words and the action, such as ``compute_instances_list``: names for methods of SDKs.
 
-        A path that ends in a verb needs no other; an action with a name of its own is called by what it does.
+        A path that ends in a verb needs no other verb. An action with a name of its own uses the verb of its
+        method.
         """
         action, words = self.view.action, [word.replace("-", "_") for word in self.words]
         if self.operation.noun:
             return "_".join([*words, self.operation.noun])
         if action == "list" and self.path.endswith("}"):
-            words.append("members")  # of the one that the path names, beside the list of all such
+            words.append(
+                "members"
+            )  # the members of the object that the path names, beside the list of all such objects
         if action in STANDARD:
             return "_".join([*words, action])
         if self.method == "POST" and self.words[-1] not in openapi.NOUNS:
@@ -148,18 +151,23 @@ class ResourceSchema(AutoSchema):
 
     @property
     def is_of_noun(self) -> bool:
-        """Whether the path ends with an id or a single thing's noun: the view's docstring describes the action."""
+        """Tell whether the path ends with an id or the noun of a single object.
+
+        Then the view's docstring describes it.
+        """
         return self.path.endswith("}") or self.words[-1] in openapi.SINGLE
 
     def _written(self, action: str) -> str:
-        """What the action's docstring says, or for `retrieve` that of an object there is one of, the view's."""
+        """Return the action's docstring. For `retrieve` of a single object, return a sentence with its noun."""
         written = getattr(self.view, action).__doc__
         if action == "retrieve" and self.is_of_noun:
             written = f"Get {openapi.SINGLE[self.words[-1]]}."
         return inspect.cleandoc(written or "")
 
     def access_in_words(self) -> str:
-        """Who may: the scopes of the token, the grant of the user, and a limit of its own."""
+        """Return the required scopes of the token, the required grant of the user, and whether the action has its
+        own limit.
+        """
         scope, grant = self.scope, self.grant
         names = " and ".join(f"`{name}`" for name in scope.names)
         said = [_needed(scope, names)]
@@ -222,7 +230,7 @@ class ResourceSchema(AutoSchema):
         return declared(partial=self.view.action == "update" and not self.operation.whole) if declared else None
 
     def _get_request_body(self, direction: Direction = "request") -> Any | None:
-        # an action without a body takes none, where the library would document a free-form one
+        # An action without a body takes none. The library would document a free-form body.
         declared = self.get_request_serializer()
         if not declared:
             return None
@@ -231,7 +239,7 @@ class ResourceSchema(AutoSchema):
             needed = self.method == "POST" and any(field.required for field in declared.fields.values())
             body["required"] = needed
         if body and "application/json" not in body["content"]:
-            body["required"] = True  # a file; an object without fields may be left out
+            body["required"] = True  # a file. An object without fields may be missing.
         if body and "request" in self.example:
             body["content"]["application/json"]["example"] = self.example["request"]
         return body
@@ -250,12 +258,12 @@ class ResourceSchema(AutoSchema):
 
     @property
     def good_answer(self) -> str:
-        """The description of the good answer, unless it is written out."""
+        """Return the description of the successful answer, unless it is written out."""
         answered = self.operation.response is not None
         return openapi.ANSWERS.get(self.view.action, "Done.") if answered else "Done."
 
     def refused(self) -> list[int]:
-        """The statuses by which the operation is refused."""
+        """Return the statuses that refuse the operation."""
         statuses = answers.refused(
             self.grant,
             writes=self.method != "GET",
@@ -274,13 +282,13 @@ class ResourceSchema(AutoSchema):
         return self.page_of(declared) if action == "list" else declared
 
     def component(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
-        """A reference to a schema among the components."""
+        """Return a reference to a schema among the components."""
         found = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, object=name)
         self.registry.register_on_missing(found)
         return found.ref
 
     def page_of(self, resource: type[Resource]) -> dict[str, Any]:
-        """A page of a list."""
+        """Return the schema of a page of a list."""
         item = self.resolve_serializer(resource, "response")
         filters = self.view.filterset_class.base_filters if self.view.filterset_class else ()
         for name, found in item.schema["properties"].items():
@@ -333,16 +341,16 @@ class ResourceSchema(AutoSchema):
     ) -> dict[str, Any]:
         schema = super()._map_serializer(serializer, direction, bypass_extensions)
         for found in schema.get("properties", {}).values():
-            # each component is for one direction, and has no fields of the other
+            # Each component is for one direction, and has no fields of the other.
             found.pop("readOnly", None)
             found.pop("writeOnly", None)
         return schema
 
     def _named(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
-        """A list of objects as a component of its own, beside what is required of each.
+        """Return a list of objects as a component of its own, beside the required fields of each object.
 
-        `required` has no meaning on an array, but the contract's own document has it there. On a reference it does
-        no harm; `properties` are there for linters, which take names that are nowhere else for mistakes.
+        `required` has no meaning on an array, but the contract's own document has it there. It does no harm on a
+        reference. `properties` are there for linters, which report a required name without a property as a mistake.
         """
         required, about = schema.pop("required"), schema.pop("description")
         of = schema["items"].get("$ref", f"/{name.removesuffix('s').capitalize()}").rpartition("/")[2]
@@ -357,9 +365,9 @@ class ResourceSchema(AutoSchema):
     ) -> dict[str, Any]:
         schema = super()._map_serializer_field(field, direction, bypass_extensions)
         if schema:
-            schema.pop("x-spec-enum-id", None)  # for a hook of the library that we do without
+            schema.pop("x-spec-enum-id", None)  # for a hook of the library that this project does not use
             if schema.get("format") == "date-time":
-                schema["format"] = "date-time-local"  # the other one has an offset
+                schema["format"] = "date-time-local"  # `date-time` has an offset, the API's times have none
             if field.help_text:
                 _describe(schema, field.help_text)  # type: ignore[arg-type] # none of ours is translated
         many = field.child if isinstance(field, serializers.ListSerializer) else None
@@ -373,13 +381,13 @@ class ResourceSchema(AutoSchema):
         super()._insert_field_validators(field, schema)
         choices = schema.get("oneOf", ())
         if len(choices) == 2 and choices[1].get("maxLength") == 0:
-            # a text with bounds that may also be empty: say the bounds plainly, as the contract does
+            # A text with bounds that may also be empty: write the bounds directly, as the contract does.
             del schema["oneOf"]
             schema.update(choices[0])
 
 
 def _without_bounds(schema: dict[str, Any]) -> None:
-    """Take away what is for input alone: what is there may be empty, or older than a bound."""
+    """Remove the bounds that apply only to input: a stored value may be empty, or older than a bound."""
     for name in ("minLength", "pattern"):
         schema.pop(name, None)
     items = schema.get("items")
@@ -390,7 +398,10 @@ def _without_bounds(schema: dict[str, Any]) -> None:
 
 
 def _text_of(serializer: Any, name: str) -> str | None:
-    """The description of a field without one of its own: that of a base, of a resource `Meta.as_in`, or common."""
+    """Return the description of a field without a `help_text`.
+
+    The text comes from a base class, from a resource in `Meta.as_in`, or from the common descriptions.
+    """
     others = getattr(getattr(serializer, "Meta", None), "as_in", ())
     for resource in (*type(serializer).__mro__, *others):
         declared = getattr(resource, "_declared_fields", {})
@@ -401,7 +412,7 @@ def _text_of(serializer: Any, name: str) -> str | None:
 
 
 def _describe(schema: dict[str, Any], text: str) -> None:
-    """Give a schema its description, and what the values of its enum mean."""
+    """Give a schema its description, and the meanings of its enum's values."""
     schema["description"] = str(text)
     if isinstance(text, Meanings):
         schema["description"] = text.table
@@ -409,13 +420,13 @@ def _describe(schema: dict[str, Any], text: str) -> None:
 
 
 def _always(serializer: Any, sometimes: Iterable[str]) -> set[str]:
-    """The fields that each answer has."""
+    """Return the names of the fields that each answer has."""
     left_out = {name for name, field in serializer.fields.items() if isinstance(field, fields.Absent)}
     return set(serializer.fields) - left_out - set(sometimes)
 
 
 def _sentences(written: str) -> list[str]:
-    """The sentences of a docstring's first paragraph."""
+    """Return the sentences of a docstring's first paragraph."""
     return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(written.partition("\n\n")[0].split()))
 
 

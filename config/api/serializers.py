@@ -13,12 +13,12 @@
         specs = Specs(source="*", read_only=True)
 
 A resource is a DRF serializer: `data`, `is_valid()`, `validated_data`, `errors`, `many`, `partial` and `context`
-mean what DRF says. Output is fast: it does not walk these fields for each object, but calls one function that is
+work as in DRF. Output is fast: it does not walk these fields for each object, but calls one function that is
 compiled from them (see `config.api.rendering`). If a resource or one of its fields overrides a method of DRF's
 walk, such as `to_representation`, then `data` is the result of that walk.
 
-Input is validated by DRF, with the contract's reasons, strict about JSON types, and with null taken as not given
-where the field does not say ``allow_null``: most client libraries send every field they know.
+DRF validates input, with the contract's reasons and strict JSON types. Null counts as not given, unless the field
+has ``allow_null``: most client libraries send every field they know.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,10 +37,12 @@ from config.api.fields import Wrapping, key_column, value_of
 from config.errors import Problems
 
 Positions: TypeAlias = dict[str, list[int]]
-"""Of lists in a body, by their path: which of their items are kept, in order."""
+"""For each list in a body, by its path: the positions of the items that are kept, in order."""
 MOST_ITEMS = 10_000
-"""How many items a list in a body has that declares no `max_length`: answering a million of them, each wrong, takes
-a minute and 100 MB."""
+"""The maximum number of items of a list in a body, unless the list has a `max_length`.
+
+An answer about a million invalid items takes a minute and 100 MB.
+"""
 JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
     (serializers.IntegerField, (int,)),
     (serializers.FloatField, (int, float)),
@@ -52,10 +54,10 @@ JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
 
 
 class Body(dict[str, Any]):
-    """The fields of a request's body that are good, by their source, and the `problems` of its others.
+    """The valid fields of a request's body, by their source, and the `problems` of the other fields.
 
-    A service that checks fields takes both, adds what it finds, and raises all at once. Of a field that failed it
-    knows nothing, as if it had not been given: a check that needs it is left out.
+    A service that checks fields takes both, adds the problems that it finds, and raises all at once. A failed field
+    looks as if it had not been given, so checks that need it are omitted.
     """
 
     def __init__(self, values: dict[str, Any]):
@@ -66,14 +68,14 @@ class Body(dict[str, Any]):
 class Resource(serializers.Serializer):
     """Base of all resources.
 
-    `Meta.read_only` makes all fields read-only, and `Meta.read_only_fields` those that it names.
-    `Meta.in_part` says that a service judges what is good of such an object within a body, also where something
-    that it needs has failed.
+    `Meta.read_only` makes all fields read-only, and `Meta.read_only_fields` the fields that it names. With
+    `Meta.in_part`, a service judges the valid part of such an object within a body, even if a required field
+    failed.
     """
 
     if TYPE_CHECKING:
-        # Fields of a resource may be called so: the metaclass takes them out of the class. DRF's own attributes of
-        # these names have other types in its stubs.
+        # Fields of a resource may have these names: the metaclass removes them from the class. DRF's own attributes
+        # of these names have other types in its stubs.
         label: Any
         data: Any
         errors: Any
@@ -101,21 +103,24 @@ class Resource(serializers.Serializer):
     @classmethod
     @cache
     def shape(cls) -> rendering.Shape:
-        """The compiled form of the resource. Raises `ImproperlyConfigured` unless the resource `is_compiled`."""
+        """Return the compiled form of the resource.
+
+        Raises `ImproperlyConfigured` unless the resource `is_compiled`.
+        """
         return rendering.compile_shape(cls)
 
     @classmethod
     @cache
     def is_compiled(cls) -> bool:
-        """Whether `data` is what the compiled function returns.
+        """Tell whether `data` comes from the compiled function.
 
-        It is not if the resource, or a field that it shows, overrides a method that DRF's walk over fields calls.
+        It does not if the resource, or a field that it shows, overrides a method that DRF's walk over fields calls.
         """
         return not any(rendering.hooks_of(cls))
 
     @classmethod
     def select(cls, queryset: QuerySet) -> QuerySet:
-        """Return the queryset with all that `data` reads of its instances: annotations and related objects.
+        """Return the queryset with everything that `data` reads of its instances: annotations and related objects.
 
         ``InstanceResource(InstanceResource.select(rows), many=True).data`` takes a fixed number of queries.
         """
@@ -124,38 +129,42 @@ class Resource(serializers.Serializer):
     @classmethod
     @cache
     def _with_all_fields(cls) -> "Resource":
-        """A resource with all declared fields, whatever a constructor of an app chooses of them."""
+        """Return a resource with all declared fields, even if a constructor of an app selects some of them."""
         return type(cls.__name__, (Resource,), dict(cls._declared_fields))()
 
     @classmethod
     @cache
     def names(cls) -> frozenset[str]:
-        """The names of all fields on the wire."""
+        """Return the names of all fields in JSON."""
         return frozenset(cls().fields)
 
     @classmethod
     @cache
     def paths(cls) -> frozenset[str]:
-        """The names of all fields on the wire, those of nested objects with their path (``entity.id``)."""
+        """Return the names of all fields in JSON. Fields of nested objects have a path (``entity.id``)."""
         return frozenset(_paths(cls()))
 
     @classmethod
     @cache
     def _validator(cls, partial: bool) -> "Resource":
-        # Making a serializer copies all its fields. Validation keeps nothing on it, so one serves all.
+        # Creating a serializer copies all its fields. Validation stores nothing on it, so one instance is enough.
         return cls(partial=partial)
 
     @classmethod
     def validated(cls, data: Any, partial: bool = False) -> dict[str, Any]:
-        """The writable fields of a request's body, by their source. Raises with all failing fields at once.
+        """Return the writable fields of a request's body, by their source.
 
-        With `partial`, fields that are not given are left out: how PUT works here. Items of lists are whole.
+        Raises an error that names all failing fields. With `partial`, fields that are not given are omitted, as PUT
+        requires. Items of lists are always whole.
         """
         return cls._validator(partial).run_validation(data)
 
     @classmethod
     def read_body(cls, data: Any, partial: bool = False) -> Body:
-        """The same, where a service goes on to check the fields that are good: all that fails is named at once."""
+        """Return the valid fields and the problems of the others.
+
+        It is for a service that goes on to check the valid fields. One answer then names all problems.
+        """
         validator = cls._validator(partial)
         try:
             return Body(validator.run_validation(data))
@@ -170,13 +179,14 @@ class Resource(serializers.Serializer):
             return body
 
     def to_representation(self, instance: Any) -> Any:
-        """Show an instance: by the compiled function where that is the same as DRF's walk over the fields, else by
-        the walk. ``serializers.Serializer.to_representation(resource, instance)`` always walks.
+        """Return an instance's fields as a dictionary.
 
-        The function writes times as naive datetimes, the walk as texts. Their JSON is the same.
+        The compiled function does it if the result is the same as DRF's walk over the fields, or else the walk. The
+        function returns times as naive datetimes, the walk as texts. Their JSON is the same.
+        ``serializers.Serializer.to_representation(resource, instance)`` always walks.
         """
         if isinstance(instance, Mapping):
-            # an item of JSON that the database composed is shown as it is
+            # An item of JSON from the database is shown unchanged.
             composed = self._in_a_list() and not self._was_validated()
             return instance if composed else super().to_representation(instance)
         if self._is_outermost() and self.is_compiled():
@@ -184,7 +194,10 @@ class Resource(serializers.Serializer):
         return super().to_representation(instance)
 
     def get_attribute(self, instance: Any) -> Any:
-        """The nested object. Made of columns of the row itself, it is null where its first column is empty."""
+        """Return the nested object.
+
+        If it consists of columns of the row itself, it is null when its first column is empty.
+        """
         found = super().get_attribute(instance)
         if found is None or not self.allow_null or isinstance(found, Mapping):
             return found
@@ -210,10 +223,10 @@ class Resource(serializers.Serializer):
     def examine(
         self, data: dict[str, Any], positions: Positions | None = None, path: str = ""
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The writable fields of `data` that are good, by their source, and the problems of others, by name.
+        """Return the valid writable fields of `data`, by their source, and the problems of the others, by name.
 
-        Of objects and lists that fail, what is good of them is kept where `positions` is given: it takes the
-        positions of the items that are kept of a list, by the list's path, which begins with `path`.
+        If `positions` is given, the valid parts of failed objects and lists are kept. `positions` then receives the
+        positions of a list's kept items, by the list's path, which begins with `path`.
         """
         values: dict[str, Any] = {}
         wrong: dict[str, Any] = {}
@@ -254,7 +267,7 @@ class Resource(serializers.Serializer):
         positions: Positions | None,
         path: str,
     ) -> None:
-        """Put into `values` what is good of a field that failed, if anything is."""
+        """Put the valid part of a failed field into `values`, if there is one."""
         if positions is None:
             return
         good = _good_part(field, value, positions, f"{path}{field.field_name}")
@@ -262,8 +275,10 @@ class Resource(serializers.Serializer):
             self.set_value(values, field.source_attrs, good)
 
     def _in_a_list(self) -> bool:
-        """Whether this is in an item of a list within the body, which a PUT replaces as a whole: DRF alone asks the
-        root if the body is partial, and lets items go without what they need."""
+        """Tell whether this is in an item of a list within the body. A PUT replaces such an item as a whole.
+
+        DRF itself only asks the root whether the body is partial, and accepts items without their required fields.
+        """
         above = self.parent
         while above is not None and not isinstance(above, serializers.ListSerializer):
             above = above.parent
@@ -279,7 +294,9 @@ def _path_of(field: Any) -> str:
 
 
 def _with_others(child: serializers.Field, items: list[Any], wrong: dict[int, Any]) -> dict[int, Any]:
-    """The problems of a list's items: those `wrong` of the items that have the wrong type, and of the others."""
+    """Return the problems of a list's items: those in `wrong`, for items of the wrong type, and those of the other
+    items.
+    """
     found = dict(wrong)
     for index, item in enumerate(items):
         if index not in wrong:
@@ -291,19 +308,19 @@ def _with_others(child: serializers.Field, items: list[Any], wrong: dict[int, An
 
 
 def _is_within(detail: Any) -> bool:
-    """Whether a problem is of something within the value, and not of the value as a whole."""
+    """Tell whether a problem concerns a part of the value, and not the value as a whole."""
     return isinstance(detail, dict) or any(isinstance(each, dict | list) for each in detail)
 
 
 def _good_part(field: serializers.Field, value: Any, positions: Positions, path: str) -> Any:
-    """The good part of an object or a list in a body; None where nothing is."""
+    """Return the valid part of an object or a list in a body, or None."""
     if isinstance(value, list):
         return _good_items(field, value, positions, path)
     return _good_object(field, value, positions, path)
 
 
 def _good_object(field: serializers.Field, value: Any, positions: Positions, path: str) -> dict[str, Any] | None:
-    """The good part of an object, unless it lacks something then that it cannot be without."""
+    """Return the valid part of an object. None if a required field is missing from it."""
     if not isinstance(field, Resource) or not isinstance(value, dict):
         return None
     good, wrong = field.examine(value, positions, f"{path}.")
@@ -314,7 +331,7 @@ def _good_object(field: serializers.Field, value: Any, positions: Positions, pat
 
 
 def _has(values: dict[str, Any], field: serializers.Field) -> bool:
-    """Whether something of a field is among the `values`."""
+    """Tell whether a part of a field is among the `values`."""
     found: Any = values
     for name in field.source_attrs:
         if not isinstance(found, dict) or name not in found:
@@ -324,7 +341,7 @@ def _has(values: dict[str, Any], field: serializers.Field) -> bool:
 
 
 def _good_items(field: serializers.Field, items: list[Any], positions: Positions, path: str) -> list[Any]:
-    """The good items of a list, and the good parts of others; their positions go to `positions`."""
+    """Return the valid items of a list, and the valid parts of others. Their positions are added to `positions`."""
     child = getattr(field, "child", None) or getattr(field, "item", None)
     kept: dict[int, Any] = {}
     for index, item in enumerate(items):
@@ -349,19 +366,19 @@ def _paths(resource: serializers.Serializer, prefix: str = "") -> Iterator[str]:
 
 
 def _numbers(field: serializers.Field) -> tuple[int | None, int]:
-    """How many items a list for this field has at least, where that is said, and at most."""
+    """Return the minimum number of items of a list for this field, if it has one, and the maximum."""
     if not hasattr(field, "child"):
         return None, MOST_ITEMS
     return getattr(field, "min_length", None), getattr(field, "max_length", None) or MOST_ITEMS
 
 
 def _type_problem(field: serializers.Field, name: str, value: Any) -> list | dict | None:
-    """The problem with the JSON type of `value`, if any: DRF alone would take 1 for true and 5 for "5"."""
+    """Return the problem with the JSON type of `value`, if any: DRF alone would accept 1 for true and 5 for "5"."""
     if value is None:
         return None
     low, most = _numbers(field)
     if isinstance(value, list) and len(value) > most:
-        # each of them could have a problem of its own: not looked at
+        # Each item could have a problem of its own: they are not checked.
         return [reasons.bounds(name, low, most, " items")]
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         items = ((index, _type_problem(field.child, name, item)) for index, item in enumerate(value))

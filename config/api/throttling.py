@@ -14,13 +14,13 @@ from config.client_address import network_of
 class RateLimits(BaseThrottle):
     """The limits of the setting RATE_LIMITS: overall, for each endpoint, of the account, and the action's own one.
 
-    They count by user and account, or by address if nobody is known. The action's own limit is the
-    `throttle_scope` of its declaration, or the view's. `allow_request` leaves the verdict in `view.verdict`, from
+    They count by user and account, or by address for an anonymous caller. The action's own limit is the
+    `throttle_scope` of its declaration, or the view's. `allow_request` stores the verdict in `view.verdict`, from
     which the headers ``X-RateLimit-*`` are made.
 
-    A token's user never changes. So once it is known, Redis counts while PostgreSQL looks at the token, and the
-    request waits once for both: the view calls `begin` before it authenticates. If the token turns out to be no
-    good, the address is counted as well.
+    A token's user never changes. So once it is known, Redis counts while PostgreSQL looks up the token, and the
+    request waits once for both. The view calls `begin` before it authenticates. If the token turns out to be
+    invalid, the address is counted as well.
     """
 
     def __init__(self) -> None:
@@ -28,13 +28,16 @@ class RateLimits(BaseThrottle):
         self.counting: Callable[[], limits.Verdict] | None = None
 
     def begin(self, request: Request, view: Any) -> None:
-        """Begin to count for the user whose token this process has seen before, if it has."""
+        """Begin to count for the user if this process has seen the token before."""
         self.known = known_users.get(request._request.META.get("HTTP_AUTHORIZATION"))
         if self.known is not None:
             self.counting = self._count(request, view, self.known)
 
     def end(self, view: Any) -> None:
-        """Wait for the verdict of what `begin` counted. Nothing else may be counted by this thread before."""
+        """Wait for the verdict of the count that `begin` started.
+
+        This thread must not count anything else before.
+        """
         if self.counting is not None:
             view.verdict = self.counting()
 

@@ -1,7 +1,6 @@
-"""Names that have a meaning in Django and DRF and none in this kit: refused when the class is made.
+"""Names that Django and DRF know and this kit does not support. They are refused when the class is made.
 
-Such a name would have no effect and raise no error. So each is refused with a sentence that says what to write
-instead.
+Such a name would have no effect and raise no error. The error says what to write instead.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -69,7 +68,7 @@ _refuse = field_types.refuse
 
 
 def _own(cls: type, known: Container[type]) -> Iterator[tuple[str, Any]]:
-    """What a class and its bases define, those of `known` left out. A mixin is looked into as well."""
+    """Yield the attributes that a class and its bases define, except the bases in `known`. Mixins are included."""
     for base in cls.__mro__:
         if base not in known:
             yield from vars(base).items()
@@ -101,4 +100,4 @@ def check_resource(cls: type[serializers.Serializer]) -> None:
         field_types.check_field(f"{cls.__name__}.{name}", field)
         for within in (field, getattr(field, "child", None)):
             if isinstance(within, serializers.Serializer):
-                check_resource(type(within))  # one that is not of the kit's is checked here alone
+                check_resource(type(within))  # a serializer of another kit is checked only here

@@ -1,4 +1,4 @@
-"""Paths beside those of the resources: /v4 itself, unknown ones, the OpenAPI document, health."""
+"""Paths in addition to those of the resources: /v4 itself, unknown paths, the OpenAPI document, health."""
 
 from django.urls import path, re_path
 

@@ -1,8 +1,11 @@
-"""The viewsets of the API: DRF's, whose rows are those of the caller. Apps import from here.
+"""The viewsets of the API: DRF's, restricted to the rows of the caller. Apps import from here.
 
-A request passes these stages in this order: the caller (401), the rate limits (429), the method (405), the token's
-scope (401) and the user's grant (403) in `config.api.admission`; the rows and the body in `config.api.generics`;
-`list` and `retrieve` in `config.api.reading`.
+A request passes these stages in this order:
+
+- `config.api.admission`: the caller (401), the rate limits (429), the method (405), the scope of the token (401)
+  and the grant of the user (403)
+- `config.api.generics`: the rows and the body
+- `config.api.reading`: `list` and `retrieve`
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -41,11 +44,14 @@ __all__ = [
 
 
 class ReadOnlyModelViewSet(ListViewSet[A, M], RetrieveViewSet[A, M]):
-    """Gives `list` and `retrieve`; other actions are methods of the subclass."""
+    """Provides `list` and `retrieve`. Other actions are methods of the subclass."""
 
 
 class UnionViewSet(GenericViewSet[A, Any]):
-    """Base of views whose list has objects of several tables: one query for the page and one for the total."""
+    """Base of views whose list has objects of several tables.
+
+    It takes one query for the page and one for the total.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -53,7 +59,7 @@ class UnionViewSet(GenericViewSet[A, Any]):
             raise ImproperlyConfigured(f"{cls.__name__}.{name} has no effect on a list of several tables")
 
     tables: ClassVar[Callable[[Any], Sequence[QuerySet[Any]]]]
-    """The querysets that an actor may see. All have the columns of the serializer, by the same names."""
+    """The querysets that an actor may see. All have the columns of the serializer, with the same names."""
 
     def list(self, request: Request, **path: Any) -> Response:
         """One page, in the order of `ordering`: columns of the serializer."""
@@ -79,7 +85,7 @@ class UnionViewSet(GenericViewSet[A, Any]):
         return JSONResponse(page.envelope(data, found.count()))
 
     def order(self, wanted: Criteria) -> tuple[str, ...]:
-        """The filter's order, then the view's, by the union's own columns: it has no others."""
+        """Return the filter's order, then the view's, by columns of the union: a union has no other columns."""
         return tuple(map(self._column, wanted.order_of(self.ordering)))
 
     def _column(self, name: str) -> str:
@@ -88,9 +94,9 @@ class UnionViewSet(GenericViewSet[A, Any]):
 
 
 class About(GenericViewSet):
-    """``/v4`` itself: what answers here, and where it is described.
+    """``/v4`` itself: the name and version of the API, and the address of its documentation.
 
-    It is no operation of the contract, and so not in the document: clients made from that would have a method more.
+    The contract has no such operation. The document omits it, so that generated clients get no additional method.
     """
 
     schema = None
@@ -108,12 +114,12 @@ class About(GenericViewSet):
 
 
 class UnknownPath(GenericViewSet):
-    """Whatever no other route matches: 404 in the error body, counted like any request."""
+    """Answers paths that no route matches: 404 in the error body, counted like any request."""
 
     schema = None
 
     def perform_authentication(self, request: Request) -> None:
-        super().perform_authentication(request)  # only to know whom to count
+        super().perform_authentication(request)  # only to know which caller to count
         self.failure = None
 
     @operation(access.PUBLIC, access.ANYONE)

@@ -1,7 +1,7 @@
 """Install the packages of a lock file into the environment of this Python, and show the progress.
 
-``python install.py LOCKFILE``. Runs before anything is installed, so it uses nothing but Python itself. pip is
-silent unless it fails: then all of its output is shown.
+``python install.py LOCKFILE``. It runs before anything is installed, so it uses only Python itself. pip is silent
+unless it fails: then all of its output is shown.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import IO
 HERE = Path(__file__).resolve().parent
 # Back to the start of the line, and erase the line.
 REWRITE = "\r\x1b[K"
-# Seconds between the lines that show the progress of a long installation where lines are not rewritten.
+# Seconds between the progress lines of a long installation, if lines are not rewritten.
 PLAIN_EVERY = 30.0
 INTERRUPTED = 130
 
@@ -25,7 +25,7 @@ PIP_INDEX_URL names another one, PIP_PROXY a proxy, PIP_CERT the certificates of
 
 
 class Progress:
-    """One line that is rewritten on a terminal, and lines now and then elsewhere."""
+    """A progress line that is rewritten on a terminal. Elsewhere a new line is written now and then."""
 
     def __init__(self, total: int, terminal: bool) -> None:
         self.total = total
@@ -74,7 +74,7 @@ def main(lock: Path) -> int:
 
 
 def command(lock: Path) -> list[str]:
-    # A bare Debian's python3 has no pip, and no ensurepip to make one: this one runs from its wheel.
+    # A minimal Debian has a python3 without pip, and without ensurepip to install it: this pip runs from its wheel.
     [pip] = HERE.glob("pip-*.whl")
     return [
         *(sys.executable, str(pip / "pip"), "--disable-pip-version-check", "--no-input", "--no-color", "install"),

@@ -1,4 +1,4 @@
-"""Advisory locks that last longer than a statement: what a process holds while it works."""
+"""Advisory locks that last longer than a statement, for the time that a process works."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -6,17 +6,17 @@ from contextlib import closing, contextmanager, suppress
 from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-# A statement keeps its snapshot until the next one takes its place; this one needs none. An index that is built
-# concurrently waits for every older snapshot, and vacuum spares what any of them may still see.
+# A statement keeps its snapshot until the next statement replaces it. This statement needs none. An index that is
+# built concurrently waits for every older snapshot, and vacuum keeps the rows that an older snapshot can see.
 WITHOUT_SNAPSHOT = "SET LOCAL idle_in_transaction_session_timeout = 0"
 
 
 @contextmanager
 def advisory_lock(connection: BaseDatabaseWrapper, number: int) -> Iterator[Callable[[], bool]]:
-    """Give a call that tries to take the lock `number`, and says whether it is taken now, without waiting.
+    """Yield a function that tries to take the lock `number`, without waiting, and returns whether it is taken.
 
-    It is held to the end of the block, or of the process, by a transaction of a connection of its own, of which
-    nobody else notices anything: neither who holds the lock nor who tries has a snapshot in between.
+    A transaction on a connection of its own holds the lock until the block or the process ends. Other sessions
+    notice nothing: neither the holder nor a process that tries has a snapshot in the meantime.
     """
     with closing(connection.copy()) as own:
         own.set_autocommit(False)
@@ -28,15 +28,15 @@ def advisory_lock(connection: BaseDatabaseWrapper, number: int) -> Iterator[Call
                 (taken,) = cursor.fetchone()
                 cursor.execute(WITHOUT_SNAPSHOT)
             if not taken:
-                # an index that began to be built during this try waits for its transaction to end, and may be
-                # built by who holds the lock
+                # An index that began to be built during this try waits for its transaction to end. The builder may
+                # be the holder of the lock.
                 own.rollback()
             return bool(taken)
 
         try:
             yield take
         finally:
-            # Closing alone is not enough: the session ends a moment later, and until then it has the lock. If the
-            # connection is lost, so is the lock.
+            # Closing is not enough: the session ends a moment later, and keeps the lock until then. A lost
+            # connection also loses the lock.
             with suppress(Error):
                 own.rollback()

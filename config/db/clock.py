@@ -1,4 +1,4 @@
-"""The database's clock, which times everything that workers compare: their own clocks may differ."""
+"""The database's clock. It determines all times that workers compare, because the clocks of machines may differ."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from django.db import connection
 
 
 def database_now() -> datetime:
-    """The time at this moment, inside a transaction too."""
+    """Return the current time, inside a transaction too."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         return cursor.fetchone()[0]

@@ -1,8 +1,8 @@
 """A new connection to the database: its time limits, and whether statements are prepared on it.
 
-A prepared statement belongs to one session of the server. A pooler in transaction mode gives each transaction
-whichever session is free, which may lack a statement that was prepared a moment ago. A pooler is detected by the
-session's process id: the one that the pooler tells the client differs from the one that the server tells.
+A prepared statement belongs to one session of the server. A pooler in transaction mode gives each transaction a
+free session, which may lack a statement that was prepared a moment ago. A pooler is detected by the session's
+process id: the pooler reports another id to the client than the server does.
 """
 
 import logging
@@ -23,30 +23,31 @@ from config.db import silence
 log = logging.getLogger(__name__)
 
 THRESHOLD = 5
-"""How often psycopg sees a statement before it prepares it."""
+"""The number of times that psycopg sees a statement before it prepares it."""
 SCHEMA_CHANGES = re.compile(rb"(?:CREATE|DROP|ALTER|DISCARD|DEALLOCATE)\b")
 SET_UP = """
 SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', %(idle)s, false),
        CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(told)s::int
             THEN set_config('lock_timeout', %(lock)s::text, false) END
 """
-"""One round trip. `told` is the process id of the session as the client was told."""
+"""One round trip. `told` is the process id of the session that the client was given."""
 STALE = {b"0A000", b"26000"}
-"""Errors of prepared statements: a migration has changed the result, or the server does not know the name."""
+"""Error codes of prepared statements: a migration changed the result, or the server does not know the name."""
 
 
 class KeptStatements(PrepareManager):
-    """psycopg's record of the statements it has prepared on a connection, which outlives rollbacks.
+    """psycopg's record of the statements that it has prepared on a connection. The record outlives rollbacks.
 
-    psycopg deallocates all statements of the session at each rollback, `config.db.prepared`'s too, since one may
-    name a type or a table that the transaction made. Many refused requests roll back, and none makes a type: so
-    statements are discarded only after a change of the schema, or after an error that was neither bad data nor a
-    violated constraint.
+    psycopg deallocates all statements of the session at each rollback, since one may name a type or a table that
+    the transaction created. This includes the statements of `config.db.prepared`. Many refused requests roll back,
+    and none creates a type. So statements are discarded only after a change of the schema, or after an error other
+    than bad data and a violated constraint.
 
-    A statement made stale by a migration is discarded at its first error, also outside of a transaction, where
-    nothing rolls back. Else a process of the previous release would fail at it until it is restarted.
+    If a migration makes a statement stale, the statement is discarded at its first error, also outside of a
+    transaction, where nothing rolls back. Otherwise a process of the previous release would fail at it until it is
+    restarted.
 
-    No other connection uses the same statement names: behind a pooler that does not track statements, the worst
+    No other connection uses the same statement names. Behind a pooler that does not track statements, the worst
     case is an error, and never another client's statement of the same name.
     """
 
@@ -69,7 +70,9 @@ class KeptStatements(PrepareManager):
         return super()._should_discard(prep, results)
 
     def maybe_add_to_cache(self, query: PostgresQuery, prep: Prepare, name: bytes) -> Key | None:
-        """Have `validate` called for every statement, not only, as in psycopg, for those not prepared yet."""
+        """Return a key for every statement, so that `validate` is called for it. psycopg calls it only for new
+        statements.
+        """
         key = super().maybe_add_to_cache(query, prep, name)
         return self.key(query) if prep is Prepare.YES else key
 
@@ -81,7 +84,9 @@ class KeptStatements(PrepareManager):
             self._to_flush.append(name)
 
     def clear(self) -> bool:
-        """Called at each rollback, and after changes of the schema."""
+        """Discard all statements if necessary. psycopg calls this at each rollback, and after changes of the
+        schema.
+        """
         if not (self._schema_changed or self._database.errors_occurred):
             return False
         self._schema_changed = False
@@ -90,10 +95,10 @@ class KeptStatements(PrepareManager):
 
 @dataclass(slots=True)
 class LockWaits:
-    """Whether statements of this process wait for a lock for `LOCK_TIMEOUT` seconds at most.
+    """Whether statements of this process wait for a lock for at most `LOCK_TIMEOUT` seconds.
 
     True in processes that serve requests (`config.wsgi`): each waiting request takes a thread, and its client can
-    repeat the request. Workers, commands and migrations wait as long as it takes, since nobody repeats their work.
+    repeat the request. Workers, commands and migrations wait without a limit, since nobody repeats their work.
     """
 
     limited: bool = False
@@ -103,14 +108,15 @@ lock_waits = LockWaits()
 
 
 def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
-    """Handle the signal ``connection_created``: one round trip.
+    """Handle the signal ``connection_created``, in one round trip.
 
-    Has the database end a transaction that is idle for `TRANSACTION_IDLE_LIMIT` seconds. The database hears nothing
-    of a host that froze or lost power: until TCP gives up, after hours, the rows which that host had locked would
-    block all others, and the workers that take over its jobs. Our transactions wait for nothing but the database.
+    The database ends a transaction that is idle for `TRANSACTION_IDLE_LIMIT` seconds. It does not notice a host
+    that froze or lost power until TCP gives up, after hours. Until then, the rows that the host had locked would
+    block all other sessions, and the workers that take over its jobs. The project's transactions wait only for the
+    database.
 
-    Sets `LOCK_TIMEOUT` as well if this process serves requests (`LockWaits`). A pooler shares its sessions with
-    workers, so a session behind one keeps the limit of its role.
+    The function also sets `LOCK_TIMEOUT` if this process serves requests (`LockWaits`). A pooler shares its
+    sessions with workers, so a session behind one keeps the limit of its role.
     """
     link = connection.connection
     silence.known(link)
@@ -128,5 +134,5 @@ def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
     link._prepared = KeptStatements(connection)
     link.prepare_threshold = THRESHOLD if prepares else None
     if pooled or not prepares:
-        # a cursor of the server's belongs to one session as well
+        # A server-side cursor belongs to one session as well.
         connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = True

@@ -1,4 +1,4 @@
-"""Asks somebody else's server without a connection to the database meanwhile."""
+"""Queries to other servers, without a connection to the database in the meantime."""
 
 from collections.abc import Callable
 from typing import TypeVar

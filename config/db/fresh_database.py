@@ -11,11 +11,11 @@ from django.db.migrations.recorder import MigrationRecorder
 Key = tuple[str, str]
 """App and name of a migration."""
 
-# Any number will do, as long as nothing else in the database takes this advisory lock.
+# Any number, if nothing else in the database takes this advisory lock.
 ADVISORY_LOCK = 0x736B65727279
 
-# Operations whose whole effect is in the final state of the migrations. Renaming is not among them: indexes,
-# constraints and sequences keep the names that the old name gave them.
+# Operations whose whole effect is in the final state of the migrations. Renaming is not one of them: indexes,
+# constraints and sequences keep names that contain the old name.
 SCHEMA_OPERATIONS = (
     operations.CreateModel,
     operations.DeleteModel,
@@ -30,8 +30,8 @@ SCHEMA_OPERATIONS = (
     operations.AddConstraint,
     operations.RemoveConstraint,
 )
-# Packages' migrations whose functions only rewrite rows of earlier releases. Functions and SQL of ours that only
-# rewrite rows have ``elidable=True``.
+# Migrations of packages whose functions only rewrite rows of earlier releases. The project's own functions and SQL
+# that only rewrite rows have ``elidable=True``.
 ROWS_ONLY: set[Key] = {
     ("auth", "0011_update_proxy_permissions"),
     ("contenttypes", "0002_remove_content_type_name"),
@@ -43,11 +43,12 @@ ROWS_ONLY: set[Key] = {
 
 
 def create_tables(connection: BaseDatabaseWrapper) -> int:
-    """Create the tables of an empty database and record their migrations as applied; returns their number.
+    """Create the tables of an empty database and record their migrations as applied. Return their number.
 
-    One transaction: all or nothing, and another process that calls this at the same moment waits. Does nothing, and
-    returns 0, where the database has a table of ours or a migration, or where the migrations conflict. Migrations
-    that do more than shape tables, and those that depend on them, are left for ``migrate`` to apply one by one.
+    One transaction: all or nothing. Another process that calls this at the same moment waits. If the database has a
+    table of this project or a migration, or if the migrations conflict, the function does nothing and returns 0.
+    Migrations that do more than define tables, and those that depend on them, are left for ``migrate`` to apply one
+    by one.
     """
     loader = MigrationLoader(connection)
     if loader.applied_migrations or loader.detect_conflicts():
@@ -69,14 +70,16 @@ def create_tables(connection: BaseDatabaseWrapper) -> int:
             editor.create_model(model)
         recorder = MigrationRecorder(connection)
         recorder.ensure_schema()
-        # like Django's executor: a squashed migration is recorded beside the migrations that it replaces
+        # Like Django's executor: a squashed migration is recorded in addition to the migrations that it replaces.
         done = [name for key in keys for name in (*loader.graph.nodes[key].replaces, key)]
         recorder.migration_qs.bulk_create(recorder.Migration(app=app, name=name) for app, name in done)
     return len(keys)
 
 
 def at_once(loader: MigrationLoader) -> list[Key]:
-    """The migrations whose whole effect is in the final state, in the order in which they would be applied."""
+    """Return the migrations whose whole effect is in the final state, in the order in which they would be
+    applied.
+    """
     keys: list[Key] = []
     for target in loader.graph.leaf_nodes():
         for key in loader.graph.forwards_plan(target):
@@ -87,14 +90,14 @@ def at_once(loader: MigrationLoader) -> list[Key]:
 
 
 def shapes_tables(migration: Migration) -> bool:
-    """Whether applying `migration` to a database without rows does nothing but shape tables."""
+    """Tell whether applying `migration` to a database without rows only defines tables."""
     rows_only = (migration.app_label, migration.name) in ROWS_ONLY
     return all(_shapes(operation, rows_only) for operation in migration.operations)
 
 
 def _shapes(operation: Operation, rows_only: bool) -> bool:
     if isinstance(operation, operations.SeparateDatabaseAndState):
-        # what it does to tables with rows, in SQL of its own, and what the state then has
+        # Its SQL for tables with rows, and the resulting state.
         elided = all(each.elidable for each in operation.database_operations)
         return elided and all(_shapes(each, rows_only) for each in operation.state_operations)
     rewrites_rows = isinstance(operation, operations.RunPython | operations.RunSQL)
@@ -102,6 +105,6 @@ def _shapes(operation: Operation, rows_only: bool) -> bool:
 
 
 def leaves(graph: MigrationGraph, keys: list[Key]) -> list[Key]:
-    """The migrations among `keys` that no other one of `keys` depends on."""
+    """Return the migrations among `keys` that no other one of `keys` depends on."""
     inner = {parent.key for key in keys for parent in graph.node_map[key].parents}
     return [key for key in keys if key not in inner]

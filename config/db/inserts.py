@@ -1,6 +1,6 @@
 """INSERTs whose SQL is built once for each model, for paths where milliseconds count.
 
-The ORM compiles each INSERT anew, which takes longer than PostgreSQL takes to execute it. The fields still prepare
+The ORM compiles each INSERT again, which takes longer than PostgreSQL takes to execute it. The fields still prepare
 the values (`pre_save`, defaults, types).
 """
 
@@ -23,12 +23,17 @@ from config.db.prepared import numbered
 Row = TypeVar("Row", bound=Model)
 
 TRANSACTION_ID = "pg_current_xact_id()"
-"""Returned by every INSERT here, without a round trip of its own: a lost COMMIT is looked up by it
-(`config.db.postgresql`)."""
+"""Every INSERT here returns the transaction id, without a round trip of its own.
+
+`config.db.postgresql` needs it to look up a lost COMMIT.
+"""
 
 
 class FromNow(CombinedExpression):
-    """The time so far from now by the database's clock: that of whoever inserts the row may be wrong."""
+    """A time at this distance from now, by the database's clock.
+
+    The clock of the inserting process may be wrong.
+    """
 
     def __init__(self, distance: timedelta = timedelta(0)):
         super().__init__(Now(), "+", Value(distance))
@@ -36,7 +41,7 @@ class FromNow(CombinedExpression):
 
 
 DEFAULT, GIVEN, FROM_NOW = "default", "given", "from now"
-"""How a column comes to its value: the database's own, the parameter itself, or as far from now as that is."""
+"""The source of a column's value: the database's default, the parameter itself, or that distance from now."""
 
 PLAIN: tuple[tuple[set[type[Field]], type], ...] = (
     ({models.CharField, models.TextField}, str),
@@ -49,14 +54,14 @@ PLAIN: tuple[tuple[set[type[Field]], type], ...] = (
     ),
     ({models.BooleanField}, bool),
 )  # fmt: skip
-"""Fields that store values of a type unchanged. Their subclasses may do something else."""
+"""Fields that store values of a type unchanged. Their subclasses may convert values."""
 
 
 def insert(*rows: Row) -> tuple[Row, ...]:
     """Insert rows of one model by one statement and return them, with their keys set, as `bulk_create` would.
 
-    Either all rows have a key, or none has, and the database assigns keys. Values are plain; of expressions, only
-    `FromNow` is supported. Signals are not sent.
+    Either all rows have a key, or none has, and the database assigns keys. Values are plain. The only supported
+    expression is `FromNow`. Signals are not sent.
     """
     database = _database()
     statement, params = _compiled(rows, database)
@@ -68,7 +73,7 @@ def insert(*rows: Row) -> tuple[Row, ...]:
 
 
 def insert_together(*rows: Model) -> None:
-    """Insert rows of several models, with the rows of one model side by side, by one statement: one round trip.
+    """Insert rows of several models by one statement, in one round trip. The rows of one model are adjacent.
 
     All rows need their keys (`draw_keys`). They may refer to each other, since foreign keys are checked at commit.
     """
@@ -88,7 +93,10 @@ def _joined(statements: tuple[str, ...]) -> str:
 
 
 def draw_keys(*models: type[Model]) -> list[int]:
-    """The next key of each of the models, in order; a model named twice gets two. Unused keys leave gaps."""
+    """Return the next key of each of the models, in order.
+
+    A model that is given twice gets two. Unused keys leave gaps.
+    """
     (keys,) = _fetched(_database(), _drawing(models), [])
     return list(keys)
 
@@ -98,11 +106,11 @@ def _database() -> DatabaseWrapper:
 
 
 def _fetched(database: BaseDatabaseWrapper, statement: str, params: list[Any]) -> list[tuple[Any, ...]]:
-    """Execute a statement of ours and return all rows. Errors are Django's.
+    """Execute a statement and return all rows. Errors are Django's.
 
-    Django's cursor, which observers of queries look at, has psycopg search the SQL for placeholders each time it is
-    longer than a few thousand characters: as long as the INSERTs of a create together. psycopg's raw cursor takes
-    SQL whose parameters are numbered, as the server has them.
+    Django's cursor is used only if queries are observed. With it, psycopg searches the SQL for placeholders each
+    time if the SQL is longer than a few thousand characters. The INSERTs of a create together are that long. For
+    psycopg's raw cursor, the parameters in the SQL are numbered, as for the server.
     """
     if database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
@@ -137,7 +145,7 @@ def _mark_saved(row: Model) -> None:
 
 
 def _compiled(rows: Sequence[Model], database: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
-    """The statement that inserts rows of one model, and its parameters."""
+    """Return the statement that inserts rows of one model, and its parameters."""
     model = type(rows[0])
     keyed = rows[0].pk is not None
     fields, plain = _fields(model, keyed), _plain_types(model, keyed)
@@ -169,7 +177,7 @@ def _fields(model: type[Model], keyed: bool) -> tuple[Field, ...]:
 
 @lru_cache(maxsize=256)
 def _plain_types(model: type[Model], keyed: bool) -> tuple[type | None, ...]:
-    """For each field the type of the values that it stores as they are; None where it converts all."""
+    """Return for each field the type of the values that it stores unchanged, or None if it converts all values."""
     return tuple(map(_plain_type, _fields(model, keyed)))
 
 
@@ -181,7 +189,7 @@ def _plain_type(field: Field) -> type | None:
 
 @lru_cache(maxsize=256)
 def _statement(model: type[Model], keyed: bool, ways: tuple[tuple[str, ...], ...]) -> str:
-    """The INSERT for as many rows as `ways` has, whose columns come to their values in these ways."""
+    """Return the INSERT for the rows of `ways`, which names the source of each value."""
     fields = _fields(model, keyed)
     quote = connection.ops.quote_name
     columns = ", ".join(quote(_column(field)) for field in fields)
@@ -197,7 +205,7 @@ def _column(field: Field) -> str:
 
 
 def _placeholder(field: Field, way: str) -> str:
-    """``%s``, with a cast for the types (arrays) that PostgreSQL does not infer from the column."""
+    """Return ``%s``, with a cast for the types (arrays) that PostgreSQL does not infer from the column."""
     if way == DEFAULT:
         return "DEFAULT"
     if way == FROM_NOW:

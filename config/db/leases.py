@@ -1,22 +1,22 @@
-"""Work queues in tables: SQL fragments that lease a row to one worker at a time, and the rules of every such table.
+"""Work queues in tables: SQL fragments that lease a row to one worker at a time, and the rules of such a table.
 
 A row records when it is due (``run_at``), how long its lease lasts (``lease_until``) and how often it was claimed
-(``fence``). It is changed by conditional UPDATEs on the database's clock alone:
+(``fence``). Conditional UPDATEs change it, on the database's clock alone:
 
 - **claim** takes a lease on rows that are `FREE`, by setting `taken`. The worker keeps the fence that the claim
   returns. A claim of several rows selects them by `chosen` and locks them ``SKIP LOCKED``, so that two workers that
   claim at once share the rows.
-- **settle** writes the outcome of the work, **postpone** when to try again; both match the row by `MINE` and end
-  the lease by `GIVEN_BACK`. A worker whose lease ran out and whose row was claimed since matches no row.
+- **settle** writes the outcome of the work, **postpone** the time of the retry. Both match the row by `MINE` and
+  end the lease by `GIVEN_BACK`. After a worker's lease ran out and another one claimed the row, no row matches.
 - a worker that dies settles nothing: its lease runs out, and the row is free.
 
-Notifications leave out rows of which workers were notified (``notified_at``) a moment ago (`NOT_NOTIFIED_LATELY`).
+Notifications omit rows of which workers were notified (``notified_at``) a moment ago (`NOT_NOTIFIED_LATELY`).
 
-No time is written further ahead than the longest wait or lease of its table. A time beyond twice that, the
-`horizon`, was written before the clock was set back, and would block the row for as long as the clock was set back:
-such a time counts as passed.
+No time is written further ahead than the longest wait or lease of its table. A time beyond twice that length, the
+`horizon`, was written before the clock was set back. It counts as passed. Otherwise it would block the row for as
+long as the clock was set back.
 
-Fragments name their columns and parameters; a table with other column names, or a query with an alias, passes its
+Fragments name their columns and parameters. A table with other column names, or a query with an alias, passes its
 own.
 """
 

@@ -1,11 +1,11 @@
 """Prepared statements on the connection itself, for the few queries that every request makes.
 
-psycopg's cursors are general: they adapt each parameter, decide whether to prepare, and wait in generators, which
-takes longer than a small query itself. A statement that the kit compiles once is known to be one SELECT with
-numbers and texts for parameters, so it is prepared once for each connection and then only executed.
+psycopg's cursors are general: they adapt each parameter, decide whether to prepare, and wait in generators. This
+takes longer than a small query itself. A statement that the kit compiles once is one SELECT with numbers and texts
+as parameters. So it is prepared once for each connection and then only executed.
 
-A statement's name is a hash of its SQL, so that it names no other statement on any session of the server. The types
-of parameters are no part of the name: the server infers them from the SQL alone.
+A statement's name is a hash of its SQL, so the name is unique on every session of the server. The name does not
+include the types of parameters: the server infers them from the SQL alone.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ _NO_LIMIT = "SET LOCAL statement_timeout TO DEFAULT"
 PLACEHOLDER = re.compile("%(.)")
 STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
 PLAIN = (int, str, bool, type(None))
-"""The types that a prepared statement takes for parameters."""
+"""The types of parameters that a prepared statement accepts."""
 
 
 class TookTooLong(Exception):
-    """The database ended a statement that took longer than it may."""
+    """The database ended a statement that exceeded its time limit."""
 
 
 class _RawJSON(Loader):
@@ -65,7 +65,7 @@ class _AddressText(InetBinaryLoader):
 
 
 def numbered(sql: str) -> bytes:
-    """The SQL with PostgreSQL's ``$1``, ``$2`` … in place of Django's ``%s``."""
+    """Return the SQL with PostgreSQL's ``$1``, ``$2`` … in place of Django's ``%s``."""
     count = 0
 
     def replace(match: re.Match) -> str:
@@ -79,7 +79,7 @@ def numbered(sql: str) -> bytes:
 
 
 def dumped(value: Any) -> bytes | None:
-    """A parameter in PostgreSQL's text format; the server knows its type from the statement."""
+    """Return a parameter in PostgreSQL's text format. The server knows its type from the statement."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -88,7 +88,7 @@ def dumped(value: Any) -> bytes | None:
 
 
 def name_of(sql: str) -> bytes:
-    """The statement's name on the server. PostgreSQL cuts names off after 63 bytes."""
+    """Return the statement's name on the server. PostgreSQL truncates names to 63 bytes."""
     return b"api_" + hashlib.sha256(sql.encode()).hexdigest()[:40].encode()
 
 
@@ -98,12 +98,12 @@ class Link:
     def __init__(self, connection: psycopg.Connection):
         self.connection = connection
         self.prepares = connection.prepare_threshold is not None
-        """False behind a pooler, or where PREPARED_STATEMENTS is off (`config.db.connections`)."""
+        """False behind a pooler, or if PREPARED_STATEMENTS is off (`config.db.connections`)."""
         self.context = connection.cursor(binary=True)
         for name, loader in (("json", _RawJSON), ("jsonb", _RawJSONB), ("inet", _AddressText)):
             self.context.adapters.register_loader(name, loader)
         self.statements: dict[str, tuple[bytes, abc.Transformer]] = {}
-        """For each SQL its name on the connection and the reader of its rows."""
+        """For each SQL: its name on the connection and the reader of its rows."""
 
     def fetch(self, sql: str, parameters: Sequence[Any]) -> Rows:
         """Run a SELECT and return all rows. Raises psycopg's errors. The connection must be in autocommit."""
@@ -111,17 +111,17 @@ class Link:
         try:
             return self.execute(sql, values)
         except STALE:
-            # the server dropped the statement, or a migration changed its tables: prepare it anew
+            # The server dropped the statement, or a migration changed its tables: prepare it again.
             self.forget(sql)
             return self.execute(sql, values)
 
     def execute(self, sql: str, values: Sequence[bytes | None]) -> Rows:
         name, reader = self.statements.get(sql) or self.prepare(sql)
-        # psycopg's signature does not allow None among the values, its code does
+        # psycopg's signature does not allow None among the values, but its code does.
         result = self.connection.pgconn.exec_prepared(name, values, None, pq.Format.BINARY)  # type: ignore[arg-type]
         if result.status != pq.ExecStatus.TUPLES_OK:
             raise self.error_of(result)
-        # the types of the columns are looked up for the first result and kept
+        # The types of the columns are looked up for the first result and kept.
         reader.set_pgresult(result, set_loaders=reader.pgresult is None)
         return reader.load_rows(0, result.ntuples, tuple)
 
@@ -130,7 +130,7 @@ class Link:
         result = self.connection.pgconn.prepare(name, numbered(sql))
         if result.status != pq.ExecStatus.COMMAND_OK:
             error = self.error_of(result)
-            # a pooler gave us a session on which the statement was prepared before
+            # The pooler's session already has this prepared statement.
             if not isinstance(error, psycopg.errors.DuplicatePreparedStatement):
                 raise error
         known = self.statements[sql] = name, Transformer(self.context)
@@ -142,8 +142,11 @@ class Link:
         self.connection.pgconn.close_prepared(name_of(sql))
 
     def error_of(self, result: pq.abc.PGresult) -> psycopg.Error:
-        """The error of a failed statement. One without a code is libpq's own: the connection is lost, and closed
-        here, since after a failed write libpq does not say so."""
+        """Return the error of a failed statement.
+
+        An error without a code comes from libpq: the connection is lost. It is closed here, since libpq does not
+        report the loss after a failed write.
+        """
         lost = self.connection.pgconn.status == pq.ConnStatus.BAD
         if lost or not result.error_field(pq.DiagnosticField.SQLSTATE):
             self.connection.close()
@@ -169,9 +172,9 @@ _links = _Links()
 def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
     """Run a SELECT with ``%s`` for numbers and texts, and return all rows. Errors are Django's.
 
-    Uses Django's cursor within a transaction, where queries are observed (query logs of tests,
-    ``connection.execute_wrapper``), and where no statements are prepared. Outside of a transaction, a restarted
-    database costs a second try, and is no error.
+    The function uses Django's cursor within a transaction, if queries are observed (query logs of tests,
+    ``connection.execute_wrapper``), and if no statements are prepared. Outside of a transaction, the SELECT is
+    retried after a restart of the database.
     """
     database = connections[DEFAULT_DB_ALIAS]
     if not database.autocommit or timing.observed(database):
@@ -196,7 +199,7 @@ def fetch(sql: str, parameters: Sequence[Any]) -> Rows:
 def fetch_ordinarily(sql: str, parameters: Sequence[Any], within: float | None = None) -> Rows:
     """Run any SELECT through Django's cursor and return all rows. A lost connection is replaced, as in `fetch`.
 
-    Where the database takes longer than `within` seconds it ends the statement, which raises `TookTooLong`.
+    If the statement takes longer than `within` seconds, the database ends it, and `TookTooLong` is raised.
     """
     database = connections[DEFAULT_DB_ALIAS]
 
@@ -213,9 +216,9 @@ def fetch_ordinarily(sql: str, parameters: Sequence[Any], within: float | None =
 
 @contextmanager
 def ending_after(seconds: float) -> Iterator[None]:
-    """Have the database end each statement of the block that takes longer, which raises `TookTooLong`.
+    """Make the database end each statement of the block that takes longer, with `TookTooLong`.
 
-    For several statements of the ORM's own: it takes a transaction, and so some round trips more than
+    It is for several statements of the ORM. It opens a transaction, and so costs more round trips than
     `fetch_ordinarily`.
     """
     database = connections[DEFAULT_DB_ALIAS]
@@ -225,11 +228,11 @@ def ending_after(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _ending_after(database: BaseDatabaseWrapper, seconds: float) -> Iterator[None]:
-    """Set the time limit for the rest of the transaction, and take it back at the end of the block.
+    """Set the time limit for the rest of the transaction, and reset it at the end of the block.
 
-    Outside of a transaction the block may run one statement. The limit travels with it: in libpq's pipeline both
-    are one round trip and one transaction, at whose end the limit is gone. So it is never left on a session, nor
-    does it matter which session a pooler gives us.
+    Outside of a transaction the block may run one statement. In libpq's pipeline the limit and the statement are
+    one round trip and one transaction, and the limit ends with it. So no session keeps the limit, and it does not
+    matter which session a pooler provides.
     """
     link, limit = database.connection, f"{max(1, seconds * 1000):.0f}"  # milliseconds; 0 would be no limit
     try:
@@ -255,10 +258,10 @@ def _through_cursor(database: BaseDatabaseWrapper, sql: str, parameters: Sequenc
 
 
 def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
-    """Call `run`, once more on a new connection where the old one was lost: processes keep connections for life.
+    """Call `run`, and retry it on a new connection if the old one was lost: processes keep connections for life.
 
-    No second try is made within a transaction, which loses more than this SELECT, nor where no connection could be
-    made at all, or the database is silent.
+    The call is not retried within a transaction, which loses more than this SELECT. It is not retried either if no
+    connection could be made at all, or if the database is silent.
     """
     try:
         return run()

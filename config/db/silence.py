@@ -1,11 +1,11 @@
-"""Notices, in a process that serves, that the database is silent: frozen, and not stopped.
+"""Detects, in a process that serves, that the database is silent: frozen, and not stopped.
 
-A stopped database refuses connections, and statements fail. A database whose processes or machine stand still
-refuses nothing: a statement waits as long as that lasts, and the thread that answers a request waits with it.
+A stopped database refuses connections, and statements fail. A database whose processes or machine are frozen
+refuses nothing. A statement then waits without end, and so does the thread that answers a request.
 
-**Suspicion.** A thread notices that the event loop stands still, or all threads of one of the pools in which the
-process answers (`Silence.pools`). A long statement, a busy machine or many requests cause this too, so a suspicion
-refuses no request.
+**Suspicion.** A thread notices that the event loop makes no progress, or that all threads of one of the pools in
+which the process answers make none (`Silence.pools`). A long statement, a busy machine or many requests cause this
+too, so a suspicion refuses no request.
 
 **Evidence.** The thread then asks the database for a new connection. Requests are refused only if `TRIALS` trials
 in a row fail. A trial fails if the connection is not complete after `MAX_POLLS` punctual polls. They take 5 seconds
@@ -34,16 +34,16 @@ from psycopg.conninfo import make_conninfo
 log = logging.getLogger(__name__)
 
 EVERY = 1.0
-"""Seconds between two looks at the loop, and between two trials while the database is silent."""
+"""Seconds between two checks of the loop, and between two trials while the database is silent."""
 STILL = 5.0
-"""Seconds for which the loop, or all threads, may stand still before the database is asked; longer than `EVERY`."""
+"""Seconds without progress of the loop, or of all threads, before the database is asked. Longer than `EVERY`."""
 POLL_SECONDS, MAX_POLLS = 0.1, 50
 """Seconds of one poll of a new connection, and the number of punctual polls of a trial: 5 seconds."""
 TRIALS = 2
-"""Failed trials in a row after which the database is silent."""
+"""The number of failed trials in a row after which the database counts as silent."""
 
 _open: "WeakSet[psycopg.Connection]" = WeakSet()
-"""The connections of this process to the database, those of Django."""
+"""The connections of Django to the database in this process."""
 _reading = threading.Lock()
 """Guards `_open`: a thread may add a connection while another reads the set."""
 
@@ -55,7 +55,7 @@ def known(link: psycopg.Connection) -> None:
 
 
 def answers() -> bool:
-    """Whether the database gives a new connection in time, or refuses one.
+    """Tell whether the database gives a new connection in time, or refuses one.
 
     Only punctual polls count. On a machine too busy to poll in time, an answer may wait unread, and a database on
     that machine is late too. There the trial lasts longer, and in the end the answer is read.
@@ -99,7 +99,7 @@ def cut_off() -> None:
         links = list(_open)
     for link in links:
         try:
-            # a descriptor of our own: the connection's stays with libpq, which closes it
+            # A duplicated descriptor: libpq keeps the connection's own and closes it.
             with socket.socket(fileno=os.dup(link.fileno())) as own:
                 own.shutdown(socket.SHUT_RDWR)
         except (psycopg.Error, OSError):  # it is closed already

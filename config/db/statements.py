@@ -1,8 +1,9 @@
-"""SQL that is compiled once from a queryset and run many times, giving rows and no model instances.
+"""SQL that is compiled once from a queryset and run many times. It returns rows and no model instances.
 
-Building a queryset and compiling it takes longer than the database takes to answer it. So the kit builds the query
-of each list and each detail once, with a `Param` wherever a value of the request belongs, keeps the SQL, and from
-then on only binds and fetches. The SQL is still the ORM's: none by hand has to be kept in step with the models.
+Building and compiling a queryset takes longer than the database takes to answer it. So the kit builds the query of
+each list and each detail once, with a `Param` for each value of the request, and keeps the SQL. Later requests only
+bind the values and fetch the rows. The SQL is still the ORM's: there is no handwritten SQL to keep in step with the
+models.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,18 +19,18 @@ from django.db.models.sql.compiler import SQLCompiler
 from config.db import prepared
 
 VALUE_METHODS = frozenset(name for name in (*dir(str), *dir(int)) if not name.startswith("_"))
-"""The methods of the values that a `Param` stands for."""
+"""The methods of the values that a `Param` replaces."""
 
 
 class DependsOnRequest(Exception):
-    """A queryset depends on more of a request than its SQL could leave open."""
+    """A queryset depends on more of a request than its SQL can leave open."""
 
 
 class Param(Expression):
-    """Stands in a queryset for a value that is known only when the SQL runs.
+    """A placeholder in a queryset for a value that is known only when the SQL runs.
 
-    It has no value that code could compare, or write into a text: the SQL would be wrong for other requests. Such
-    code gets a `DependsOnRequest`.
+    The placeholder has no value. Code that compares it, or formats it into a text, would create SQL that is wrong
+    for other requests. Such code gets a `DependsOnRequest`.
     """
 
     def __init__(self, name: str):
@@ -87,7 +88,7 @@ class SymbolicActor:
 
 
 class SymbolicRequest:
-    """A request of which only the user is known, in place of a real one."""
+    """A placeholder for a request, of which only the user is known."""
 
     def __init__(self, user: SymbolicActor | None):
         self.user = user
@@ -97,7 +98,7 @@ class SymbolicRequest:
 
 
 class SymbolicPath(Mapping[str, Param]):
-    """Path parameters that are left open: any name gives its `Param`."""
+    """Path parameters that are left open: any name returns its `Param`."""
 
     def __getitem__(self, name: str) -> Param:
         return Param(f"path.{name}")
@@ -113,7 +114,7 @@ class SymbolicPath(Mapping[str, Param]):
 
 
 def bindings(actor: Any, path: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the `Param`s that `SymbolicActor` and `SymbolicPath` leave open."""
+    """Return the values of the `Param`s that `SymbolicActor` and `SymbolicPath` leave open."""
     values = {f"path.{name}": value for name, value in path.items()}
     if actor is not None:
         values["actor.account_id"] = actor.account_id
@@ -124,7 +125,7 @@ def bindings(actor: Any, path: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Compiled SQL. `sql` is None where the ORM found that no row can match.
+    """Compiled SQL. `sql` is None if the ORM found that no row can match.
 
     A statement that is `kept` is prepared on each connection, unless it has a parameter of an uncommon type.
     """
@@ -135,8 +136,8 @@ class Statement:
 
     @classmethod
     def of(cls, queryset: QuerySet, limited: bool = False, kept: bool = True) -> "Statement":
-        """Compile `queryset`; with `limited`, leave ``limit`` and ``offset`` open."""
-        # not `django.db.connection`, which finds the thread's connection anew for each of a filter's conditions
+        """Compile `queryset`. With `limited`, leave ``limit`` and ``offset`` open."""
+        # Not `django.db.connection`, which looks up the thread's connection for each of a filter's conditions.
         compiler = queryset.query.get_compiler(connection=connections[DEFAULT_DB_ALIAS])
         try:
             sql, params = compiler.as_sql()
@@ -149,9 +150,10 @@ class Statement:
         return cls(sql, tuple(params), kept and plain)
 
     def run(self, values: Mapping[str, Any], within: float | None = None) -> prepared.Rows:
-        """Run with `values` for the open parameters. One round trip.
+        """Run with `values` for the open parameters, in one round trip.
 
-        With `within`, for what is not `kept`, the database ends it after so many seconds: `prepared.TookTooLong`.
+        `within` is for a statement that is not `kept`. The database ends it after these seconds, with
+        `prepared.TookTooLong`.
         """
         if self.sql is None:
             return []
@@ -164,7 +166,7 @@ class Statement:
 def page_of(
     queryset: QuerySet, columns: tuple[str, ...], ordering: tuple[str, ...], kept: bool = True
 ) -> Statement:
-    """The statement of one page: `columns`, then the number of rows in the whole collection."""
+    """Return the statement of one page: `columns`, then the number of rows in the whole collection."""
     total = CountOf(queryset.order_by().values("pk"))
     page = queryset.order_by(*ordering).annotate(total_rows=total).values_list(*columns, "total_rows")
     return Statement.of(page, limited=True, kept=kept)

@@ -3,9 +3,9 @@
 This process measures the time from the sending of a statement to its last row. So the time includes waits of the
 database for a processor or a disk. The time of connecting is not included.
 
-Statements that lock rows may wait for another transaction's locks, and PostgreSQL does not say how long they
-waited. So a statement counts for at most `FOR_EACH_ROW` seconds for each row that it locked or changed: a wait for
-one row counts for almost nothing, a change of many rows in full.
+Statements that lock rows may wait for another transaction's locks, and PostgreSQL does not report how long they
+waited. So a statement counts for at most `FOR_EACH_ROW` seconds for each row that it locked or changed. A wait for
+one row then counts for almost nothing. A change of many rows counts in full.
 """
 
 import re
@@ -19,14 +19,16 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 LOCKS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|SHARE|LOCK|pg_advisory_\w+)\b")
-"""Matches the SQL of statements that may wait for locks. Values are not part of the SQL, and the names of our
-tables and columns are in lower case."""
+"""Matches the SQL of statements that may wait for locks.
+
+Values are not part of the SQL, and the names of the project's tables and columns are in lower case.
+"""
 FOR_EACH_ROW = 0.001
 
 
 class _Watch(threading.local):
     seconds: float | None = None
-    """The sum of this thread's seconds; None while no metered call runs."""
+    """The sum of this thread's seconds. None while no metered call runs."""
 
 
 _watch = _Watch()
@@ -36,8 +38,8 @@ _watch = _Watch()
 def statement(longest: Callable[[], float] | None = None) -> Iterator[None]:
     """Add the time of the block, in which a statement runs or its rows are fetched, to the sum of this thread.
 
-    `longest` is called after the block and returns the most seconds that count. Processor time of this thread does
-    not count. Does nothing while no metered call runs.
+    `longest` is called after the block and returns the maximum number of seconds that count. Processor time of this
+    thread does not count. Does nothing while no metered call runs.
     """
     before = _watch.seconds
     if before is None:
@@ -65,8 +67,10 @@ _ours = [_wrapper]
 
 
 def observed(database: BaseDatabaseWrapper) -> bool:
-    """Whether the connection's statements are observed by more than a metered call: by the query log of tests, or
-    by another wrapper (``connection.execute_wrapper``)."""
+    """Tell whether more than a metered call observes the connection's statements.
+
+    Other observers are the query log of tests, and any other wrapper (``connection.execute_wrapper``).
+    """
     return database.queries_logged or bool(database.execute_wrappers and database.execute_wrappers != _ours)
 
 

@@ -1,4 +1,4 @@
-"""Values that must be unique, named along with whatever else is wrong."""
+"""Values that must be unique, reported together with the other problems of a request."""
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, UniqueConstraint
@@ -7,11 +7,11 @@ from config.errors import Problems
 
 
 def note_taken(row: Model, problems: Problems) -> None:
-    """Note each value of `row` that another row has, where `problems` says that the request fails anyway.
+    """Add a problem for each value of `row` that another row has, if `problems` says that the request fails anyway.
 
-    A request without other problems is not asked about: the constraint itself refuses it, which costs no query and
-    knows no race. `row` needs just the columns of its constraints; one with a key that was read from the database
-    is not in its own way. Constraints whose declaration gives no reason of its own are not looked at.
+    A request without other problems makes no query: the constraint itself refuses it, which costs nothing and has
+    no race. `row` needs only the columns of its constraints. A row whose key was read from the database does not
+    conflict with itself. Constraints that declare no reason of their own are skipped.
     """
     if not problems:
         return

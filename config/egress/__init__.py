@@ -1,1 +1,1 @@
-"""Egress: the hosts and addresses, named by customers, that this platform may connect to on their behalf."""
+"""Egress: the hosts and addresses, named by customers, that this platform may connect to for them."""

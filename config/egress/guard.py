@@ -1,8 +1,13 @@
 """The addresses that the platform may connect to: the internet's, and with a region those of private networks.
 
-Never the platform's own: loopback, link-local (with cloud metadata), this machine, its database and broker, the
-servers that apps know of (`add_source`), what else the settings name in private networks, and the networks of the
-setting PROBE_FORBIDDEN. The networks of PROBE_ALLOWED, by which a laptop checks itself, are exempt.
+The platform's own addresses are forbidden:
+
+- loopback, link-local (with cloud metadata) and the addresses of this machine
+- its database and broker, and the servers that apps know of (`add_source`)
+- other servers of the settings in private networks
+- the networks of the setting PROBE_FORBIDDEN
+
+The networks of PROBE_ALLOWED, with which a laptop checks itself, are exempt.
 """
 
 import asyncio
@@ -31,7 +36,7 @@ METADATA = _networks(
     "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128",
     "fd00:a9fe:a9fe::/48", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128",
 )  # fmt: skip
-"""Networks of cloud metadata services, which tell a machine its secrets, besides link-local ones."""
+"""Networks of cloud metadata services, which give a machine its secrets, besides link-local ones."""
 UNROUTED = _networks(
     "0.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "224.0.0.0/3", "::/127",
 )  # fmt: skip
@@ -39,7 +44,7 @@ UNROUTED = _networks(
 TRANSLATED = _networks("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 """IPv6 networks that are the IPv4 internet: an address is the last 32 bits."""
 ROUTED = (*TRANSLATED, *_networks("2000::/3", "fc00::/7"))
-"""All routed networks of IPv6. Link-local, site-local, multicast and unassigned addresses are outside of them."""
+"""All routed networks of IPv6. They exclude link-local, site-local, multicast and unassigned addresses."""
 LIBPQ = ("host", "hostaddr")
 """The parameters of a connection string that name PostgreSQL's servers."""
 ISATAP = (0x00005EFE, 0x02005EFE)
@@ -49,7 +54,7 @@ NO_REGION = "region must not be set where the address is not private"
 
 
 def forms(address: Address) -> list[Address]:
-    """The address, and the IPv4 addresses embedded in an IPv6 one: packets may go to any of them."""
+    """Return the address, and the IPv4 addresses embedded in an IPv6 one: packets may go to any of them."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     found: list[Address] = [address, *(address.teredo or ())]
@@ -62,27 +67,33 @@ def forms(address: Address) -> list[Address]:
 
 
 def is_private(address: Address) -> bool:
-    """Whether the address is in a private network: those exist in many places, and a region says which is meant."""
+    """Tell whether the address is in a private network.
+
+    Such networks exist in many places: a region selects one.
+    """
     return any(_within(form, PRIVATE) for form in forms(address))
 
 
 def is_forbidden(address: Address) -> bool:
-    """Whether the platform must not connect to the address, with a region or without."""
+    """Tell whether the platform must not connect to the address, with a region or without."""
     if getattr(address, "scope_id", None) is not None:
         return True
     return any(_is_ours(form) and not _within(form, settings.PROBE_ALLOWED) for form in forms(address))
 
 
 def is_open(address: Address) -> bool:
-    """Whether customers may have us connect to the address: those on the internet, and in PROBE_ALLOWED."""
+    """Tell whether the platform connects to the address for customers: it is on the internet, or in
+    PROBE_ALLOWED.
+    """
     inside = (form for form in forms(address) if _within(form, PRIVATE))
     return not is_forbidden(address) and all(_within(form, settings.PROBE_ALLOWED) for form in inside)
 
 
 def refusal(addresses: Collection[Address], private: bool) -> str | None:
-    """The reason to refuse a host with these addresses, or None. `private` is whether the service has a region.
+    """Return the reason to refuse a host with these addresses, or None. `private` is whether the service has a
+    region.
 
-    One bad address among good ones is enough to refuse: it is no accident.
+    One bad address among good ones is enough to refuse, because it is no accident.
     """
     if any(is_forbidden(address) for address in addresses):
         return FORBIDDEN
@@ -96,7 +107,7 @@ def _within(address: Address, networks: Iterable[Network]) -> bool:
 
 
 def _is_ours(address: Address) -> bool:
-    """Whether the address is in the platform's own networks, or in no routed one."""
+    """Tell whether the address is in the platform's own networks, or in no routed network."""
     if address.version == 6 and not _within(address, ROUTED):
         return True
     if _within(address, (*UNROUTED, *METADATA, *settings.PROBE_FORBIDDEN)):
@@ -106,7 +117,7 @@ def _is_ours(address: Address) -> bool:
 
 @cache
 def _this_machine() -> frozenset[Address]:
-    """The addresses of this machine's interfaces, by which servers could be reached that listen for it alone.
+    """Return the addresses of this machine's interfaces. They reach servers that listen only for this machine.
 
     The cache is cleared whenever `control_plane` looks names up again: a failover or another network changes the
     addresses.
@@ -117,14 +128,14 @@ def _this_machine() -> frozenset[Address]:
 
 
 PLANE_FOR = 60.0
-"""Seconds after which our own servers are looked up again, and our own interfaces."""
+"""Seconds after which the platform's servers and this machine's interfaces are looked up again."""
 _plane: dict[tuple[tuple[str, ...], ...], tuple[float, frozenset[Address]]] = {}
 _looking = threading.Lock()
 NEVER = 0.0, frozenset[Address]()
 
 
 sources: list[Callable[[], Iterable[str]]] = []
-"""What apps know of servers of the platform that the settings do not name."""
+"""Functions of apps that return servers of the platform which the settings do not name."""
 
 
 def add_source(source: Callable[[], Iterable[str]]) -> None:
@@ -134,12 +145,14 @@ def add_source(source: Callable[[], Iterable[str]]) -> None:
 
 
 def control_plane() -> frozenset[Address]:
-    """The addresses of our own database and broker, those of `sources`, and the private ones of other servers that
-    the settings name. Paths of sockets have none.
+    """Return the addresses of the database, the broker and `sources`, and the private ones of other servers in the
+    settings.
 
-    Names are looked up once a minute, which blocks. In an event loop the known addresses are returned, however old,
-    without waiting for a look-up in another thread: the prober leaves look-ups to the task that claims. An address
-    that a name once resolved to stays refused, so that neither a failover nor a failed look-up opens it.
+    Paths of sockets have no address. Names are looked up once a minute, which blocks. In an event loop the known
+    addresses are returned, however old, without waiting for a look-up in another thread. The prober's loop leaves
+    look-ups to the task that claims checks.
+
+    An address that a name once resolved to stays refused, so that neither a failover nor a failed look-up opens it.
     """
     hosts, others = _hosts(), _others()
     named = hosts, others
@@ -159,8 +172,10 @@ def control_plane() -> frozenset[Address]:
 
 
 def _hosts() -> tuple[str, ...]:
-    """Names and addresses of our servers in the settings, those in the options of DATABASE_URL included, which can
-    name several servers with ports of their own."""
+    """Return the names and addresses of the database and the broker in the settings.
+
+    The options of DATABASE_URL are included, which can name several servers with ports of their own.
+    """
     database = settings.DATABASES["default"]
     named = (
         database["HOST"], *map(database.get("OPTIONS", {}).get, LIBPQ), *_of_conninfo(settings.DRIVER_CONNINFO)
@@ -170,9 +185,11 @@ def _hosts() -> tuple[str, ...]:
 
 
 def _others() -> tuple[str, ...]:
-    """Names and addresses of the servers that mails, messages, look-ups and people who sign in are sent to, and of
-    our own site. Anybody reaches them on the internet, at addresses that they share with much else (mail services,
-    content networks), so these stay open: only inside of a private network they are ours.
+    """Return the names and addresses of the other servers in the settings, and of the platform's own site.
+
+    They are servers for mails, messages, look-ups and sign-in. On the internet they stay open: anybody can reach
+    them there, and they share addresses with other services (mail services, content networks). They count as the
+    platform's own only inside a private network.
     """
     provider = settings.OPENID
     addresses = (
@@ -187,7 +204,7 @@ def _others() -> tuple[str, ...]:
 
 @cache
 def _of_conninfo(conninfo: str) -> tuple[str, ...]:
-    """The hosts of a connection string of libpq."""
+    """Return the hosts of a connection string of libpq."""
     parameters = conninfo_to_dict(conninfo)
     return tuple(str(parameters[name]) for name in LIBPQ if name in parameters)
 
@@ -204,5 +221,5 @@ def _resolve(host: str) -> set[Address]:
     try:
         found = socket.getaddrinfo(host, None)
     except OSError:
-        return set()  # we do not reach it ourselves, under this name
+        return set()  # this machine does not reach it under this name
     return {ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found}

@@ -1,4 +1,4 @@
-"""Resolves host names, by the name servers of the setting PROBE_NAMESERVERS or by the system's."""
+"""Resolves host names with the name servers of the setting PROBE_NAMESERVERS, or with the system's."""
 
 import asyncio
 import ipaddress
@@ -21,10 +21,13 @@ LOCAL: Address = ipaddress.IPv4Address("127.0.0.1")
 GRACE = 1.0
 """Seconds to wait for the second answer (A or AAAA) once the first has come."""
 MAX_ANSWER_BYTES = 4096
-"""Bytes of an answer, at most: some 250 addresses. Parsing one of 64 KB takes a good part of a second, in which the
-prober's loop does nothing else: anybody with a name server could bring the loop to a stand."""
+"""The maximum number of bytes in an answer: some 250 addresses.
+
+Parsing an answer of 64 KB takes a good part of a second and blocks the prober's loop. Anybody with a name server
+could stop the loop this way.
+"""
 NO_ANSWER = (dns.exception.Timeout, dns.resolver.NoNameservers, OSError)
-"""Errors of a query that no name server answers, or that all of them fail at."""
+"""The errors of a query that no name server answers, or that fails at all of them."""
 
 
 class Unresolved(Exception):
@@ -67,21 +70,23 @@ class _Bounded(Backend):
 
 
 def resolve(host: str, timeout: float | None = None) -> list[Address]:
-    """All addresses of a name, A and AAAA. Raises `Unresolved`, after `timeout` seconds at most, by default
-    PROBE_DNS_TIMEOUT."""
+    """Return all addresses of a name, A and AAAA.
+
+    Raises `Unresolved` after at most `timeout` seconds, by default PROBE_DNS_TIMEOUT.
+    """
     return asyncio.run(resolve_async(host, timeout))
 
 
 def is_local(host: str) -> bool:
-    """Whether a name is this machine's whatever name servers say (RFC 6761): ``localhost``, or one below it."""
+    """Tell whether a name is always this machine (RFC 6761): ``localhost``, or a name below it."""
     return host.rstrip(".").lower().rpartition(".")[2] == "localhost"
 
 
 async def resolve_async(host: str, timeout: float | None = None) -> list[Address]:
-    """As `resolve`, for the prober's loop.
+    """Return all addresses of a name, as `resolve` does, for the prober's loop.
 
-    Both record types are queried at once, and one answer is enough: some name servers fail or stay silent where
-    they have no AAAA record.
+    Both record types are queried at once, and one answer is enough: some name servers fail or do not answer if they
+    have no AAAA record.
     """
     if is_local(host):
         return [LOCAL]
@@ -100,7 +105,10 @@ async def resolve_async(host: str, timeout: float | None = None) -> list[Address
 
 
 async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Address] | Exception]:
-    """The answers or errors of both queries; one answer of addresses alone where the other exceeds `GRACE`."""
+    """Return the answers or errors of both queries.
+
+    If one answer has addresses and the other query exceeds `GRACE`, return the one answer alone.
+    """
     kinds = (dns.rdatatype.AAAA, dns.rdatatype.A)
     tasks = [asyncio.create_task(_ask(resolver, host, kind)) for kind in kinds]
     try:
@@ -116,7 +124,7 @@ async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Ad
 async def _ask(
     resolver: dns.asyncresolver.Resolver, host: str, kind: dns.rdatatype.RdataType
 ) -> list[Address] | Exception:
-    # the dot at the end keeps this machine's search domains from being tried
+    # The dot at the end prevents a search in this machine's search domains.
     absolute = host if host.endswith(".") else f"{host}."
     try:
         answer = await resolver.resolve(absolute, kind, raise_on_no_answer=False, backend=_Bounded())
@@ -126,8 +134,10 @@ async def _ask(
 
 
 def _resolver() -> dns.asyncresolver.Resolver:
-    """A resolver, configured anew for each name: a laptop changes networks. Servers are ``address`` or
-    ``address@port``."""
+    """Return a resolver. It is configured again for each name, since a laptop changes networks.
+
+    Servers are ``address`` or ``address@port``.
+    """
     resolver = dns.asyncresolver.Resolver(configure=not settings.PROBE_NAMESERVERS)
     if settings.PROBE_NAMESERVERS:
         split = (server.partition("@") for server in settings.PROBE_NAMESERVERS)

@@ -1,8 +1,8 @@
 """The kit of all filter sets: django-filter with strict values and the operators of ``X-Filter``.
 
 An app declares a `FilterSet` for each of its lists in its layer ``filters``, below ``api`` and ``pages``. `filters`
-has the filters, `inputs` those of pages alone, `fields` their form fields, which read values, and `lookups` the
-lookups that Django lacks.
+has the filters, `inputs` those of pages, `fields` their form fields, which read values, and `lookups` the lookups
+that Django lacks.
 """
 
 from config.filters.filters import (

@@ -1,7 +1,7 @@
 """Form fields that read the values of filters strictly.
 
-Django's form fields take ``"7"`` for the number 7, and 7 for a text. Here, each field says which JSON values and
-which texts of a query string are valid. In a form, the fields behave as Django's: an empty input is no value.
+Django's form fields accept ``"7"`` for the number 7, and 7 for a text. Here, each field defines which JSON values
+and which texts of a query string are valid. In a form, the fields behave as Django's: an empty input is no value.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -60,7 +60,7 @@ class CharField(StrictField, forms.CharField):
 
 
 class CaselessField(CharField):
-    """A text whose column has it in lower case."""
+    """A text whose column stores lower case."""
 
     @staticmethod
     def from_json(value: Any) -> str:
@@ -130,7 +130,7 @@ class BooleanField(StrictField, forms.NullBooleanField):
 
 
 class DateTimeField(StrictField, forms.DateTimeField):
-    """A time as ISO 8601 writes it, in UTC if it says no offset. Fractions of the second are dropped."""
+    """A time in ISO 8601, in UTC if it has no offset. Fractions of the second are dropped."""
 
     @staticmethod
     def from_json(value: Any) -> datetime:
@@ -141,7 +141,7 @@ class DateTimeField(StrictField, forms.DateTimeField):
 
 
 class AddressField(StrictField, forms.GenericIPAddressField):
-    """An IPv4 or IPv6 address in any spelling."""
+    """An IPv4 or IPv6 address in any notation."""
 
     @staticmethod
     def from_json(value: Any) -> str:

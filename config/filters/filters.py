@@ -25,12 +25,12 @@ class Filter(django_filters.Filter):
     """Base of the filters: a column that is equal to a value, or compared with it by an operator.
 
     `field_name` is the ORM path of the column, by default the name of the filter. `field_class` reads the values.
-    `name` is the name on the wire (``entity.id``), which reasons contain; the filter set gives it.
+    `name` is the name in JSON (``entity.id``), which reasons contain. The filter set sets it.
     """
 
     field_class: ClassVar[type[fields.StrictField]]
     operators: ClassVar[frozenset[str]] = OPERATORS
-    """The operators that make sense, without their plus sign."""
+    """The supported operators, without their plus sign."""
     field_name: str
     name: str = ""
 
@@ -59,16 +59,19 @@ class Filter(django_filters.Filter):
             raise self.refused() from None
 
     def is_value(self, value: Any) -> Q:
-        """The condition that the column equals a value that was read."""
+        """Return the condition that the column equals a value that was read."""
         return Q(**{self.field_name: value})
 
     def equals(self, raw: Any) -> Q:
-        """The condition for a bare JSON value."""
+        """Return the condition for a bare JSON value."""
         return Q(**{f"{self.field_name}__isnull": True}) if raw is None else self.is_value(self.value(raw))
 
     def among(self, raws: list[Any]) -> Q:
-        """The condition that it equals any of the values. One condition for all: PostgreSQL looks up each row in
-        them, where it would try hundreds of conditions one by one."""
+        """Return the condition that the column equals any of the values.
+
+        It is one condition for all: PostgreSQL looks up each row in the values. It would try hundreds of conditions
+        one by one.
+        """
         return Q(**{f"{self.field_name}__in": [self.value(raw) for raw in raws]})
 
     def contains(self, raw: Any) -> Q:
@@ -78,7 +81,10 @@ class Filter(django_filters.Filter):
         return Q(**{f"{self.field_name}__{operator}": self.value(raw)})
 
     def matches(self, operator: str, raw: Any) -> Q:
-        """The condition for one operator, without its plus sign. ``neq`` is also true of rows without a value."""
+        """Return the condition for one operator, without its plus sign.
+
+        ``neq`` also matches rows without a value.
+        """
         if operator not in self.operators:
             raise refuse(f"Cannot use +{operator} on {self.name}")
         if operator == "neq":
@@ -86,7 +92,7 @@ class Filter(django_filters.Filter):
         return self.contains(raw) if operator == "contains" else self.compares(operator, raw)
 
     def filter(self, qs: QuerySet, value: Any) -> QuerySet:
-        """Filter by a cleaned value of a form. None is an input that was left empty."""
+        """Filter by a cleaned value of a form. None is an empty input."""
         return qs if value is None else qs.filter(self.is_value(value))
 
 
@@ -97,7 +103,7 @@ class CharFilter(Filter):
 
 
 class CaselessFilter(Filter):
-    """A text that the column has in lower case, compared without regard to case."""
+    """A text that the column stores in lower case, compared without regard to case."""
 
     field_class = fields.CaselessField
 
@@ -115,7 +121,7 @@ class DecimalFilter(Filter):
 
 
 class NumberFilter(Filter):
-    """A whole number. One that its column cannot hold matches nothing."""
+    """A whole number. A number that its column cannot hold matches nothing."""
 
     field_class = fields.IntegerField
 
@@ -124,7 +130,7 @@ class NumberFilter(Filter):
         together = [value for value in values if -NARROW <= value < NARROW]
         if len(together) == len(values):
             return Q(**{f"{self.field_name}__in": together})
-        # Django knows only of a single number that it may be too large for its column
+        # Django knows only of a single number that it may be too large for its column.
         conditions = [self.is_value(value) for value in values if not -NARROW <= value < NARROW]
         if together:
             conditions.append(Q(**{f"{self.field_name}__in": together}))
@@ -139,7 +145,7 @@ class BooleanFilter(Filter):
 
 
 class DateTimeFilter(Filter):
-    """A time, which means its whole second: columns keep microseconds that clients never see."""
+    """A time, which stands for its whole second: columns keep microseconds that clients never see."""
 
     field_class = fields.DateTimeField
     operators = OPERATORS - {"contains"}
@@ -158,7 +164,7 @@ class DateTimeFilter(Filter):
 
 
 class ArrayFilter(Filter):
-    """An array of texts, which has the value that any of its elements has."""
+    """An array of texts. The condition applies to any of its elements."""
 
     field_class = fields.CharField
     operators = frozenset({"neq", "contains"})
@@ -174,7 +180,7 @@ class ArrayFilter(Filter):
 
 
 class LabelsFilter(ArrayFilter):
-    """An array of JSON objects, which has the value that any of them has as its ``label``. It is never null."""
+    """An array of JSON objects. The condition applies to the ``label`` of any of them. It is never null."""
 
     def is_value(self, value: Any) -> Q:
         return Q(**{f"{self.field_name}__contains": [{"label": value}]})

@@ -14,7 +14,7 @@ NOT_CALLED = frozenset({"filter_queryset", "qs", "form", "get_form_class"})
 
 
 class FilterSet(django_filters.FilterSet):
-    """Base of all filter sets. The API compiles `base_filters` to `Q`; a page shows an instance's `form` and `qs`.
+    """Base of all filter sets. The API compiles `base_filters` to `Q`. A page shows an instance's `form` and `qs`.
 
     ::
 
@@ -25,16 +25,18 @@ class FilterSet(django_filters.FilterSet):
             class Meta:
                 model = Volume
 
-    Each filter is declared. ``entity__id`` is the name ``entity.id`` on the wire, and a trailing underscore is
-    dropped (``class_``): then `field_name` is given. Raises `ImproperlyConfigured` for an argument of django-filter
-    that the API would not heed, so that a page and the API find the same rows.
+    Each filter is declared. ``entity__id`` is the name ``entity.id`` in JSON, and a trailing underscore is dropped
+    (``class_``): then `field_name` is given.
+
+    Raises `ImproperlyConfigured` for an argument of django-filter that the API would not heed, so that a page and
+    the API find the same rows.
     """
 
     base_filters: ClassVar[dict[str, Filter]]
 
     @classmethod
     def get_filters(cls) -> dict[str, Filter]:
-        """The declared filters, by their names on the wire."""
+        """Return the declared filters, by their names in JSON."""
         if cls._meta.fields is not None or cls._meta.exclude is not None:
             raise ImproperlyConfigured(f"{cls.__name__}: declare each filter in place of `Meta.fields`.")
         for name in NOT_CALLED & vars(cls).keys():

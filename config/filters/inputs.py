@@ -1,4 +1,4 @@
-"""Filters of pages: their inputs suit people, who type a part of a label and choose among the values that exist."""
+"""Filters of pages. Their inputs suit people, who type a part of a label and choose among the existing values."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ Choice = tuple[str, str]
 
 
 class PartFilter(CharFilter):
-    """A part of a text. Upper and lower case do not differ."""
+    """A part of a text, in any case."""
 
     def is_value(self, value: Any) -> Q:
         return Q(**{f"{self.field_name}__icontains": value.strip()})
@@ -22,8 +22,8 @@ class PartFilter(CharFilter):
 class ChoiceFilter(CharFilter):
     """One of the values that the rows of the page have. One query for the options.
 
-    `words` is the ORM path of the options' words where they differ from the values: ``type__label``. Another value
-    in the address matches no row. It stays among the options, so that people see what they filter by.
+    `words` is the ORM path of the options' words if they differ from the values: ``type__label``. Another value in
+    the address matches no row. It stays among the options, so that people see the filter's value.
     """
 
     def __init__(self, *args: Any, words: str = "", **kwargs: Any):
@@ -32,7 +32,7 @@ class ChoiceFilter(CharFilter):
 
     @property
     def field(self) -> Field:
-        # django-filter makes the field once for each filter set
+        # django-filter makes the field once for each filter set.
         if not hasattr(self, "_field"):
             self._field = self.field_class(label=self.label, required=False, widget=Select(choices=self.options()))
         return self._field
@@ -45,7 +45,7 @@ class ChoiceFilter(CharFilter):
         return [("", "any"), *found]
 
     def choices(self, rows: QuerySet) -> Iterable[Choice]:
-        """The values of `rows`, in the order of their words."""
+        """Return the values of `rows`, in the order of their words."""
         words = self.words or self.field_name
         pairs = rows.order_by(words).values_list(self.field_name, words).distinct()
         return pairs.exclude(**{self.field_name: None})
@@ -59,7 +59,7 @@ class StatusFilter(ChoiceFilter):
 
 
 class ElementFilter(ArrayFilter, ChoiceFilter):
-    """An array, such as the tags, which has the chosen value among others."""
+    """An array, such as the tags, that contains the chosen value."""
 
     def choices(self, rows: QuerySet) -> Iterable[Choice]:
         elements = Func(self.field_name, function="unnest")

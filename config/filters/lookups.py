@@ -11,7 +11,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 @ArrayField.register_lookup
 class AnyElementContains(Lookup):
-    """Whether any element of an array holds a text."""
+    """Tests whether any element of an array contains a text."""
 
     lookup_name = "any_contains"
     prepare_rhs = False
@@ -23,18 +23,18 @@ class AnyElementContains(Lookup):
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         array, array_params = self.process_lhs(compiler, connection)
         text, text_params = self.process_rhs(compiler, connection)
-        # both parts are the compiler's, values travel as parameters
+        # The compiler creates both parts. Values are passed as parameters.
         return self.template.format(array=array, text=text), (*array_params, *text_params)
 
 
 @JSONField.register_lookup
 class AnyLabelContains(AnyElementContains):
-    """Whether the ``label`` of any object in a JSON array holds a text."""
+    """Tests whether the ``label`` of any object in a JSON array contains a text."""
 
     template = (
         "EXISTS (SELECT 1 FROM jsonb_array_elements({array}) AS item WHERE strpos(item->>'label', {text}) > 0)"
     )
 
 
-# ``region_id`` is a text that filters may search, but a ForeignKey by itself has no text lookups
+# ``region_id`` is a text that filters may search, but a ForeignKey itself has no text lookups.
 ForeignKey.register_lookup(Contains)

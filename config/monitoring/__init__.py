@@ -1,1 +1,1 @@
-"""What tells operators and their tools how the installation does: health, counts of what it did, and measures."""
+"""Monitoring for operators and their tools: health, counts of past work, and measures of the present."""

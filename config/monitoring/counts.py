@@ -1,12 +1,12 @@
-"""Counts of what processes have done: requests, steps of jobs, and how long each took.
+"""Counts of the work that processes have done: requests, steps of jobs, and how long each took.
 
-A process counts in its memory, which costs a microsecond, and adds to Redis what it has counted every few seconds.
-The processes of a machine share one hash there, so that whichever process is asked can tell of all of them. A hash
-goes an hour after the last process of its machine has added to it. Redis may lose all of it: counts then begin at 0
-again, as those of any process that is restarted, which Prometheus expects.
+A process counts in its memory, which costs a microsecond. Every few seconds it adds its counts to Redis. The
+processes of a machine share one hash there, so that any process can report the counts of all. A hash expires an
+hour after the last addition of its machine. Redis may lose all counts. They then begin at 0 again, as after a
+restart of a process, which Prometheus expects.
 
-An addition whose answer got lost is sent again as it was, and Redis knows by its id whether it has it: it is
-counted once, unless Redis was out of reach for longer than `COUNTS_TTL_SECONDS` in between.
+If the answer to an addition is lost, the process sends the same addition again. Redis knows the addition by its id
+and counts it once, unless Redis could not be reached for longer than `COUNTS_TTL_SECONDS` in between.
 """
 
 import logging
@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 EVERY = 5.0
 """Seconds between two additions to Redis."""
 COUNTS_TTL_SECONDS = 3600
-"""Seconds for which a machine's counts stay after the last addition."""
+"""Seconds for which a machine's counts are kept after the last addition."""
 WITHIN = 1.0
-"""Seconds that Redis has to take a connection, and to answer."""
+"""Seconds that Redis has to accept a connection, and to answer."""
 SEPARATOR = "\x1f"
 SUM = "sum"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
-"""The upper ends, in seconds, of the ranges that durations are counted in."""
+"""The upper limits, in seconds, of the ranges in which durations are counted."""
 
 ADD = """
 if redis.call('GET', KEYS[3]) == ARGV[1] then return 0 end
@@ -45,22 +45,24 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3] - ARGV[4])
 redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[4])
 return 1
 """
-"""Adds a batch, unless it is the last that its process has added. The keys: the machine's counts, the machines, the
-process's last batch. The arguments: the batch's id, the machine, the time, `COUNTS_TTL_SECONDS`, and names with
-their amounts."""
+"""Adds a batch, unless it is the last one that its process has added.
+
+The keys: the machine's counts, the machines, the process's last batch. The arguments: the batch's id, the machine,
+the time, `COUNTS_TTL_SECONDS`, and names with their amounts.
+"""
 
 Key = tuple[str, ...]
-"""A metric's name and the values of its labels; of a histogram also the number of a bucket, or `SUM`."""
+"""A metric's name and the values of its labels. For a histogram, also the number of a bucket, or `SUM`."""
 
 
 class Counts:
-    """What this process has counted since its last addition to Redis. Safe to use from several threads."""
+    """The counts of this process since its last addition to Redis. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: after a fork the counts are the parent's, and its lock may have been held."""
+        """Start from zero: after a fork the counts are the parent's, and its lock may have been locked."""
         self.lock = threading.Lock()
         self.values: dict[Key, float] = {}
 
@@ -70,7 +72,7 @@ class Counts:
                 self.values[key] = self.values.get(key, 0.0) + amount
 
     def take(self) -> dict[Key, float]:
-        """What was counted; from now on it is the caller's to add to Redis."""
+        """Return the counts and reset them. The caller must add them to Redis."""
         with self.lock:
             taken, self.values = self.values, {}
         return taken
@@ -81,7 +83,7 @@ os.register_at_fork(after_in_child=counts.forget)
 
 
 class Metric:
-    """Something that is counted under a name, by the values of its labels. Each is made once, at import."""
+    """A named metric that is counted by the values of its labels. Each is made once, at import."""
 
     kind = ""
 
@@ -91,7 +93,7 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {}
-"""All that is counted, by name."""
+"""All metrics, by name."""
 
 
 class Counter(Metric):
@@ -104,7 +106,7 @@ class Counter(Metric):
 
 
 class Histogram(Metric):
-    """Durations: how many there were in each of `BUCKETS`, and their sum."""
+    """Durations: the number of them in each of `BUCKETS`, and their sum."""
 
     kind = "histogram"
 
@@ -119,7 +121,7 @@ _BUCKET_NAMES = [str(number) for number in range(len(BUCKETS) + 1)]
 
 
 def machines_key() -> str:
-    """Of the sorted set of machines, each with the time of its last addition."""
+    """Return the key of the sorted set of machines, each with the time of its last addition."""
     return f"{settings.REDIS_PREFIX}metrics"
 
 
@@ -128,21 +130,21 @@ def machine_key(machine: str) -> str:
 
 
 def batch_key(machine: str) -> str:
-    """Of the id of the last batch that this process has added."""
+    """Return the key of the id of the last batch that this process has added."""
     return f"{settings.REDIS_PREFIX}metrics:{machine}:{os.getpid()}"
 
 
 def connect() -> "redis.Redis":
-    """A client of Redis that gives up soon."""
+    """Return a Redis client with short timeouts."""
     return redis.Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=WITHIN, socket_timeout=WITHIN, retry=Retry(NoBackoff(), 0)
     )
 
 
 def store(values: Mapping[Key, float], machine: str | None = None, batch: str | None = None) -> None:
-    """Add to the counts of a machine, by default this one, all or none. Raises `redis.RedisError`.
+    """Add `values` to the counts of a machine, by default this one, all or none. Raises `redis.RedisError`.
 
-    A process that stores its last `batch` again, by its id, adds nothing.
+    If a process stores its last `batch` again, with the same id, nothing is added.
     """
     name = machine or socket.gethostname()
     keys = machine_key(name), machines_key(), batch_key(name)
@@ -153,7 +155,7 @@ def store(values: Mapping[Key, float], machine: str | None = None, batch: str | 
 
 
 def stored() -> Iterator[tuple[str, dict[Key, float]]]:
-    """Each machine with its counts. Raises `redis.RedisError`."""
+    """Yield each machine with its counts. Raises `redis.RedisError`."""
     with connect() as client:
         for machine in sorted(client.zrange(machines_key(), 0, -1)):
             name = machine.decode()
@@ -162,13 +164,16 @@ def stored() -> Iterator[tuple[str, dict[Key, float]]]:
 
 
 class Reporter:
-    """Adds what this process counts to Redis. While Redis is out of reach the counts stay in memory."""
+    """Adds the counts of this process to Redis. While Redis cannot be reached, the counts stay in memory."""
 
     def __init__(self) -> None:
         self.failing = False
         self.ended = threading.Event()
         self.batch: tuple[str, dict[Key, float]] | None = None
-        """What was sent last, with its id, until Redis has answered: only as it was can it be told from another."""
+        """The last batch sent, with its id, until Redis has answered.
+
+        It is sent again unchanged, so that Redis knows it.
+        """
 
     def report(self) -> None:
         if self.batch is not None:

@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 class Installation(Collector):
-    """Counts of all machines as they are in Redis, and measures as the database has them now.
+    """Counts of all machines from Redis, and current measures from the database.
 
-    Either may be out of reach: the other is told all the same, and which one is.
+    If one of the two cannot be reached, the other is still reported, and a flag tells which one is missing.
     """
 
     def collect(self) -> Iterator[Metric]:
@@ -46,9 +46,9 @@ def _flag(name: str, documentation: str, value: bool) -> Metric:
 
 
 def _counted(found: Mapping[str, Mapping[Key, float]]) -> Iterator[Metric]:
-    """The families of all that is counted, with the machines that counted it as label `machine`.
+    """Yield the metric families of all counts. The label `machine` is the machine that counted.
 
-    A machine of another release may have counted what this one does not know: that is left out.
+    A machine of another release may have counts that this release does not know: they are skipped.
     """
     for metric in METRICS.values():
         labels = (*metric.labels, "machine")
@@ -78,7 +78,7 @@ def _histogram(
 
 
 def _cumulative(parts: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Upper ends, and the number of durations up to each."""
+    """Yield the upper limits, and the number of durations up to each."""
     total = 0.0
     for number, end in enumerate([*map(str, BUCKETS), "+Inf"]):
         total += parts.get(str(number), 0.0)
@@ -90,6 +90,6 @@ _registry.register(Installation())
 
 
 def exposition(accept: str) -> tuple[bytes, str]:
-    """The text and its content type, in the format that the client's ``Accept`` asks for."""
+    """Return the text and its content type, in the format that the client's ``Accept`` asks for."""
     encoder, content_type = choose_encoder(accept)
     return encoder(_registry), content_type

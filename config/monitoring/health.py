@@ -1,4 +1,4 @@
-"""Whether this process can answer requests: its database is there, with the tables that this release expects."""
+"""The readiness of this process: whether its database answers and has the tables that this release expects."""
 
 from functools import cache
 
@@ -17,13 +17,16 @@ SELECT wanted.app || '.' || wanted.name
 
 @cache
 def newest_migrations() -> tuple[list[str], list[str]]:
-    """Apps, and the name of the last migration that this release has of each: it needs all before it."""
+    """Return the apps, and the name of each app's last migration in this release.
+
+    It needs all earlier migrations too.
+    """
     nodes = MigrationLoader(None).graph.leaf_nodes()
     return [app for app, _ in nodes], [name for _, name in nodes]
 
 
 def failures() -> list[Trouble]:
-    """What keeps this process from answering requests."""
+    """Return the reasons why this process cannot answer requests."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(MISSING, newest_migrations())

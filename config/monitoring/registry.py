@@ -1,6 +1,6 @@
-"""What apps register for operators: measures of the present, and what may be wrong.
+"""The registry of apps' functions for operators: measures of the present, and checks for failures.
 
-An app's module `monitoring` registers them when the first of them is asked for.
+The module `monitoring` of an app registers them. It is imported when the first of them is needed.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from prometheus_client.core import Metric
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that does not work, though requests are answered. `component` is one word, for programs."""
+    """A failure of a component while requests are still answered. `component` is one word, for programs."""
 
     component: str
     text: str
@@ -27,13 +27,13 @@ _trouble_checks: list[TroubleCheck] = []
 
 
 def measures(function: Measures) -> Measures:
-    """Register a function that returns measures of the present, by a query or a few."""
+    """Register a function that returns measures of the present, with one query or a few."""
     _measures.append(function)
     return function
 
 
 def trouble_check(function: TroubleCheck) -> TroubleCheck:
-    """Register a function that finds what does not work, by a query of a millisecond at most."""
+    """Register a function that finds failures, with a query that takes at most a millisecond."""
     _trouble_checks.append(function)
     return function
 
@@ -49,6 +49,6 @@ def all_measures() -> list[Measures]:
 
 
 def troubles() -> list[Trouble]:
-    """All that does not work now. Raises `django.db.Error`."""
+    """Return all current failures. Raises `django.db.Error`."""
     _registered()
     return [found for function in _trouble_checks for found in function()]

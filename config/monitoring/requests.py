@@ -1,4 +1,4 @@
-"""Requests, counted by the route that answered them and not by their paths, which are without number."""
+"""Counts of requests by the route that answered them. Their paths would make an unlimited number of series."""
 
 import re
 
@@ -16,13 +16,16 @@ SECONDS = Histogram(
     ("method", "route"),
 )
 ANY_METHOD = {401, 405}
-"""What strangers are answered whatever the method: with it, they could make a series of every pair
-of method and route, and there are many more of these than operations."""
+"""Statuses that anonymous clients get for any method.
+
+They are counted without the method: otherwise strangers could create a series for every pair of method and route,
+and these are many more than the operations.
+"""
 METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
 UNKNOWN = "unknown"
-"""The route of requests for paths that are no endpoint's, and the method of those that no endpoint has."""
+"""The route of paths that belong to no endpoint, and the method that no endpoint has."""
 UNKNOWN_PATHS = {"v4/", "v4beta/"}
-"""The routes of the patterns that match what no endpoint of the API does (config/api/urls.py)."""
+"""The routes of the patterns that match all other paths of the API (config/api/urls.py)."""
 STATIC = "/static"
 _PARAMETER = re.compile(r"<(?:[^>:]*:)?([^>]*)>")
 
@@ -42,7 +45,7 @@ def method_of(request: HttpRequest) -> str:
 
 
 def route_of(request: HttpRequest) -> str:
-    """The pattern that the request's path matched."""
+    """Return the pattern that the request's path matched."""
     match = request.resolver_match
     if match is not None:
         return _routes.get(match.route) or _routes.setdefault(match.route, _named(match.route))
@@ -50,7 +53,9 @@ def route_of(request: HttpRequest) -> str:
 
 
 def _named(route: str) -> str:
-    """``/v4/regions/{region_id}`` of ``v4beta/regions/<str:region_id>``: the two are one to those who watch."""
+    """Return ``/v4/regions/{region_id}`` for ``v4beta/regions/<str:region_id>``: operators see both as one
+    route.
+    """
     if route in UNKNOWN_PATHS:
         return UNKNOWN
     named = "/" + _PARAMETER.sub(r"{\1}", route)

@@ -1,4 +1,4 @@
-"""Paths for those who watch the installation."""
+"""Paths for monitoring."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""``/livez``, ``/readyz``, ``/version`` and ``/metrics``: for load balancers and for those who watch."""
+"""``/livez``, ``/readyz``, ``/version`` and ``/metrics``: for load balancers and monitoring."""
 
 import secrets
 from typing import Any
@@ -23,21 +23,26 @@ REFUSED = "Metrics are for those who have METRICS_TOKEN."
 
 @require_safe
 def livez(request: HttpRequest) -> HttpResponse:
-    """200 while this process answers at all: it asks nobody. One that does not answer this is to be restarted."""
+    """Answer 200 while this process answers at all, without a query.
+
+    Restart a process that does not answer this.
+    """
     return JSONResponse({"status": "ok"})
 
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """503 while this process cannot answer requests: no database, or not the tables that this release expects; and
-    from when it was told to stop: it still answers, but whatever is before it had better ask another one.
+    """Answer 503 while this process cannot answer requests, because the database or its expected tables are
+    missing.
 
-    Otherwise 200, with the status ``degraded`` where a broker, worker or clock is missing: requests are answered,
-    and what they begin waits.
+    It also answers 503 after SIGTERM: the process still answers, but the load balancer should choose another one.
+
+    Otherwise it answers 200. The status is ``degraded`` if a broker, worker or clock is missing: requests are
+    answered, but the jobs that they begin wait.
     """
     if drain.begun:
         draining = JSONResponse(_report("draining", []), 503)
-        # No error: Django would log one for each look.
+        # This is no error, but Django would log one for each check.
         draining._has_been_logged = True  # type: ignore[attr-defined]
         return draining
     failed = [SILENT] if silence.noted else failures()
@@ -57,13 +62,13 @@ def _report(status: str, found: list[Trouble]) -> dict[str, Any]:
 
 @require_safe
 def version(request: HttpRequest) -> HttpResponse:
-    """The release that this process runs, and the revision of the API that it speaks."""
+    """Return the release of this process, and the revision of its API."""
     return JSONResponse({"version": VERSION, "api": settings.API_REVISION})
 
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Counts and measures of the whole installation, for Prometheus; for nobody without the token."""
+    """Return counts and measures of the whole installation for Prometheus. The client needs the token."""
     if not settings.METRICS_TOKEN:
         return error_response([{"field": None, "reason": CLOSED}], 404)
     scheme, _, given = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")

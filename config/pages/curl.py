@@ -20,9 +20,9 @@ class Secret:
 def curl(method: str, path: str, body: Mapping[str, Any]) -> str:
     """Return a command for a POSIX shell. The token is in `TOKEN`, and each `Secret` of the body in its variable.
 
-    Values of the body stand in single quotes, so that the shell changes nothing in them.
+    Values of the body are in single quotes, so that the shell changes nothing in them.
     """
-    mark = secrets.token_hex(8)  # unknown to who wrote the body, so that no text of the body is taken for a secret
+    mark = secrets.token_hex(8)  # unknown to the body's author, so that no text of the body is taken for a secret
     text = json.dumps(body, indent=2, ensure_ascii=False, default=lambda secret: f"{mark}{secret.name}")
     quoted = re.sub(rf"{mark}(\w+)", r"""'"$\1"'""", text.replace("'", r"'\''"))
     return (

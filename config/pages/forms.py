@@ -59,7 +59,7 @@ class _Choosing(forms.Field):
         self.widget.choices = choices
 
     def value_of(self, text: str) -> int | str:
-        """A chosen value: an int if values are ids, else the text."""
+        """Return a chosen value: an int if values are ids, else the text."""
         return int(text) if self.number and is_integer(text) else text
 
 
@@ -132,20 +132,21 @@ class BodyForm(forms.Form):
             body = ResizeRequest
             type = ChoiceField(label="Type")
 
-    A field has the name that it has in the body, and a field of a nested object has a path, such as ``alerts.cpu``.
-    After `is_valid` the attribute `given` is the checked body, as a view of the API has it: values by their source,
-    and the problems of the others for the service to raise. `add_problems` shows the reasons of an error.
+    A field has the name that it has in the body. A field of a nested object has a path, such as ``alerts.cpu``.
+    After `is_valid`, the attribute `given` is the checked body, as a view of the API has it. It has the valid
+    values by their source, and the problems of the others for the service to raise. `add_problems` shows the
+    reasons of an error.
     """
 
     body: ClassVar[type[Resource]]
     partial: ClassVar[bool] = False
-    """Whether fields that are left out keep their value, as in a PUT."""
+    """Whether fields that are omitted keep their value, as in a PUT."""
     blank: ClassVar[frozenset[str]] = frozenset()
     """The fields whose empty input is a value: an empty text or list, not "not given"."""
     given: Body
 
     def as_body(self) -> dict[str, Any]:
-        """Return the JSON body of the same request to the API. Empty inputs are left out."""
+        """Return the JSON body of the same request to the API. Empty inputs are omitted."""
         made: dict[str, Any] = {}
         for name, value in self.cleaned_data.items():
             if self.is_sent(name, value):
@@ -157,7 +158,7 @@ class BodyForm(forms.Form):
         return made
 
     def is_sent(self, name: str, value: Any) -> bool:
-        """Whether a field belongs to the body. Fields that only the page uses are overridden out."""
+        """Tell whether a field belongs to the body. Override it to exclude fields that only the page uses."""
         return name in self.blank or value not in (None, "", [])
 
     def _post_clean(self) -> None:
@@ -165,7 +166,7 @@ class BodyForm(forms.Form):
         self.given = self.body.read_body(self.as_body(), self.partial)
 
     def offer(self, name: str, choices: Iterable[Any], initial: Any = None) -> None:
-        """Set the choices of a field, and the one that is chosen at first."""
+        """Set the choices of a field, and its initial choice."""
         field: Any = self.fields[name]
         field.choices = list(choices)
         field.initial = initial
@@ -177,7 +178,10 @@ class BodyForm(forms.Form):
 
 
 def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
-    """Show a service's problems at the form's fields; `fields` maps the service's field names where they differ."""
+    """Show a service's problems at the form's fields.
+
+    `fields` maps the service's field names to different form names.
+    """
     renamed = fields or {}
     for problem in error.problems:
         sent = problem.field or ""

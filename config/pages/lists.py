@@ -28,7 +28,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of a column, as the page shows it. `order` is the order that its link asks for."""
+    """The head of a column, as the page shows it. `order` is the order that its link requests."""
 
     label: str
     order: str
@@ -40,8 +40,8 @@ class ListView(FilterView):
     """A list of objects with filters, an order and pages.
 
     Subclasses define `get_queryset`, `filterset_class` and `columns`. The first column sets the order by default.
-    Wrong numbers of pages and unknown orders are corrected silently, because no one types them. The reason for a
-    wrong value of a filter stands at its input, and the list is empty.
+    Wrong page numbers and unknown orders are corrected silently, because no one types them. For a wrong value of a
+    filter, the reason is shown at its input, and the list is empty.
     """
 
     columns: ClassVar[tuple[Column, ...]]
@@ -77,7 +77,7 @@ class ListView(FilterView):
                 yield Head(column.label, f"-{column.order}", "ascending")
 
     def _order(self) -> tuple[Column, OrderBy]:
-        """The column that the list is ordered by, and its ordering."""
+        """Return the column that orders the list, and its ordering."""
         wanted = self.request.GET.get("order", "")
         name = wanted.removeprefix("-")
         for column in self.columns:

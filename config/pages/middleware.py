@@ -1,7 +1,7 @@
 """Django's middleware for the web pages: login, consent, admin, docs.
 
-The API has no cookies, sessions, messages or forms, so its requests bypass these classes: each would cost every
-request several microseconds for nothing, together as much as the views themselves.
+The API has no cookies, sessions, messages or forms, so its requests bypass these classes. Each would add several
+microseconds to every request without any use, together as much time as the views themselves.
 """
 
 from collections.abc import Awaitable
@@ -25,7 +25,7 @@ ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
 
 
 class PagesOnly(MiddlewareMixin):
-    """A mixin that has the API's requests bypass a middleware."""
+    """A mixin that makes the API's requests bypass a middleware."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if is_api(request.path_info):
@@ -34,7 +34,7 @@ class PagesOnly(MiddlewareMixin):
 
 
 class Policies(PagesOnly):
-    """``Permissions-Policy``, and ``Content-Security-Policy`` where the view has set none."""
+    """Sets ``Permissions-Policy``, and ``Content-Security-Policy`` unless the view has set one."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         in_admin = request.path_info.startswith("/admin/")

@@ -67,9 +67,9 @@ NOUNS = {noun.slug: noun for group in GROUPS for noun in group.nouns}
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `navigation`, the groups with the address of each noun and whether it is shown now.
+    """Context processor: adds `navigation`, the groups with the address of each noun and whether it is shown now.
 
-    Only templates that show the frame pay for it.
+    Only templates that show the frame compute it.
     """
     return {"navigation": SimpleLazyObject(lambda: _shown(request.path))}
 

@@ -1,4 +1,6 @@
-"""Views of the customer's pages: a form whose values go to a service, and a part of a page that updates itself."""
+"""Views of the customer's pages: a form whose values a service receives, and a part of a page that updates
+itself.
+"""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -21,15 +23,14 @@ UNCHANGED = 204
 
 
 class ServiceFormView(FormView):
-    """A form whose values go to a service. The reasons of a service that refuses stand at the form's fields.
+    """A form whose values a service receives.
 
-    The database's own constraints refuse values that are taken, as for the API.
-
-    Subclasses define `perform` and `get_success_url`.
+    The reasons of a refusal are shown at the form's fields. The database's constraints refuse values that are
+    taken, as for the API. Subclasses define `perform` and `get_success_url`.
     """
 
     renamed: ClassVar[Mapping[str, str]] = {}
-    """Names of the service's fields that differ from the form's."""
+    """The service's field names that differ from the form's."""
 
     def perform(self, form: Any) -> str:
         """Call the service. Return the message for the next page; empty for none."""
@@ -54,7 +55,7 @@ class ServiceFormView(FormView):
         return redirect(self.get_success_url())
 
     def refused(self, form: Form, error: DomainError) -> HttpResponse:
-        """Show the form again, as it was filled in, with the reasons."""
+        """Show the form again with its input and the reasons."""
         add_problems(form, error, self.renamed)
         page = self.form_invalid(form)
         return too_many(page, error.seconds) if isinstance(error, TooMany) else page
@@ -72,7 +73,7 @@ def fragment(request: HttpRequest, template: str, context: Mapping[str, Any]) ->
 
 
 def is_htmx(request: HttpRequest) -> bool:
-    """Whether htmx asks, for a part of the page."""
+    """Tell whether the request comes from htmx, for a part of the page."""
     return bool(request.htmx)  # type: ignore[attr-defined] # config.pages.middleware.Htmx sets it
 
 
@@ -82,7 +83,7 @@ def version_of(*values: Any) -> str:
 
 
 class VerbView(View):
-    """A verb without a form: a POST calls a service and leads back. A refusal becomes a message on the next page.
+    """A verb without a form: a POST calls a service and redirects. A refusal becomes a message on the next page.
 
     Subclasses define `perform` and `get_success_url`.
     """

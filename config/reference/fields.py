@@ -14,7 +14,7 @@ Schema = Mapping[str, Any]
 
 REQUEST, RESPONSE = "request", "response"
 HIDDEN = {REQUEST: "readOnly", RESPONSE: "writeOnly"}
-"""The mark of fields that are not there in that direction."""
+"""The mark of fields that are absent in that direction."""
 NULL = "null"
 MAX_NUMBERS = {"int32": 2**31 - 1, "int64": 2**63 - 1}
 """The largest number of a format."""
@@ -26,12 +26,12 @@ BOUNDS = {
 }
 NOTHING = mark_safe("")
 DESCRIBED = ("x-enum-descriptions", "x-enumDescriptions")
-"""Extensions in use for descriptions of an enum's values: a list, or an object by value."""
+"""Common extensions for descriptions of an enum's values: a list, or an object by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of an enum, as JSON writes it, texts without their quotes."""
+    """One value of an enum, in JSON notation, but texts without their quotes."""
 
     value: str
     description: SafeString
@@ -42,7 +42,7 @@ class Field:
     """A parameter, a property of a body, or a whole body.
 
     `type` is in words: ``array of strings, or null``. Only fields of requests are `required`. `notes` are bounds,
-    default and so on, each a short text. `fields` are those of the object, or of the objects in the array.
+    the default and so on, each a short text. `fields` are those of the object, or of the objects in the array.
     """
 
     name: str
@@ -55,21 +55,21 @@ class Field:
 
     @property
     def untold_choices(self) -> tuple[Choice, ...]:
-        """The choices, unless the description names them all itself."""
+        """The choices, unless the description itself names them all."""
         told = all(f"<code>{escape(choice.value)}</code>" in self.description for choice in self.choices)
         return () if told else self.choices
 
     def walk(self) -> Iterator["Field"]:
-        """All fields below this one, at any depth."""
+        """Yield all fields below this one, at any depth."""
         for field in self.fields:
             yield field
             yield from field.walk()
 
 
 class SchemaReader:
-    """Reads the schemas of one document, whose references it follows.
+    """Reads the schemas of one document, and follows its references.
 
-    A schema that holds itself is shown once: within itself its fields are left out.
+    A schema that contains itself is shown once: its fields are omitted inside itself.
     """
 
     def __init__(self, document: Mapping[str, Any]):
@@ -79,7 +79,10 @@ class SchemaReader:
     def field(
         self, name: str, schema: Schema, direction: str, required: bool = False, within: tuple[str, ...] = ()
     ) -> Field:
-        """The schema as a field called `name`. `within` are the references that led here."""
+        """Return the schema as a field with the name `name`.
+
+        `within` are the references that were followed to it.
+        """
         within = (*within, *self.references(schema))
         whole = self.resolved(schema)
         shapes, _ = self.alternatives(whole)
@@ -98,7 +101,7 @@ class SchemaReader:
     def fields(
         self, schema: Schema, shapes: list[Schema], direction: str, within: tuple[str, ...]
     ) -> tuple[Field, ...]:
-        """The fields of a schema. Those of a mere reference are read once for all places that are reached alike."""
+        """Return the fields of a schema. A plain reference is read once for all places with the same `within`."""
         if set(schema) - {"description"} != {"$ref"}:
             return tuple(self.inner(shapes, direction, within))
         key = within, direction
@@ -107,7 +110,10 @@ class SchemaReader:
         return self._read[key]
 
     def inner(self, shapes: list[Schema], direction: str, within: tuple[str, ...]) -> Iterator[Field]:
-        """The fields of an object or of the objects in an array; of several shapes each in turn."""
+        """Yield the fields of an object, or of the objects in an array.
+
+        For several shapes, yield one field for each.
+        """
         for number, shape in enumerate(shapes):
             fields = tuple(self.properties(shape, direction, within))
             if len(shapes) == 1:
@@ -133,12 +139,15 @@ class SchemaReader:
                 yield self.field(name, child, direction, name in needed, within)
 
     def references(self, schema: Schema) -> tuple[str, ...]:
-        """The references that are followed to read the schema, up to its properties and items."""
+        """Return the references that are followed to read the schema, up to its properties and items."""
         parts = [part for key in ("allOf", "oneOf", "anyOf") for part in schema.get(key, ())]
         return tuple(part["$ref"] for part in (schema, *parts) if "$ref" in part)
 
     def resolved(self, schema: Any) -> dict[str, Any]:
-        """The schema with its references followed and ``allOf`` merged. What stands beside them comes first."""
+        """Return the schema with its references followed and ``allOf`` merged.
+
+        The schema's own keywords take precedence.
+        """
         if not isinstance(schema, Mapping):
             return {}  # true and false are schemas too: anything, and nothing
         whole = dict(schema)
@@ -158,14 +167,14 @@ class SchemaReader:
         return whole
 
     def referred(self, reference: str) -> Mapping[str, Any]:
-        """What a reference within the document leads to. Raises KeyError where it leads nowhere."""
+        """Return the target of a reference within the document. Raises KeyError if there is none."""
         found: Any = self.document
         for part in reference.removeprefix("#/").split("/"):
             found = found[part.replace("~1", "/").replace("~0", "~")]
         return found
 
     def alternatives(self, whole: Schema) -> tuple[list[Schema], bool]:
-        """The shapes that a value can have besides null, and whether it can be null."""
+        """Return the shapes that a value can have besides null, and whether it can be null."""
         listed = whole.get("oneOf") or whole.get("anyOf") or ()
         shapes = [self.resolved(each) for each in listed]
         null = (
@@ -180,13 +189,13 @@ class SchemaReader:
         return [{**beside, **shape} for shape in real], null
 
     def words(self, whole: Schema) -> str:
-        """The type in words, with all alternatives."""
+        """Return the type in words, with all alternatives."""
         shapes, null = self.alternatives(whole)
         words = " or ".join(dict.fromkeys(self.type_of(shape) for shape in shapes))
         return f"{words}, or null" if null else words
 
     def type_of(self, shape: Schema, many: bool = False) -> str:
-        """The type in words, in the plural for `many`: ``array of strings``."""
+        """Return the type in words, in the plural for `many`: ``array of strings``."""
         kinds = [kind for kind in _types(shape) if kind != NULL]
         words = []
         for kind in kinds:
@@ -203,7 +212,7 @@ class SchemaReader:
 
 
 def _types(schema: Schema) -> list[str]:
-    """The types that a schema names, or that follow from its keywords."""
+    """Return the types that a schema names, or that follow from its keywords."""
     named = schema.get("type")
     if named is not None:
         return [named] if isinstance(named, str) else list(named)
@@ -217,12 +226,12 @@ def _types(schema: Schema) -> list[str]:
 
 
 def written(value: Any) -> str:
-    """A value as JSON writes it, texts without their quotes."""
+    """Return a value in JSON notation, but texts without their quotes."""
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
 def _choices(whole: Schema, shapes: list[Schema]) -> Iterator[Choice]:
-    """The values of an enum, or of alternatives that are one value each."""
+    """Yield the values of an enum, or of alternatives that are one value each."""
     if all("const" in shape for shape in shapes):
         for shape in shapes if len(shapes) > 1 else ():
             yield Choice(written(shape["const"]), html(shape.get("description") or shape.get("title", ""), top=5))
@@ -271,7 +280,7 @@ def _notes(whole: Schema, direction: str) -> Iterator[str]:
 
 
 def _stated_maximum(whole: Schema) -> Any:
-    """The largest number there may be; None where the format says as much."""
+    """Return the maximum of a number, or None if it is the maximum of the format."""
     high = whole.get("maximum")
     return None if high == MAX_NUMBERS.get(whole.get("format", "")) else high
 

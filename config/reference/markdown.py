@@ -1,4 +1,4 @@
-"""Descriptions of the OpenAPI document, which are CommonMark, as HTML."""
+"""Descriptions of the OpenAPI document, converted from CommonMark to HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,21 +24,21 @@ class Heading:
 
 @cache
 def html(text: str, top: int = 2) -> SafeString:
-    """The text as HTML. Its own highest heading becomes one of level `top`. HTML in the text is shown, not obeyed.
+    """Return the text as HTML. The highest heading of the text becomes one of level `top`.
 
-    The same texts stand in many operations, so each is kept.
+    HTML in the text is shown as text. Many operations have the same texts, so each result is cached.
     """
     return html_with_headings(text, top)[0]
 
 
 @cache
 def inline(text: str) -> SafeString:
-    """A text of one line, such as a summary, with no paragraph around it."""
+    """Return a text of one line, such as a summary, as HTML without a paragraph around it."""
     return mark_safe(_markdown.renderInline(text))  # noqa: S308 - the parser escapes all HTML of the text
 
 
 def html_with_headings(text: str, top: int = 2) -> tuple[SafeString, list[Heading]]:
-    """As `html`, with the headings of the highest level, which have anchors."""
+    """Return the text as HTML, as `html` does, with the headings of the highest level, which have anchors."""
     tokens = _markdown.parse(text)
     openings = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
     highest = min((int(tokens[index].tag[1:]) for index in openings), default=top)

@@ -35,13 +35,13 @@ IN_BODIES: Mapping[str, Source] = {
 }
 """By path within a body: the fields that name an object of the account."""
 WITH_ASSIGNMENTS: Mapping[str, Source] = {"region": (INSTANCES, lambda instance: instance["region"])}
-"""The same for bodies with assignments, whose region is that of their objects."""
+"""The same for bodies with assignments, which take the region of their objects."""
 NEEDS_YOURS = {
     "domains_import": "No name server answers at the example's address: name a server that transfers your zone.",
     "profile_phone_number_verify": "The example's code is refused: give the code that was sent to your phone.",
     "profile_tfa_enable_confirm": "The example's code is refused: give the code that your authenticator app shows.",
 }
-"""By operation: a value that only the reader knows, so that no example can have it."""
+"""By operation: a value that only the reader knows, so that no example can contain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form that tries an operation out.
+    """The form for trying an operation out.
 
-    `create` is the operation that makes the object that the operation needs and the account lacks. `note` is a
+    `create` is the operation that makes the object that the account lacks and the operation needs. `note` is a
     sentence about a value that only the reader knows.
     """
 
@@ -87,10 +87,10 @@ class Form:
 
 
 def form_of(operation: Operation, reader: Reader | None) -> Form:
-    """Return the form with the reader's own ids. An id without an own object stays that of the example.
+    """Return the form with the reader's own ids. If the reader has no such object, the id of the example stays.
 
-    The path parameters of a GET are filled in. Those of other methods get a placeholder only, so that nobody
-    deletes or rebuilds an object that he did not choose.
+    The path parameters of a GET are filled in. Other methods only get a placeholder, so that nobody deletes or
+    rebuilds an object without choosing it.
     """
     note = NEEDS_YOURS.get(operation.id, "")
     if reader is None:
@@ -107,7 +107,7 @@ def form_of(operation: Operation, reader: Reader | None) -> Form:
 
 @dataclass
 class _OwnObjects:
-    """The first objects of the lists that were asked for. `empty` are the paths of the lists without objects."""
+    """The first objects of the lists that were requested. `empty` are the paths of the lists without objects."""
 
     reader: Reader
     empty: list[str] = field(default_factory=list)
@@ -140,7 +140,9 @@ class _OwnObjects:
 
 
 def _list_at(address: str) -> tuple[type[ListViewSet] | None, Mapping[str, Any]]:
-    """Return the view that answers the list at an address, and the values of its path; None if there is no list."""
+    """Return the view that answers the list at an address, and the values of its path, or None if there is no
+    list.
+    """
     try:
         match = resolve(address)
     except Resolver404:

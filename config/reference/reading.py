@@ -23,7 +23,7 @@ FORM = "multipart/form-data"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example of a body. `name` is empty where it is the only one."""
+    """An example of a body. `name` is empty if there is only one."""
 
     name: str
     text: str
@@ -31,7 +31,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter; `place` is ``path``, ``query`` or ``header``. `value` is the text that the form starts with."""
+    """A parameter. `place` is ``path``, ``query`` or ``header``. `value` is the initial text in the form."""
 
     place: str
     field: Field
@@ -41,7 +41,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a request holds, in one media type. `start` is the text to begin with when trying it out."""
+    """The body of a request, in one media type. `start` is the initial text for trying it out."""
 
     media_type: str
     required: bool
@@ -52,7 +52,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What comes back with a status. `like` is an earlier status whose body has the same fields, or empty."""
+    """The answer of a status. `like` is an earlier status whose body has the same fields, or empty."""
 
     status: str
     description: SafeString
@@ -69,7 +69,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A method of a path. `scopes` are those that a token needs; `public` ones are answered without a token too."""
+    """A method of a path.
+
+    `scopes` are the scopes that a token needs. `public` operations also work without a token.
+    """
 
     id: str
     method: str
@@ -110,7 +113,7 @@ class Operation:
             return tuple(replace(each, text=_replaced(each.text, json_texts)) for each in examples)
 
         def described(field: Field) -> Field:
-            # ids and description are already escaped
+            # The ids and the description are already escaped.
             return replace(field, description=mark_safe(_replaced(field.description, in_code)))  # noqa: S308
 
         return replace(
@@ -205,7 +208,7 @@ class _Reader(SchemaReader):
         )
 
     def security(self, given: Mapping[str, Any]) -> tuple[bool, tuple[str, ...]]:
-        """Whether the operation is answered without a token, and the scopes that a token needs."""
+        """Return whether the operation works without a token, and the scopes that a token needs."""
         ways = given.get("security", self.document.get("security", []))
         scopes = dict.fromkeys(name for way in ways for names in way.values() for name in names)
         return not ways or {} in ways, tuple(scopes)
@@ -258,7 +261,7 @@ class _Reader(SchemaReader):
         return {**self.resolved(whole.get("schema")), **described}
 
     def examples(self, content: Mapping[str, Any], schema: Schema) -> Iterator[Example]:
-        """The examples of a body, else those of its schema."""
+        """Yield the examples of a body, or else the examples of its schema."""
         if listed := content.get("examples"):
             for name, example in listed.items():
                 whole = self.resolved(example)
@@ -274,7 +277,7 @@ class _Reader(SchemaReader):
             yield Example(f"Example {number}" if len(given) > 1 else "", indented(value))
 
     def sample(self, schema: Schema) -> Any:
-        """A value of the schema: examples and defaults where it has some, and of objects what is required."""
+        """Return a value of the schema: its example or default, or else an object with the required properties."""
         whole = self.alternatives(self.resolved(schema))[0][0]
         examples = whole.get("examples")
         if isinstance(examples, list) and examples:
@@ -298,5 +301,5 @@ def _replaced(text: str, others: Mapping[str, str]) -> str:
 
 
 def indented(value: Any) -> str:
-    """Return a value as JSON over several lines. Return a text, such as a body that is no JSON, as it is."""
+    """Return a value as JSON over several lines. A text, such as a body that is no JSON, is returned unchanged."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Finding operations by words."""
+"""The search for operations by words."""
 
 import re
 from collections.abc import Iterator
@@ -12,16 +12,18 @@ from config.reference.reading import Operation, reference
 
 WORD = re.compile(r"[^\W_]+")
 MOST_LETTERS = 200
-"""Letters of a search that are read; what comes behind them is left out."""
+"""The maximum number of characters of a search. The rest is ignored."""
 HERE, NAMED, TOLD, ANSWERED = 8, 4, 2, 1
-"""How much a word counts in an operation's own line, in names of what it takes, in descriptions, in its answers."""
+"""The weights of a word in an operation's own line, in names of parameters and fields, in descriptions, in its
+answers.
+"""
 WHOLE = 2
-"""How many times as much a word counts that stands there by itself."""
+"""The factor for a word that stands alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A text of an operation in which words are looked for. `label` names it; that of its own line is empty."""
+    """A text of an operation that is searched. `label` names it, and is empty for the operation's own line."""
 
     label: str
     weight: int
@@ -31,16 +33,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An operation with all words of a search, and the places that are not to be seen in its own line."""
+    """An operation with all words of a search, and the matching places outside its own line."""
 
     operation: Operation
     places: tuple[str, ...]
 
 
 def search(words: str) -> list[Found]:
-    """The operations in which each of the words stands somewhere, the best first; none where there is no word.
+    """Return the operations that contain each of the words, the best first. Empty for a search without words.
 
-    Looked at are method, path, summary, description, scopes, and names and descriptions of parameters and fields.
+    The search covers method, path, summary, description, scopes, and names and descriptions of parameters and
+    fields.
     """
     wanted = list(dict.fromkeys(words[:MOST_LETTERS].casefold().split()))
     scored = []
@@ -53,7 +56,7 @@ def search(words: str) -> list[Found]:
 
 
 def _best(word: str, places: tuple[Place, ...]) -> tuple[int, Place | None]:
-    """The place where a word counts most, and how much. A plural is found in what has the singular."""
+    """Return the place with the highest weight for a word, and the weight. A plural also matches its singular."""
     spellings = (word, word.removesuffix("s")) if len(word) > 3 else (word,)
     score, best = 0, None
     for place in places:

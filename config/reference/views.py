@@ -1,4 +1,4 @@
-"""The pages of the reference. They can be read without scripts; trying out calls needs them."""
+"""The pages of the reference. Reading them needs no scripts, but trying out calls does."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ from config.reference.search import search
 @never_cache
 @require_safe
 def introduction(request: HttpRequest) -> HttpResponse:
-    """``/docs``, and without scripts ``/docs?q=words``."""
+    """Show ``/docs``, and without scripts ``/docs?q=words``."""
     return _page(request, "docs/introduction.html", {})
 
 
 @never_cache
 @require_safe
 def operation(request: HttpRequest, name: str) -> HttpResponse:
-    """``/docs/operations/<id>``."""
+    """Show ``/docs/operations/<id>``."""
     read = reference()
     if name not in read.operations:
         raise Http404
@@ -38,7 +38,7 @@ def operation(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def found(request: HttpRequest) -> HttpResponse:
-    """``/docs/found?q=words``: the list beside the pages alone, for their script."""
+    """Show ``/docs/found?q=words``: only the list beside the pages, for their script."""
     return render(request, "docs/list.html", _listed(request, reference()))
 
 
@@ -51,7 +51,7 @@ def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpR
 
 
 def _listed(request: HttpRequest, read: Reference) -> dict[str, Any]:
-    """All operations, or those that were searched for."""
+    """Return all operations, or the results of the search."""
     words = request.GET.get("q", "")
     listed: dict[str, Any] = {"words": words, "number": len(read.operations)}
     if words.strip():
@@ -62,7 +62,7 @@ def _listed(request: HttpRequest, read: Reference) -> dict[str, Any]:
 @never_cache
 @require_safe
 def noun(request: HttpRequest, slug: str) -> HttpResponse:
-    """``/home/<noun>``: a noun that the customer's pages lack so far, in the words of the API."""
+    """Show ``/home/<noun>``: the operations of a noun that has no customer's pages yet."""
     found = NOUNS.get(slug)
     if found is None or found.page:
         raise Http404

@@ -1,1 +1,1 @@
-"""The server's side of a request: bodies are read here, whole, before anything else is done for them."""
+"""The server's side of a request. Whole bodies are read here, before any other work is done for them."""

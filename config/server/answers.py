@@ -32,16 +32,18 @@ log = logging.getLogger(__name__)
 SMALL = 128 * 1024
 """The largest answer, in bytes, that Granian gets as bytes. Lists of 100 are shorter."""
 PIECE = 64 * 1024
-"""Bytes that a pipe takes at a time."""
+"""The number of bytes that a pipe takes at a time."""
 OF_ADDRESS = 32 * 1024**2
-"""Bytes of large answers to one client network that may be unread at a time, in each process."""
+"""The maximum number of unread bytes of large answers to one client network, in each process."""
 OF_PROCESS = 256 * 1024**2
-"""Bytes of large answers to all clients that may be unread at a time, in each process."""
+"""The maximum number of unread bytes of large answers to all clients, in each process."""
 COMPRESSED_AT_ONCE = 8
-"""The most answers that are compressed or wait for it. Further ones are sent uncompressed."""
+"""The maximum number of answers that are compressed or wait for it. Further ones are sent uncompressed."""
 POLL_SECONDS, POLL_SHARE = 0.05, 20
-"""The shortest pause in seconds between two looks at all sockets of the process. The pause is at least this many
-times as long as a look."""
+"""The shortest pause in seconds between two checks of all sockets of the process.
+
+The pause is at least this many times as long as a check.
+"""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 UNREAD = "Read the answers to your earlier requests first"
 BUSY = "Too many answers are unread: try again in a few seconds"
@@ -110,7 +112,7 @@ class Answers:
         replaced by a 429 or 503. Other methods have had their effect, so their answers are always sent.
         """
         if len(answered.content) <= SMALL or environ.get("SERVER_PROTOCOL") == "HTTP/2":
-            # HTTP/2 carries many answers on one connection, which the end of one of them cannot close
+            # HTTP/2 sends many answers on one connection, and the end of one of them cannot close it.
             exchange.response_bytes(*answered)
             return
         method = environ["REQUEST_METHOD"]
@@ -163,7 +165,8 @@ class Answers:
     async def _send_by_pieces(self, exchange: Sending, client: str, answered: Answered) -> None:
         """Send an answer through a pipe, and return when its connection is closed.
 
-        The connection is closed after it, because Granian does not tell otherwise when the client has read all.
+        The connection is closed after it, because Granian does not otherwise report that the client has read
+        everything.
         """
         reader = _Reader(self.pace)
         reading, writing = os.pipe()
@@ -182,7 +185,7 @@ class Answers:
             pass  # the client has left
         finally:
             # Not before the connection is closed: Granian may open the pipe late, by a number that another file
-            # would have by then.
+            # would then have.
             pipe.close()
             ours.close()
 
@@ -190,7 +193,7 @@ class Answers:
 class Closings:
     """Waits until connections of this process are closed, and ends those that are too slow.
 
-    Granian does not tell when it has closed a connection, so this class lists the sockets of the process.
+    Granian does not report that it has closed a connection, so this class lists the sockets of the process.
     """
 
     def __init__(self, threads: Executor) -> None:
@@ -207,7 +210,7 @@ class Closings:
         return closed
 
     async def shut_down(self, client: str) -> None:
-        """End the connection at the next look at the sockets, and return when it is closed."""
+        """End the connection at the next check of the sockets, and return when it is closed."""
         self.late.add(client)
         await self.closing(client)
 
@@ -217,7 +220,7 @@ class Closings:
             since = monotonic()
             try:
                 connected = await asyncio.get_running_loop().run_in_executor(self.threads, sockets.shut_down, late)
-            except OSError as error:  # no file can be opened right now
+            except OSError as error:  # no file can be opened now
                 log.warning("The connections of this process cannot be listed, which is tried again: %s", error)
                 self.late |= late
                 connected = set(asked)
@@ -236,11 +239,12 @@ class _Reader:
         self.waited = 0.0
 
     async def write(self, pipe: FileIO, content: bytes, ours: FileIO) -> None:
-        """Write the content to the pipe as the client reads it.
+        """Write the content to the pipe as the client reads it. `ours` is the reading end, which Granian opens once
+        more.
 
-        `ours` is the reading end, which Granian opens once more. It is closed when more was written than the pipe
-        can contain: then Granian has read from its own end, and the pipe breaks when Granian stops reading. Raises
-        TimeoutError if the client is slower than the pace, and BrokenPipeError if the client has left.
+        `ours` is closed when more was written than the pipe can contain: then Granian has read from its own end,
+        and the pipe breaks when Granian stops reading. Raises TimeoutError if the client is slower than the pace,
+        and BrokenPipeError if the client has left.
         """
         view, capacity = memoryview(content), fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
         while self.written < len(view):
@@ -268,7 +272,7 @@ class _Reader:
             async with asyncio.timeout(self.pace.seconds(self.written) - self.waited):
                 await asyncio.shield(event)
         except TimeoutError:
-            if not event.done():  # as when the loop, and not the client, has stood still
+            if not event.done():  # for example when the loop, and not the client, has stood still
                 raise
         self.waited += monotonic() - since
 

@@ -1,8 +1,8 @@
-"""Django behind RSGI: a request's body comes in on the event loop, and only then does the handler have its turn.
+"""Django behind RSGI. The event loop first reads a request's body, and then the handler answers.
 
-Plain reads of the API are answered in the loop's own thread, one after the other: none waits for another thread's
-turn at the interpreter. Whatever may wait or take long is answered in the threads of a lane (`config.server.lanes`,
-docs/decisions/slow-clients.md). Sockets are read and written by the server's threads in the meantime.
+The loop's own thread answers plain reads of the API, one after the other: none waits until another thread releases
+the interpreter. Requests that may wait or take long are answered in the threads of a lane (`config.server.lanes`,
+docs/decisions/slow-clients.md). Meanwhile the server's threads read and write sockets.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ from config.server.periodic import BackgroundService
 log = logging.getLogger(__name__)
 
 OPEN_FILES = 65_536
-"""Open files, thus connections, that a process asks the system for, where the limit of its user lets it."""
+"""The number of open files, thus connections, that a process requests, if the limit of its user allows it."""
 PROTOCOLS = {"1": "HTTP/1.0", "1.1": "HTTP/1.1", "2": "HTTP/2"}
 UNREADABLE = "\xff"
-"""The value of a header that is not ASCII: nothing that any header could mean."""
+"""The value of a header that is not ASCII. No header has this value."""
 AMBIGUOUS = "ambiguous"
-"""In place of the variable of a header with an underscore, which another header's could not be told from."""
+"""Replaces the variable of a header with an underscore, which could be another header's variable."""
 TOO_SLOW = "The body did not come in time"
 CUT_OFF = "The body is shorter than its Content-Length"
 
@@ -42,7 +42,7 @@ Handler = Callable[[dict[str, Any], Any], Any]
 
 
 class Headers(Protocol):
-    """A request's headers. Those with bytes beyond ASCII are among the names and not among the items."""
+    """A request's headers. The names include headers with bytes beyond ASCII, the items do not."""
 
     def __len__(self) -> int: ...
 
@@ -56,7 +56,10 @@ class Headers(Protocol):
 
 
 class Scope(Protocol):
-    """What RSGI says of a request before its body. Addresses are ``192.0.2.1:80`` and ``[2001:db8::1]:80``."""
+    """The attributes that RSGI provides of a request before its body.
+
+    Addresses are ``192.0.2.1:80`` and ``[2001:db8::1]:80``.
+    """
 
     proto: str
     http_version: str
@@ -73,11 +76,11 @@ class Scope(Protocol):
 
 
 class Exchange(bodies.Receiving, Sending, Protocol):
-    """A request under way: its body, and where its answer goes."""
+    """A request in progress: its body, and the destination of its answer."""
 
 
 class TooLarge:
-    """In place of a body that was not read: whoever would read it answers that it is too large."""
+    """A placeholder for a body that was not read. A view that reads it answers that it is too large."""
 
     def read(self, size: int = -1) -> bytes:
         raise RequestDataTooBig
@@ -86,7 +89,7 @@ class TooLarge:
 
 
 class _Started:
-    """What WSGI's start_response is told."""
+    """The `start_response` of WSGI. It stores its arguments."""
 
     __slots__ = ("headers", "status")
     status: int
@@ -112,11 +115,11 @@ class Websockets(Protocol):
 
 
 class Application:
-    """A WSGI handler as an application of RSGI. Bodies of more than `largest` bytes are left to it unread.
+    """A WSGI handler as an application of RSGI. Bodies of more than `largest` bytes are not read.
 
-    `routes` tell which of `lanes` answers a request. Without them the loop answers all.
-    What begins with one of `prefixes` is the affair of another application, and websockets that of `websockets`.
-    The services in `background` run as long as the process serves.
+    `routes` tell which of `lanes` answers a request. Without them the loop answers all. Another application answers
+    the paths that begin with one of `prefixes`. `websockets` answers websockets. The services in `background` run
+    as long as the process serves.
     """
 
     def __init__(
@@ -139,7 +142,9 @@ class Application:
         self.pace = bodies.Pace(settings.BODY_TIMEOUT, settings.BODY_RATE)
         self.answers = Answers()
         self.context = copy_context()
-        """One for all requests, as a thread has: what libraries keep by context would be made anew for each."""
+        """One context for all requests, as a thread has one: libraries would create their values again in each new
+        context.
+        """
         self.names: dict[str, str] = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -157,7 +162,7 @@ class Application:
         allow_many_connections()
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The process has answered its last request."""
+        """Stop the services: the process has answered its last request."""
         for each in self.background:
             each.stop()
         if self.websockets is not None:
@@ -193,7 +198,7 @@ class Application:
             refuse(exchange, TOO_SLOW, 408)
             return
         except bodies.Incomplete:
-            refuse(exchange, CUT_OFF, 400)  # for who has ended the sending alone, and still reads
+            refuse(exchange, CUT_OFF, 400)  # for a client that only closed its sending side, and still reads
             return
         except OSError as error:
             no_room(exchange, error)
@@ -208,9 +213,10 @@ class Application:
             handshake.close(404)
 
     async def _without_length(self, scope: Scope, headers: Headers, exchange: Exchange) -> None:
-        """Answer a request of which only its body tells whether it has one, and how long it is.
+        """Answer a request whose length, or whether it has a body at all, only the body shows.
 
-        It is read as far as the API reads any; the handler judges what it got (`config.middleware.with_length`).
+        The body is read up to the maximum of the API. The handler judges the result
+        (`config.middleware.with_length`).
         """
         pieces = bodies.Pieces(exchange, self.pace)
         try:
@@ -226,7 +232,7 @@ class Application:
         await bodies.discard(pieces)
 
     async def _answer(self, scope: Scope, headers: Headers, exchange: Exchange, body: IO[bytes] | TooLarge) -> None:
-        """Have the handler answer: on the loop, or in the lane that the request belongs to."""
+        """Call the handler: on the loop, or in the request's lane."""
         environ = self._environ(scope, headers, body)
         lane = self.routes and self.routes.lane_of(scope.method, scope.path, is_filtered(environ))
         if lane:
@@ -239,7 +245,7 @@ class Application:
         await self.answers.send(exchange, scope.client, environ, answered)
 
     def _on_loop(self, environ: dict[str, Any]) -> Answered:
-        """Have the handler answer, as in a thread without an event loop: Django refuses to block one that runs."""
+        """Call the handler as in a thread without an event loop: Django refuses to block a running loop."""
         asyncio._set_running_loop(None)
         try:
             return self.context.run(self._handled, environ)
@@ -254,11 +260,11 @@ class Application:
         finally:
             response.close()
         if drain.begun:
-            started.headers.append(("Connection", "close"))  # a proxy keeps it for no other request
+            started.headers.append(("Connection", "close"))  # a proxy sends no other request over it
         return Answered(started.status, started.headers, content)
 
     def _environ(self, scope: Scope, headers: Headers, body: IO[bytes] | TooLarge) -> dict[str, Any]:
-        """The WSGI environment (PEP 3333) of a request."""
+        """Return the WSGI environment (PEP 3333) of a request."""
         server, _, port = scope.server.rpartition(":")
         environ: dict[str, Any] = {
             "SCRIPT_NAME": "",
@@ -294,7 +300,7 @@ class Application:
         return environ
 
     def _name(self, name: str) -> str:
-        """The variable of a header. Those of frequent headers are kept."""
+        """Return the variable of a header. The variables of frequent headers are cached."""
         found = self.names.get(name) or (AMBIGUOUS if "_" in name else f"HTTP_{name.upper().replace('-', '_')}")
         if len(self.names) < 1000:
             self.names[name] = found
@@ -308,7 +314,7 @@ def refuse(exchange: Exchange, reason: str, status: int, *more: tuple[str, str])
 
 
 def no_room(exchange: Exchange, error: OSError) -> None:
-    """Answer a request whose body cannot be kept until it has come: the disk of temporary files is full."""
+    """Answer a request whose body cannot be stored: the disk of temporary files is full."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         raise error
     log.error("a body cannot be kept: %s", error)

@@ -1,7 +1,8 @@
-"""Reading bodies at the pace of their senders, without a thread: slow ones cost a connection and a few kilobytes.
+"""Readers of bodies at the pace of their senders, without a thread: a slow body costs a connection and a few
+kilobytes.
 
-Each byte buys its sender 1 / `BODY_RATE` seconds, beside `BODY_TIMEOUT` for all of the body: who stands still is
-cut off after `BODY_TIMEOUT`, who trickles at less than the rate a little later.
+A body has `BODY_TIMEOUT` seconds, and 1 / `BODY_RATE` seconds more for each byte. A sender that stops is cut off
+after `BODY_TIMEOUT`. A sender that is slower than the rate is cut off a little later.
 """
 
 import asyncio
@@ -11,15 +12,17 @@ from time import monotonic
 from typing import IO, Protocol, Self
 
 SMALL = 64 * 1024
-"""Bytes up to which a body is one object in memory; nearly all are."""
+"""The maximum bytes of a body that is one object in memory. Nearly all bodies are."""
 IN_MEMORY = 256 * 1024
-"""Bytes of a larger body that are kept in memory, before it goes to a temporary file."""
+"""The bytes of a larger body that are kept in memory, before it goes to a temporary file."""
 DISCARDED = 64 * 1024**2
-"""Bytes that are read on of a body that nobody wants, so that its sender comes to read the answer."""
+"""The bytes of an unwanted body that are still read, so that its sender finishes and reads the answer."""
 
 
 class Receiving(Protocol):
-    """A request under way, as RSGI has it: its body whole, or in pieces, of which the last one may be empty."""
+    """A request in progress, in the form of RSGI: its body whole, or in pieces, of which the last one may be
+    empty.
+    """
 
     async def __call__(self) -> bytes: ...
 
@@ -27,25 +30,25 @@ class Receiving(Protocol):
 
 
 class Incomplete(Exception):
-    """The client left before all of its body had come."""
+    """The client disconnected before the end of its body."""
 
 
 class Pace:
-    """The time a body has: `grace` seconds, and as long as its bytes take at `rate` bytes a second."""
+    """The time for a body: `grace` seconds, and as long as its bytes take at `rate` bytes a second."""
 
     def __init__(self, grace: float, rate: float):
         self.grace = grace
         self.rate = rate
 
     def seconds(self, received: int) -> float:
-        """Seconds from a body's start to its end, as long as no more than `received` bytes have come."""
+        """Return the maximum seconds from a body's start to its end if at most `received` bytes have come."""
         return self.grace + received / self.rate
 
 
 class Pieces:
-    """A body's pieces as they come, none of them empty. Raises TimeoutError where they come slower than the pace.
+    """The pieces of a body as they come, without empty ones. Raises TimeoutError if they are slower than the pace.
 
-    Only the time that is waited for the sender counts, not that of what is done with a piece.
+    Only the time of waiting for the sender counts. Processing a piece does not.
     """
 
     def __init__(self, request: Receiving, pace: Pace):
@@ -69,9 +72,9 @@ class Pieces:
 
 
 async def whole(request: Receiving, length: int, pace: Pace) -> bytes | IO[bytes]:
-    """The body of `length` bytes: as bytes, or as a file at its start where it is not small.
+    """Return the body of `length` bytes: as bytes, or as a file at its start if it is not small.
 
-    Raises TimeoutError where it comes slower than the pace, and `Incomplete` where it is cut off.
+    Raises TimeoutError if it is slower than the pace, and `Incomplete` if it is cut off.
     """
     if length <= SMALL:
         async with asyncio.timeout(pace.seconds(length)):
@@ -80,7 +83,7 @@ async def whole(request: Receiving, length: int, pace: Pace) -> bytes | IO[bytes
             except RuntimeError as error:
                 raise Incomplete from error
         return body
-    file: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by whoever reads it
+    file: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by its reader
     try:
         async for piece in Pieces(request, pace):
             file.write(piece)
@@ -94,11 +97,11 @@ async def whole(request: Receiving, length: int, pace: Pace) -> bytes | IO[bytes
 
 
 async def up_to(pieces: Pieces, most: int) -> IO[bytes]:
-    """A body of no known length, as a file at its start: all of it, or a part of more than `most` bytes.
+    """Return a body of unknown length, as a file at its start: all of it, or a part of more than `most` bytes.
 
-    Raises TimeoutError where it comes slower than the pace.
+    Raises TimeoutError if it is slower than the pace.
     """
-    file: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by whoever reads it
+    file: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by its reader
     try:
         async for piece in pieces:
             file.write(piece)
@@ -112,8 +115,10 @@ async def up_to(pieces: Pieces, most: int) -> IO[bytes]:
 
 
 async def discard(pieces: Pieces) -> None:
-    """Read on after the answer, up to `DISCARDED` bytes. A connection closed before resets the one who still sends,
-    and takes the answer along."""
+    """Read on after the answer, up to `DISCARDED` bytes.
+
+    Closing the connection earlier would reset a client that still sends, and the client would lose the answer.
+    """
     try:
         async for _ in pieces:
             if pieces.received > DISCARDED:

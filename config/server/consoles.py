@@ -1,12 +1,12 @@
-"""Consoles in browsers: websockets whose other end is the console of a machine, by as many as like to look.
+"""Consoles in browsers: websockets connected to the console of a machine, for any number of users.
 
-All carrying is done on the loop, at the pace of the slower side. What blocks (the database, and a host that has to
-be reached) has its turn in a few threads: those in which consoles are opened are not those that look after open
-ones, and one host has no more than a few of them, so that a host that does not answer holds nobody else up.
+The loop transfers all data, at the pace of the slower side. Blocking calls (the database, and connections to hosts)
+run in a few threads. Consoles are opened in other threads than those that watch open consoles, and one host uses at
+most a few of them. So a host that does not answer delays no other host.
 
-To the browser: what is printed, as bytes; ``{"state": "open"}`` once the console is open; at last ``{"ended": …,
-"again": …}``, the reason as a sentence, and whether another try may help. If machines of this kind have no console,
-``"none": true`` is added. From it: what is typed, as bytes; any text as a sign of life.
+Messages to the browser: output, as bytes; ``{"state": "open"}`` once the console is open; at last ``{"ended": …,
+"again": …}``, the reason as a sentence, and whether a retry may help. If machines of this kind have no console,
+``"none": true`` is added. Messages from the browser: input, as bytes; any text as a sign of life.
 """
 
 import asyncio
@@ -28,32 +28,32 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 OPENING, OPENING_OF_HOST = 16, 4
-"""Threads in which consoles are opened, and how many of them one host may have."""
+"""The threads in which consoles are opened, and the maximum of them for one host."""
 THREADS = 4
-"""For the database."""
+"""The threads for the database."""
 MAX_CONSOLES = 1000
-"""Consoles of a process."""
+"""The maximum number of consoles of a process."""
 RENEW_SECONDS = 2.0
 """Seconds between two renewals of the sessions."""
 RECHECK_SECONDS = 30.0
-"""Seconds after which it is asked again whether somebody may be there."""
+"""Seconds between two checks whether the user may still use the console."""
 LOST_SECONDS = 120.0
-"""Seconds without an answer to that, as while there is no database, after which a console ends."""
+"""Seconds without an answer to that check, such as without a database, after which a console ends."""
 ALIVE_SECONDS = 90.0
-"""Seconds without a sign of life after which the browser is gone. Its page gives one every 20 s."""
+"""Seconds without a sign of life after which the browser counts as gone. Its page sends one every 20 s."""
 SEND_SECONDS = 60.0
-"""Seconds that a browser may take for a message."""
+"""Seconds that a browser may take to receive a message."""
 OCCUPIED_SECONDS = 15.0
-"""Seconds for somebody who was asked to leave a console to do so."""
+"""Seconds for a user to leave a console after being asked to."""
 AGAIN_SECONDS = 0.5
 PATIENCE_SECONDS = 10.0
-"""Seconds that one look at what has to end may take."""
+"""Seconds that one renewal of the sessions may take."""
 STOP_SECONDS = 5.0
-"""Seconds within which a process that stops records the ends of its consoles."""
+"""Seconds within which a stopping process records the ends of its consoles."""
 MAX_MESSAGE_BYTES = 64 * 1024
-"""Bytes of a message from the browser, at most."""
+"""The maximum bytes of a message from the browser."""
 CLOSED, TEXT = 0, 2
-"""Kinds of messages, beside bytes."""
+"""The kinds of messages besides bytes."""
 
 TOO_MANY_CONSOLES = "Too many consoles are open: try again in a while."
 BUSY = "Its host does not answer in time: try again in a while."
@@ -69,10 +69,12 @@ TOO_LARGE = "The browser sent too much at once."
 
 
 class Console(Protocol):
-    """The console of a machine. Its descriptor is readable when output is there, and writable when input is taken.
+    """The console of a machine. Its descriptor is readable when there is output, and writable when it accepts
+    input.
 
-    `compute.drivers.base.Console` fits. config imports no app, and drivers import nothing of ours, so each declares
-    the methods that it uses. `config.console_broker` connects them, where the type checker compares the two.
+    `compute.drivers.base.Console` fits. config imports no app, and drivers import nothing of the project, so each
+    declares the methods that it uses. `config.console_broker` connects them, and the type checker compares the two
+    there.
     """
 
     def fileno(self) -> int: ...
@@ -85,9 +87,9 @@ class Console(Protocol):
 
 
 class Ended(Exception):
-    """The end of a session, or the reason for which it does not begin.
+    """The end of a session, or the reason why it does not begin.
 
-    `again`: another try may help. `none`: machines of this kind have no console.
+    `again`: a retry may help. `none`: machines of this kind have no console.
     """
 
     def __init__(self, reason: str, again: bool = False, none: bool = False):
@@ -98,7 +100,7 @@ class Ended(Exception):
 
 
 class Occupied(Ended):
-    """Somebody is at the console. Those who were asked to leave it need a moment."""
+    """Another user is at the console. A user who was asked to leave needs a moment."""
 
 
 class Broker(Protocol):
@@ -139,7 +141,7 @@ class Transport(Protocol):
 
 
 class Handshake(Protocol):
-    """A websocket that is asked for."""
+    """A requested websocket."""
 
     async def accept(self) -> Transport: ...
 
@@ -147,7 +149,7 @@ class Handshake(Protocol):
 
 
 class Scope(Protocol):
-    """What RSGI says of a websocket that is asked for."""
+    """The attributes that RSGI provides of a requested websocket."""
 
     proto: str
     path: str
@@ -158,7 +160,7 @@ class Scope(Protocol):
 
 @dataclass(eq=False)
 class ConsoleClient:
-    """A browser that is connected to a console. `end` is done when it must leave; its result is the reason."""
+    """A browser that is connected to a console. `end` is done when it must leave, and its result is the reason."""
 
     session: int
     host: str
@@ -175,8 +177,8 @@ class ConsoleClient:
 class Consoles:
     """An application of RSGI for websockets below `prefix`, whose next part is a ticket.
 
-    `idle` are the seconds without typing after which somebody has to leave. `around` is what each call that blocks
-    is made in, such as one that gives back connections to the database.
+    `idle` are the seconds without input after which a user must leave. `around` is a context manager for each
+    blocking call, such as one that closes connections to the database.
     """
 
     def __init__(
@@ -198,13 +200,13 @@ class Consoles:
         allow_many_connections()
 
     def stop(self) -> None:
-        """Send everybody away, who may come again to another process, and let nobody in any more."""
+        """Close all consoles, with a retry at another process, and accept no new ones."""
         self.stopping = True
         for client in self.clients:
             client.must_end(STOPPED, again=True)
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Record the end of who is there yet: the server has closed their sockets, and runs no task again."""
+        """Record the end of the remaining sessions: the server has closed their sockets, and runs no task again."""
         left = [(client.session, self._recorded(client.session, STOPPED)) for client in self.clients]
         self.clients.clear()
         _, late = wait([recorded for _, recorded in left], STOP_SECONDS)
@@ -237,7 +239,7 @@ class Consoles:
         now = monotonic()
         client = ConsoleClient(session, host, self.loop.create_future(), now, now, now)
         self.clients.add(client)
-        if self.stopping:  # since it was let in
+        if self.stopping:  # stopped since it was admitted
             client.must_end(STOPPED, again=True)
         if self.watching is None or self.watching.done():
             self.watching = self.loop.create_task(self._watch_clients())
@@ -249,7 +251,7 @@ class Consoles:
             await self._record(session, ended.reason)
 
     async def _turn_away(self, handshake: Handshake, refused: Ended) -> None:
-        """Say why: a browser's page is not told anything of a handshake that was refused."""
+        """Send the reason over an open websocket: a browser shows its page nothing of a refused handshake."""
         transport = await handshake.accept()
         await _say(transport, refused)
         handshake.close()
@@ -276,7 +278,7 @@ class Consoles:
         return ended
 
     async def _open(self, client: ConsoleClient) -> Console:
-        """Raises `Ended`."""
+        """Open the console of a client. Raises `Ended`."""
         until = monotonic() + OCCUPIED_SECONDS
         while True:
             if client.end.done():
@@ -302,12 +304,12 @@ class Consoles:
             del self.opening[host]
 
     def _close_late(self, opened: "asyncio.Task[Console]") -> None:
-        """Close a console that nobody waits for any more."""
+        """Close a console that opened after its client had gone."""
         if not opened.cancelled() and opened.exception() is None:
             self.opens.submit(opened.result().close)
 
     async def _carry(self, client: ConsoleClient, console: Console, transport: Transport) -> Ended:
-        """Carry both directions until one of them ends or the client must leave."""
+        """Transfer both directions until one of them ends or the client must leave."""
         tasks = [
             self.loop.create_task(self._show(console, transport)),
             self.loop.create_task(self._type(client, console, transport)),
@@ -321,7 +323,7 @@ class Consoles:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _show(self, console: Console, transport: Transport) -> Ended:
-        """Nothing more is read while the browser has not taken what was."""
+        """Send output to the browser. Reads more only after the browser has received the last message."""
         while True:
             await self._ready(console, self.loop.add_reader, self.loop.remove_reader)
             shown = console.read()
@@ -336,7 +338,7 @@ class Consoles:
                 return Ended(LEFT)
 
     async def _type(self, client: ConsoleClient, console: Console, transport: Transport) -> Ended:
-        """Nothing more is taken from the browser while the console has not taken what was."""
+        """Send input to the console. Receives more only after the console has accepted the last message."""
         while True:
             try:
                 async with asyncio.timeout(ALIVE_SECONDS):
@@ -377,9 +379,11 @@ class Consoles:
                 elif now - client.checked > LOST_SECONDS:
                     client.must_end(HERE_NO_MORE, again=True)
             try:
-                async with asyncio.timeout(PATIENCE_SECONDS):  # a database that hangs holds up no end by time
+                async with asyncio.timeout(
+                    PATIENCE_SECONDS
+                ):  # a database that hangs must not delay the ends by time
                     await self._renew()
-            except Exception:  # whatever it was: the next look may do better, and LOST_SECONDS bounds it
+            except Exception:  # the next renewal may succeed, and LOST_SECONDS bounds it
                 log.exception("it cannot be looked up which consoles have to end")
 
     async def _renew(self) -> None:
@@ -399,14 +403,14 @@ class Consoles:
     async def _record(self, session: int, outcome: str) -> None:
         try:
             await asyncio.wrap_future(self._recorded(session, outcome))
-        except Exception:  # the row says by itself, a minute later, that nobody is there
+        except Exception:  # a minute later the row itself shows that nobody is there
             log.exception("the end of a console cannot be recorded")
 
     def _recorded(self, session: int, outcome: str) -> Future[None]:
         return self._submit(self.threads, self.broker.leave, session, outcome)
 
     async def _in(self, threads: ThreadPoolExecutor, function: Callable[..., R], *arguments: Any) -> R:
-        """The function's result, which may block."""
+        """Return the function's result. The function may block."""
         return await asyncio.wrap_future(self._submit(threads, function, *arguments))
 
     def _submit(self, threads: ThreadPoolExecutor, function: Callable[..., R], *arguments: Any) -> Future[R]:
@@ -423,8 +427,8 @@ def _note(ready: "asyncio.Future[None]") -> None:
 
 
 async def _say(transport: Transport, ended: Ended) -> None:
-    """Tell the browser how it ended, where it is still there."""
-    with suppress(ProtocolClosed, TimeoutError):  # it is gone, or too slow to be told
+    """Send the browser the reason of the end, if it is still connected."""
+    with suppress(ProtocolClosed, TimeoutError):  # it is gone or too slow
         async with asyncio.timeout(SEND_SECONDS):
             told = {"ended": ended.reason, "again": ended.again}
             await transport.send_str(json.dumps({**told, "none": True} if ended.none else told))

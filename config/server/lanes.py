@@ -2,25 +2,22 @@
 
 The thread of the event loop answers plain reads of the API, which wait only for their own statements. A lane
 answers every other request, so that a slow request delays at most the requests of its lane. It delays only some of
-these: an account has a share of a lane's threads and places. If the account is not known yet, its address has the
+them: an account has a share of a lane's threads and places. If the account is not known yet, its address has the
 share.
 
-=========  ================================================================================================
-lane       answers
-=========  ================================================================================================
-writes     calls of the API that change something: they may wait for the lock of a row
-slow       calls of the API that may take long: lists with ``X-Filter``, and actions of views that declare it
-passwords  requests that hash passwords
-outside    requests that ask servers of others: name servers, the provider that people sign in with
-imports    imports of domains: they ask a name server too, and then read up to 12,000 records
-pages      pages for browsers, and the endpoints of OAuth
-staff      the admin
-watch      ``/readyz``, ``/healthz`` and ``/metrics``
-=========  ================================================================================================
+- ``writes``: calls of the API that change something. They may wait for the lock of a row.
+- ``slow``: calls of the API that may take long. They are lists with ``X-Filter``, and actions of views that declare
+  it.
+- ``passwords``: requests that hash passwords
+- ``outside``: requests to other servers: name servers, the provider that people sign in with
+- ``imports``: imports of domains. They query a name server too, and then read up to 12,000 records.
+- ``pages``: pages for browsers, and the endpoints of OAuth
+- ``staff``: the admin
+- ``watch``: ``/readyz``, ``/healthz`` and ``/metrics``
 
-The method, the path and the presence of ``X-Filter`` determine the lane. A view whose requests belong to another
-lane than the table says declares it: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`,
-which maps methods in lower case to lanes.
+The method, the path and the presence of ``X-Filter`` determine the lane. A view can declare another lane than this
+list says: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`. This attribute maps
+methods in lower case to lanes.
 """
 
 import asyncio
@@ -85,7 +82,7 @@ SIZES: Mapping[str, Size] = {
     "imports": Size(4, 8, keeps=False, long=True),  # one at a time for an account: they use the processor
     "pages": Size(2, 64, long=True),
     "staff": Size(2, 16, keeps=False, long=True),
-    "watch": Size(1, 256),  # whoever balances loads takes a process out that does not answer
+    "watch": Size(1, 256),  # load balancers remove a process that does not answer
 }
 
 
@@ -142,7 +139,7 @@ class Lane:
             self._less(self.held, subject)
             raise
         call = asyncio.get_running_loop().run_in_executor(self.threads, self._called, function, *values)
-        # place and thread are free when the call ends, not when its client is gone
+        # Place and thread are free when the call ends, not when its client disconnects.
         call.add_done_callback(lambda _: self._ended(subject))
         return await asyncio.shield(call)
 
@@ -158,7 +155,7 @@ class Lane:
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():
-                self._free(subject)  # it got a thread at the moment when it stopped waiting
+                self._free(subject)  # it got a thread just when it stopped waiting
             else:
                 self.waiting.remove((subject, turn))
             if isinstance(error, TimeoutError):
@@ -208,7 +205,7 @@ class Routes:
 
     WATCH = frozenset({"/readyz", "/healthz", "/metrics"})
     LOOP = frozenset({"/livez", "/version"})
-    """Paths that the loop answers besides plain reads of the API: their views need no other server."""
+    """Paths that the loop answers in addition to plain reads of the API: their views need no other server."""
 
     def __init__(self, resolver: URLResolver):
         declared: dict[str, dict[str, list[str]]] = {}

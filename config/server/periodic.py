@@ -18,10 +18,10 @@ class BackgroundService(Protocol):
 
 
 class Periodic:
-    """Calls `function` every `seconds` while the event loop turns, in a thread of its own, and at last `at_end`.
+    """Calls `function` every `seconds` while the event loop turns, in a thread of its own, and `at_end` at the end.
 
-    The loop counts the time: a process whose loop hangs falls silent, and a call that takes long delays the next.
-    Of failures one after the other the first is logged whole, and the others, alike in all likelihood, in a line.
+    The loop counts the time: a process whose loop hangs calls nothing, and a call that takes long delays the next.
+    Of failures in a row, the first is logged whole. The others are probably the same, and are logged in one line.
     """
 
     def __init__(self, seconds: float, function: Callable[[], None], at_end: Callable[[], None] | None = None):
@@ -33,7 +33,7 @@ class Periodic:
         self.task = loop.create_task(self._run(loop))
 
     def stop(self) -> None:
-        """End for good. What is under way ends first."""
+        """Stop for good, after the current call."""
         if self.task is not None:
             self.task.cancel()
         self.thread.shutdown()

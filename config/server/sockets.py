@@ -1,7 +1,7 @@
 """Limits the unread bytes of the TCP sockets of a serving process, and ends connections.
 
 Granian does not close a connection whose client does not read. The kernel does: `TCP_USER_TIMEOUT` closes a
-connection whose client has read nothing for that long. A connection inherits the options of the socket that
+connection whose client has read nothing for that time. A connection inherits the options of the socket that
 accepted it, so only the listening sockets get them.
 """
 
@@ -16,9 +16,15 @@ from contextlib import suppress
 log = logging.getLogger(__name__)
 
 IN_KERNEL = 128 * 1024
-"""Unsent bytes that the kernel takes for a connection. Without this limit it takes up to 4 MB (`tcp_wmem`)."""
+"""The unsent bytes that the kernel accepts for a connection.
+
+Without this limit it accepts up to 4 MB (`tcp_wmem`).
+"""
 MAX_ATTEMPTS, PAUSE = 200, 0.05
-"""How many times to look for the listening socket, and the seconds between two looks. The server opens it late."""
+"""The number of searches for the listening socket, and the seconds between two of them.
+
+The server opens it late.
+"""
 
 
 class ReadTimeout:
@@ -67,7 +73,7 @@ def limit_unread(seconds: float) -> int:
 def shut_down(late: Collection[str]) -> set[str]:
     """End the connections to the peers `late`. Return the peers of all connections of the process.
 
-    Peers are written as RSGI writes them: ``192.0.2.1:80``, ``[2001:db8::1]:80``. The function looks at every open
+    Peers are written as RSGI writes them: ``192.0.2.1:80``, ``[2001:db8::1]:80``. The function checks every open
     file of the process, which takes some milliseconds for each thousand.
     """
     connected = set()

@@ -1,8 +1,8 @@
-"""Requests whose bodies are slow by nature: they are taken as they come, on the loop, by as many as like to send.
+"""Requests with slow bodies: the loop reads them as they come, from any number of clients.
 
-A `Receiver` says what becomes of such a body. Its calls block, so each has its turn in a few threads, which none
-of them holds while bytes are still to come. At last the WSGI handler answers, in one of these threads: it finds
-what was received, or the exception that this ended with, in the environment, and its view has the last word.
+A `Receiver` processes such a body. Its calls block, so they run in a few threads, and none uses a thread while it
+waits for bytes. At the end the WSGI handler answers in one of these threads. The environment has the received body,
+or the exception that ended it. The view decides on the answer.
 """
 
 import logging
@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 THREADS = 4
-"""For the database and the disk, whatever the number of bodies under way."""
+"""The threads for the database and the disk, whatever the number of bodies in progress."""
 PIECE = 256 * 1024
-"""Bytes that are written at a time; as many are kept in memory for each body."""
+"""The bytes that are written at a time. The same number is kept in memory for each body."""
 
 
 class Receiving(Protocol):
-    """A body that is coming in. `close` is called whatever happens, last."""
+    """A body that is being received. `close` is always called, last."""
 
     def write(self, data: bytes, /) -> None: ...
 
@@ -46,11 +46,14 @@ class Receiving(Protocol):
 
 
 Receiver = Callable[[str, int], Receiving]
-"""Begins to receive the body of a PUT by its path and length; raises where it is not to come in."""
+"""Begins to receive the body of a PUT, given its path and length. Raises if the body is refused."""
 
 
 class Streams(Application):
-    """A WSGI handler as an application of RSGI, for paths below `prefix`; all else is answered without a body."""
+    """A WSGI handler as an application of RSGI, for paths below `prefix`.
+
+    Other requests are answered without a body.
+    """
 
     def __init__(
         self,
@@ -104,12 +107,12 @@ class Streams(Application):
             await bodies.discard(pieces)
 
     async def _copy(self, pieces: bodies.Pieces, receiving: Receiving) -> None:
-        """Write the body as it comes. Nothing more is taken from the sender while a piece is being written."""
+        """Write the body as it comes. The sender waits while a piece is being written."""
         held = bytearray()
         first = True
         async for piece in pieces:
             held += piece
-            if first or len(held) >= PIECE:  # the first at once: a file that is no good need not come in
+            if first or len(held) >= PIECE:  # the first at once: an invalid file need not be received whole
                 data, held, first = bytes(held), bytearray(), False
                 await self._in_thread(receiving.write, data)
         if held:
@@ -118,7 +121,7 @@ class Streams(Application):
     async def _last_word(
         self, scope: Scope, headers: Headers, exchange: Exchange, outcome: Receiving | Exception | None
     ) -> None:
-        """Have the handler answer."""
+        """Call the handler, which answers."""
         environ = self._environ(scope, headers, TooLarge() if "content-length" in headers else BytesIO())
         if outcome is not None:
             environ[RECEIVED] = outcome
@@ -126,7 +129,7 @@ class Streams(Application):
         await self.answers.send(exchange, scope.client, environ, answered)
 
     async def _in_thread(self, function: Callable[..., R], *arguments: Any) -> R:
-        """The function's result. It may block, and use the database as a request does."""
+        """Return the function's result. The function may block, and use the database as a request does."""
 
         def call() -> R:
             close_old_connections()

@@ -26,7 +26,7 @@ TONES = {
 
 @register.simple_tag(takes_context=True)
 def moment(context: template.Context, value: datetime | None, empty: str = "never") -> SafeString | str:
-    """A time in the time zone of the user, with UTC on hover: ``{% moment event.created %}``."""
+    """Show a time in the time zone of the user, with UTC on hover: ``{% moment event.created %}``."""
     if value is None:
         return empty
     zone = zone_of(getattr(context.get("user"), "timezone", "") or "UTC")
@@ -39,25 +39,25 @@ def moment(context: template.Context, value: datetime | None, empty: str = "neve
 
 @register.filter
 def tone(status: str) -> str:
-    """``good``, ``bad``, ``quiet``, or ``busy`` for what is under way."""
+    """Return ``good``, ``bad``, ``quiet``, or ``busy`` for a status in progress."""
     return next((name for name, statuses in TONES.items() if status in statuses), "busy")
 
 
 @register.filter
 def words(status: str) -> str:
-    """A status as words: ``shutting_down`` is *shutting down*."""
+    """Return a status as words: ``shutting_down`` is *shutting down*."""
     return status.replace("_", " ")
 
 
 @register.filter
 def item(mapping: Any, key: Any) -> Any:
-    """The value of a key that is computed: ``{{ reasons|item:verb.name }}``."""
+    """Return the value of a key that is computed: ``{{ reasons|item:verb.name }}``."""
     return mapping.get(key)
 
 
 @register.simple_tag
 def icon(name: str, extra: str = "") -> SafeString:
-    """An icon of ``frame/icons.svg``, which says nothing that its text does not say: ``{% icon "plus" %}``."""
+    """Return an icon of ``frame/icons.svg``. The text next to it has the same meaning: ``{% icon "plus" %}``."""
     return format_html(
         '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"></use></svg>',
         extra,
@@ -68,7 +68,7 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 @register.filter
 def styled(field: BoundField) -> SafeString:
-    """A form field's input with the classes of Bootstrap. Django ties help text and errors to it."""
+    """Return a form field's input with the classes of Bootstrap. Django links help text and errors to it."""
     widget = field.field.widget
     if isinstance(widget, CheckboxInput | CheckboxSelectMultiple | RadioSelect):
         name = "form-check-input"
@@ -80,5 +80,5 @@ def styled(field: BoundField) -> SafeString:
 
 @register.filter
 def is_check(field: BoundField) -> bool:
-    """Whether a field is one checkbox, whose label stands behind it."""
+    """Tell whether a field is one checkbox, whose label comes after it."""
     return isinstance(field.field.widget, CheckboxInput)

@@ -1,4 +1,4 @@
-"""``{{ name|visible }}``: a name that others gave, with its hidden characters shown."""
+"""``{{ name|visible }}``: a name that another person chose, with its hidden characters shown."""
 
 from django import template
 

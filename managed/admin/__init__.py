@@ -1,4 +1,4 @@
-"""Services, issues, credentials and keys, for staff. Secrets are on no page but the answer to Decrypt."""
+"""Services, issues, credentials and keys, for staff. Only the answer to Decrypt shows a secret."""
 
 from managed.admin import attention, board, contacts, credentials, issues, keys, panels, roles, search, services
 

@@ -1,4 +1,4 @@
-"""Notices of managed: services that are down, and checks that no worker makes. Two queries."""
+"""Notices of managed monitoring: services that are down, and checks that no worker makes. Two queries."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The part of managed on the first page: how fast services answer. Two queries."""
+"""The part of managed monitoring on the first page: the response times of services. Two queries."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from managed.models import Measurement, Service
 
 HOURS, STEP = timedelta(hours=3), timedelta(minutes=5)
 SERVICES = 200
-"""The number of services whose checks are read, at most: each is a range of an index, of some hundred rows."""
+"""The maximum number of services whose checks are read. Each reads a range of an index, of some hundred rows."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 

@@ -1,4 +1,4 @@
-"""Charts of response times, drawn here as SVG, so that the browser needs no script."""
+"""Charts of response times, drawn by the server as SVG, so that the browser needs no script."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from managed.admin.history import Span
 
 WIDTH, HEIGHT = 900, 190
 LEFT, RIGHT, TOP, BOTTOM = 58, 24, 8, 38
-"""Margins around the plot, for the axes: in units of the drawing, which are about pixels."""
+"""Margins around the plot for the axes, in units of the drawing, which are about a pixel."""
 NARROWEST = 2.5
-"""Width of the mark of a failed check, at least, so that a single one in a month is visible."""
+"""The minimum width of the mark of a failed check, so that a single one in a month is visible."""
 UNITS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the grid: its place and its label."""
+    """A line of the grid: its position and its label."""
 
     place: float
     label: str
@@ -25,7 +25,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of time in which checks failed."""
+    """A period in which checks failed."""
 
     x: float
     width: float
@@ -79,9 +79,9 @@ def draw(
     name: str, title: str, spans: Sequence[Span], start: datetime, end: datetime, step: timedelta,
     interval: timedelta, every: timedelta,
 ) -> Chart:  # fmt: skip
-    """The chart of `spans`, each `step` long and oldest first, from `start` to `end`.
+    """Return the chart of `spans`, each `step` long and oldest first, from `start` to `end`.
 
-    Checks come each `interval`: where more than two of them are missing, the line is broken. The days or hours of
+    Checks are made each `interval`. If more than two of them are missing, the line is broken. The days or hours of
     the lower axis are `every` apart.
     """
     y_ticks = list(_nice(max([1, *(span.highest or span.average or 0 for span in spans)])))
@@ -98,7 +98,7 @@ def draw(
 
 
 def describe(spans: Iterable[Span]) -> str:
-    """The chart in a sentence or two, for readers who cannot see it."""
+    """Describe the chart in a sentence or two, for readers who cannot see it."""
     spans = list(spans)
     checks, failed = sum(span.checks for span in spans), sum(span.failed for span in spans)
     if not checks:
@@ -114,7 +114,7 @@ def describe(spans: Iterable[Span]) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """A number of milliseconds as text: ``0``, ``4.5 ms``, ``250 ms``, ``1.5 s``."""
+    """Return a number of milliseconds as text: ``0``, ``4.5 ms``, ``250 ms``, ``1.5 s``."""
     if value >= 1000:
         return f"{value / 1000:.2f}".rstrip("0").rstrip(".") + " s"
     if 0 < value < 10:
@@ -123,7 +123,7 @@ def milliseconds(value: float) -> str:
 
 
 def _nice(highest: float) -> Iterator[float]:
-    """Round values from 0 to `highest` or a little more, three to six of them."""
+    """Return three to six round values from 0 to `highest` or a little more."""
     unit = next(
         count * 10.0**power for power in range(-1, 9) for count in UNITS if count * 10.0**power * 5 >= highest
     )
@@ -135,7 +135,10 @@ def _nice(highest: float) -> Iterator[float]:
 
 
 def _runs(spans: Sequence[Span], patience: timedelta) -> Iterator[list[Span]]:
-    """Runs of spans that a line connects, broken where there was no check for `patience`, or none succeeded."""
+    """Yield runs of spans that a line connects.
+
+    A run ends if there was no check for `patience`, or if none succeeded.
+    """
     run: list[Span] = []
     for span in spans:
         if run and (span.average is None or span.at - run[-1].at > patience):
@@ -153,14 +156,14 @@ def _line(run: list[Span], axes: Axes) -> str:
 
 
 def _area(run: list[Span], axes: Axes) -> str:
-    """The area between the averages and the slowest responses."""
+    """Return the area between the averages and the slowest responses."""
     above = [f"{axes.middle(span)},{axes.y(span.highest or 0)}" for span in run]
     below = [f"{axes.middle(span)},{axes.y(span.average or 0)}" for span in reversed(run)]
     return " ".join(above + below)
 
 
 def _marks(spans: Sequence[Span], axes: Axes) -> Iterator[Mark]:
-    """One mark for each run of spans with failed checks."""
+    """Return one mark for each run of spans with failed checks."""
     run: list[Span] = []
     for span in spans:
         if run and (not span.failed or span.at - run[-1].at > axes.step):
@@ -182,7 +185,7 @@ def _mark(run: list[Span], axes: Axes) -> Mark:
 
 
 def _times(axes: Axes, every: timedelta) -> Iterator[Tick]:
-    """Ticks `every` so long: at whole hours where that is hours, at whole days where it is days."""
+    """Yield ticks `every` so long, at whole hours for a distance of hours, at whole days for days."""
     midnight = axes.start.replace(hour=0, minute=0, second=0, microsecond=0)
     at = midnight
     while at <= axes.end:

@@ -44,7 +44,7 @@ class ContactPage(ReadOnlyPage):
 
 
 def services_panel(contact: Contact) -> Panel:
-    """The services of whose failures the contact is notified."""
+    """Return the panel with the services of whose failures the contact is notified."""
     consulted = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
     return Panel.of(
         "Is told of",

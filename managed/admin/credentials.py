@@ -1,4 +1,4 @@
-"""Credentials that accounts gave, and their decryptions. The secret is on no page but the answer to Decrypt."""
+"""Credentials that accounts gave, and their decryptions. Only the answer to Decrypt shows the secret."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -72,7 +72,7 @@ class CredentialPage(RevealPage):
 
 
 def services_panel(credential: Credential) -> Panel:
-    """The services that the credential was given for."""
+    """Return the panel with the services that the credential was given for."""
     return Panel.of(
         "Services that it was given for",
         ("Service", "Status", "Address"),
@@ -84,8 +84,10 @@ def services_panel(credential: Credential) -> Panel:
 
 
 def credential_rows(request: HttpRequest, found: Iterable[Credential], back: str) -> list[tuple[Any, ...]]:
-    """A row for each credential: a link to its decryption, for staff who may, that returns to `back`, and the times
-    when it was created and last decrypted."""
+    """Return a row for each credential, with the times when it was created and last decrypted.
+
+    For staff with the permission, it has a link to its decryption, which returns to `back`.
+    """
     may = request.user.has_perm("managed.decrypt_credential")
     return [
         (

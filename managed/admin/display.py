@@ -1,4 +1,4 @@
-"""How values of managed, such as times and tickets, are shown."""
+"""Formats for values of managed monitoring, such as times and tickets."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ TARGET = '<span class="address">{}</span>'
 
 
 def ago(time: datetime | None) -> SafeString:
-    """How long ago, or how soon, `time` is, with the time itself as a tooltip: for lists."""
+    """Format how long ago, or how soon, `time` is, with the time itself as a tooltip: for lists."""
     if time is None:
         return NOTHING
     exact = f"{time:%Y-%m-%d %H:%M:%S}"
@@ -21,7 +21,7 @@ def ago(time: datetime | None) -> SafeString:
 
 
 def moment_ago(time: datetime | None) -> SafeString:
-    """`time`, and how long ago, or how soon, it is."""
+    """Format `time`, and how long ago, or how soon, it is."""
     return NOTHING if time is None else format_html("{}, {}", moment(time), _distance(time))
 
 
@@ -31,7 +31,7 @@ def _distance(time: datetime) -> str:
 
 
 def ticket_link(ticket: Ticket) -> SafeString:
-    """A link to the ticket, and the ticket's status."""
+    """Return a link to the ticket, and the ticket's status."""
     closed = ticket.status == Ticket.Status.CLOSED
     state = pill(ticket.status, QUIET if closed else BUSY)
     return format_html("{} {}", link(ticket, f"{ticket.pk}: {ticket.summary}"), state)

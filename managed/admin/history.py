@@ -1,6 +1,6 @@
 """The results of a service's checks: the last day in five-minute steps, the last 30 days by the hour, and uptimes.
 
-Two queries, however many measurements there are.
+Two queries, whatever the number of measurements.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """All checks of a span of time from `at` on. `average` and `highest` are milliseconds of successful checks."""
+    """All checks of a period that starts at `at`. `average` and `highest` are milliseconds of successful checks."""
 
     at: datetime
     checks: int
@@ -30,14 +30,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Uptime:
-    """The number of checks in a period, and of those that failed."""
+    """The number of checks in a period, and of failed checks."""
 
     checks: int
     failed: int
 
     @property
     def percent(self) -> str:
-        """The percentage with two decimals, cut off: it is 100 only where no check failed."""
+        """The percentage with two decimals, rounded down: it is 100 only if no check failed."""
         if not self.checks:
             return "–"
         if not self.failed:
@@ -47,14 +47,19 @@ class Uptime:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`day` has spans of `STEP` and `month` spans of an hour, oldest first and without spans that had no check."""
+    """The results of a service's checks.
+
+    `day` has spans of `STEP` and `month` has spans of an hour, oldest first and without spans that had no check.
+    """
 
     at: datetime
     day: list[Span]
     month: list[Span]
 
     def uptime(self, period: timedelta) -> Uptime:
-        """The uptime over `period`: up to a day with the precision of `STEP`, beyond that of an hour."""
+        """Return the uptime over `period`: up to a day with the precision of `STEP`, for more with that of an
+        hour.
+        """
         spans = self.day if period <= DAY else self.month
         start = _floor(self.at - period, STEP if period <= DAY else HOUR)
         counted = [span for span in spans if span.at >= start]
@@ -62,7 +67,10 @@ class History:
 
 
 def history(service: Service, at: datetime) -> History:
-    """The history up to `at`. Checks of the last hours are not thinned yet: this sums them up by the hour."""
+    """Return the history up to `at`.
+
+    Checks of the last hours are not averaged yet: this function adds them up by the hour.
+    """
     edge = _floor(at - DAY, HOUR)
     steps = _steps(service, edge, at)
     start = _floor(at - DAY, STEP)

@@ -30,7 +30,7 @@ _AMONG = Func(
     output_field=BooleanField(),
 )
 LABELS = ArraySubquery(Service.objects.filter(_AMONG, account=OuterRef("account")).order_by("pk").values("label"))
-"""Labels of the issue's services that still exist. A subquery, so that a list needs one query."""
+"""The labels of the issue's services that still exist. A subquery, so that a list needs one query."""
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -51,7 +51,7 @@ class Labelled(TypedDict):
 
 @admin.register(Issue)
 class IssuePage(ReadOnlyPage):
-    """Issues, which the prober alone opens and closes. Open ones come first."""
+    """Issues, which only the prober opens and closes. Open ones come first."""
 
     list_display = ("name", "state", "account", "services_list", "ticket_subject", "opened", "lasted")
     list_filter = (StateFilter, AccountFilter)
@@ -105,7 +105,7 @@ class IssuePage(ReadOnlyPage):
 
 
 def services_panel(issue: Issue) -> Panel:
-    """The services that were part of the issue, and whether each is up now."""
+    """Return the panel with the services that were part of the issue, and whether each is up now."""
     found = {service.pk: service for service in Service.objects.filter(pk__in=issue.services)}
     rows = [_row(issue, key, found.get(key)) for key in issue.services]
     return Panel("Services that failed", ("Service", "Now", "Address", "Error"), rows)

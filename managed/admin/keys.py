@@ -1,4 +1,4 @@
-"""Key pairs by which staff log in to computes, and how each compute is reached.
+"""Key pairs with which staff log in to computes, and the SSH settings of each compute.
 
 The private key is decrypted like a credential.
 """
@@ -54,7 +54,7 @@ class KeyPairPage(RevealPage):
 
 @admin.register(ComputeSettings)
 class ComputeSettingsPage(ReadOnlyPage):
-    """The settings that accounts chose. Computes not listed have the defaults: any address, nothing else said."""
+    """The settings that accounts chose. Computes that are not listed have the defaults."""
 
     list_display = ("instance_link", "account", "allowed", "command")
     list_display_links = None
@@ -87,7 +87,7 @@ class ComputeSettingsPage(ReadOnlyPage):
 
 
 def access_panel(account: Account) -> Panel:
-    """How staff get into each compute of an account, the newest first. One query."""
+    """Return the panel with the SSH access to each compute of an account, the newest first. One query."""
     own = (
         Instance.objects.filter(account=account)
         .select_related("managed_settings")
@@ -108,12 +108,13 @@ def access_panel(account: Account) -> Panel:
 
 
 def chosen_for(instance: Instance) -> ComputeSettings:
-    """The settings that the account chose for a compute, or the defaults."""
+    """Return the settings that the account chose for a compute, or the defaults."""
     return getattr(instance, "managed_settings", None) or ComputeSettings()
 
 
 def ssh(instance: Instance) -> str:
-    """The command line of ssh, with the key in a file. Settings that the account did not choose get likely values.
+    """Return the command line of ssh, with the key in a file. Settings that the account did not choose get likely
+    values.
 
     Staff copy it into a shell, and a customer wrote the username: it is quoted, and cannot be an option of ssh.
     """

@@ -1,4 +1,4 @@
-"""The panels of managed on the page of an account."""
+"""The panels of managed monitoring on the page of an account."""
 
 from django.db.models import Model
 from django.utils.html import format_html
@@ -17,7 +17,7 @@ MANAGED_DISABLED = "Managed is off for this account."
 
 @account_panel
 def services_panel(account: Account) -> Panel:
-    """The services of an account, failing ones first."""
+    """Return the panel with the services of an account, failing ones first."""
     found = Service.objects.filter(account=account).order_by("-status", "-pk")[:ROWS_SHOWN]
     return Panel(
         "Managed services",
@@ -39,7 +39,7 @@ def services_panel(account: Account) -> Panel:
 
 @account_panel
 def contacts_panel(account: Account) -> Panel:
-    """The contacts of an account."""
+    """Return the panel with the contacts of an account."""
     found = Contact.objects.filter(account=account).order_by("group", "name")[:ROWS_SHOWN]
     return Panel.of(
         "Managed contacts",
@@ -52,7 +52,9 @@ def contacts_panel(account: Account) -> Panel:
 
 @account_panel
 def rest_panel(account: Account) -> Panel:
-    """Links to the rest of managed: issues, credentials and keys, and decryptions."""
+    """Return the panel with links to the rest of managed monitoring: issues, credentials and keys, and
+    decryptions.
+    """
     issue = Issue.objects.filter(account=account, closed=None).first()
     key = KeyPair.objects.filter(account=account).defer("encrypted").select_related("account").first()
     opened = format_html("{} {}", link(issue), pill("open", BAD)) if issue else "none open"

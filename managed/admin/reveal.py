@@ -1,8 +1,8 @@
-"""Pages of objects that hold a secret: staff decrypt it for a reason, and it is shown once and stored nowhere.
+"""Pages of objects that have a secret: staff decrypt it for a reason. It is shown once and stored nowhere.
 
-The secret goes from the service into the answer to one POST and nowhere else: no redirect, session, message or log
-has it, the answer is not to be stored, and a browser that reloads the answer, which sends the form again, is asked
-for a reason anew. The record of the decryption stays: who read the secret, and why.
+The service passes the secret only into the answer to one POST. No redirect, session, message or log contains it,
+and the answer must not be cached. A browser that reloads the answer sends the form again, and is asked for a new
+reason. The record of the decryption is kept: who read the secret, and why.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Revealed:
 
     @property
     def remark(self) -> str:
-        """The length of the value, and whether it has spaces at its ends, which the eye does not see."""
+        """The length of the value, and whether it has spaces at its ends, which are invisible."""
         length = counted(len(self.value), "character")
         if self.value != self.value.strip() and "\n" not in self.value:
             return f"{length}, with a space at the beginning or end"
@@ -66,7 +66,7 @@ class ReasonForm(forms.Form):
 class RevealPage(ReadOnlyPage):
     """Gives a page the button Decrypt, for staff with the model's permission ``decrypt``.
 
-    `reveal` decrypts the secret by a service, which records the decryption.
+    `reveal` decrypts the secret with a service, which records the decryption.
     """
 
     secret = ("encrypted",)
@@ -90,14 +90,14 @@ class RevealPage(ReadOnlyPage):
         return [path("<path:object_id>/decrypt/", view, name=name), *super().get_urls()]
 
     def decrypt(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for the reason, and show the secret in the answer to it."""
+        """Ask for the reason, and show the secret in the answer."""
         if request.method not in ("GET", "POST"):
             return HttpResponseNotAllowed(["GET", "POST"])
         obj = self.get_object(request, unquote(object_id))
         if not (self.may_reveal(request) and self.has_view_permission(request, obj)):
             raise PermissionDenied
         if obj is None:
-            # Django's own, which the stubs leave out
+            # Django's own, which is missing in the stubs.
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined]
         if request.method == "GET" or "reason" not in request.POST:  # the button on its page posts none
             return self._ask_why(request, obj)
@@ -134,15 +134,17 @@ class RevealPage(ReadOnlyPage):
 
 
 def reveal_address(obj: Holder, back: str = "") -> str:
-    """The address that asks for the reason of a decryption; from there staff return to `back`, or to the object's
-    page."""
+    """Return the address that asks for the reason of a decryption.
+
+    It returns to `back`, or to the object's page.
+    """
     meta = obj._meta
     address = reverse(f"admin:{meta.app_label}_{meta.model_name}_decrypt", args=[quote(obj.pk)])
     return f"{address}?{urlencode({'next': back})}" if back else address
 
 
 def decryptions_panel(obj: Holder) -> Panel:
-    """The newest decryptions of the secret: when, by whom, and why."""
+    """Return the panel with the newest decryptions of the secret: when, by whom, and why."""
     name = "credential" if isinstance(obj, Credential) else "key_pair"
     rows = Decryption.objects.filter(**{name: obj.pk}).order_by("-pk")[:DECRYPTIONS_SHOWN]
     return Panel.of(

@@ -1,4 +1,7 @@
-"""What the roles of staff may do to managed services. To read customers' secrets is given to people by name."""
+"""The permissions of staff roles on managed services.
+
+The permission to read customers' secrets is given to single users.
+"""
 
 from config.admin.roles import OPERATOR, SUPPORT, allow
 from managed.models import Service

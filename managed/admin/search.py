@@ -1,4 +1,4 @@
-"""What the search finds of managed services."""
+"""The search for managed services and their objects."""
 
 from django.db.models import Q
 

@@ -1,4 +1,4 @@
-"""The status of a service by the database's clock: the prober's findings, and the work that needs a person."""
+"""The status of a service by the database's clock: the results of checks, and the work that needs a person."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Status = Service.Status
 TONES = {Status.OK: GOOD, Status.PROBLEM: BAD, Status.PENDING: BUSY, Status.DISABLED: QUIET}
 LATE_INTERVALS = 3
-"""Intervals between checks after which a service without a check counts as late."""
+"""The number of intervals after which a service without a check counts as late."""
 
 
 def status_pill(service: Service) -> SafeString:
@@ -30,28 +30,28 @@ def status_pill(service: Service) -> SafeString:
 
 
 def watched() -> Q:
-    """The services that the prober checks."""
+    """Return the condition for services that the prober checks."""
     return ~Q(status=Status.DISABLED) & Q(account__is_active=True, account__managed=True)
 
 
 def late() -> Q:
-    """The services that have been due for long, unclaimed: no worker runs, or too few do."""
+    """Return the condition for services that have been due for long, unclaimed: no worker runs, or too few do."""
     since = Now() - Value(patience())
     return watched() & Q(next_check_at__lt=since) & (Q(lease_until=None) | Q(lease_until__lt=since))
 
 
 def patience() -> timedelta:
-    """How long a service may wait for a check before it counts as late."""
+    """Return the time that a service may wait for a check before it counts as late."""
     return LATE_INTERVALS * timedelta(seconds=settings.PROBE_EVERY)
 
 
 def being_checked() -> Q:
-    """The services with a check under way."""
+    """Return the condition for services with a check in progress."""
     return Q(lease_until__gte=Now())
 
 
 def shaky() -> Q:
-    """The services that failed, but not often enough to be a problem."""
+    """Return the condition for services that failed, but not often enough to be a problem."""
     return watched() & Q(failures__gt=0) & ~Q(status=Status.PROBLEM)
 
 
@@ -90,7 +90,7 @@ class StatusDisplay:
         return format_html_join(" ", "{}", ((each,) for each in said))
 
     def needs(self) -> SafeString:
-        """The work that a person has to do about the service, the most urgent first."""
+        """The work that a person must do about the service, the most urgent first."""
         return lines(self._needs())
 
     def _needs(self) -> Iterator[str | SafeString]:

@@ -1,4 +1,4 @@
-"""Watched services: which ones are down and why, their response times, and what helps to mend them."""
+"""Monitored services: which ones are down and why, their response times, and information for repairs."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -79,7 +79,7 @@ class RightNow(admin.SimpleListFilter):
 
 @admin.register(Service)
 class ServicePage(ReadOnlyPage):
-    """A service, which its account changes; staff check, disable and enable it, and mend what it watches."""
+    """The page of a service. Its account changes the service. Staff check, disable, enable and repair it."""
 
     list_display = ("label", "state", "account", "kind", "found", "last_check", "age")
     list_select_related = ("account",)
@@ -197,7 +197,10 @@ class ServicePage(ReadOnlyPage):
 
     @admin.display(description="Issue")
     def part_of(self, service: Service) -> SafeString:
-        """The service's issue, which others may have left. A failing service stays part of a closed issue."""
+        """Return the service's issue, which other services may have left.
+
+        A failing service stays part of a closed issue.
+        """
         issue = service.issue
         if issue is None:
             return NOTHING
@@ -243,7 +246,7 @@ def charts(found: History) -> list[Chart]:
 
 
 def host_of(service: Service) -> SafeString | str:
-    """The account's compute that has the service's address, unless that is a name, and how staff log in to it."""
+    """Return the account's compute with the service's address, and how to log in, or say why there is none."""
     try:
         literal = targets.parse(service.service_type, service.address).literal
     except Invalid:
@@ -262,7 +265,7 @@ def notes_panel(service: Service) -> Panel:
 
 
 def secrets_panel(request: HttpRequest, service: Service) -> Panel:
-    """The secrets by which staff log in: the service's credentials, and the account's key pair."""
+    """Return the panel with the secrets for logging in: the service's credentials, and the account's key pair."""
     rows = credential_rows(request, service.credentials.defer("encrypted").order_by("label"), page_of(service))
     pair = KeyPair.objects.filter(account=service.account_id).defer("encrypted").select_related("account").first()
     if pair is not None:
@@ -292,7 +295,7 @@ def contact_rows(contacts: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def issues_panel(service: Service) -> Panel:
-    """The newest issues that the service was part of."""
+    """Return the panel with the newest issues that the service was part of."""
     found = Issue.objects.filter(account=service.account_id, services__contains=[service.pk])
     return Panel.of(
         "Issues",

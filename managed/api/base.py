@@ -1,4 +1,4 @@
-"""What all endpoints of managed have in common."""
+"""The scopes and permissions that all endpoints of managed monitoring share."""
 
 from typing import Any
 
@@ -15,7 +15,10 @@ NOT_ENABLED = "Managed is not enabled on this account: POST /account/settings/ma
 
 
 class ManagedIsEnabled(BasePermission):
-    """Allows users of accounts that have enabled managed. Raises `Denied` (403), whose reason names how."""
+    """Allows users of accounts that have enabled managed monitoring.
+
+    Raises `Denied` (403), with a reason that says how to enable it.
+    """
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if not Account.objects.filter(pk=view.actor.account_id, managed=True).exists():
@@ -24,4 +27,4 @@ class ManagedIsEnabled(BasePermission):
 
 
 MANAGED = (HasScope, HasGrant, ManagedIsEnabled)
-"""The permissions of all views of managed."""
+"""The permissions of all views of managed monitoring."""

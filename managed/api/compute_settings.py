@@ -1,4 +1,4 @@
-"""How staff get into each compute by SSH."""
+"""The settings with which staff log in to each compute by SSH."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,10 +26,7 @@ class ComputeSettingsViewSet(ReadOnlyModelViewSet[Actor, Instance]):
 
     @operation(WRITE, UNRESTRICTED, request=ComputeSettingsWish)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of the SSH settings of a compute.
-
-        What is not named stays.
-        """
+        """Change what is given of the SSH settings of a compute. Fields that are omitted keep their values."""
         instance, given = self.get_object(), self.body(partial=True)
         compute_settings.update(self.actor, instance, given.get("ssh", {}), given.problems)
         return self.retrieve(request, id=id)

@@ -1,4 +1,4 @@
-"""Contacts: whom to tell when a service fails."""
+"""Contacts: the people to notify when a service fails."""
 
 from typing import Any
 
@@ -26,34 +26,25 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
     required_scopes = READ
     required_grant = UNRESTRICTED
 
-    # the contract asks for read_write to retrieve one
+    # the contract requires read_write to retrieve one
     @operation(WRITE, UNRESTRICTED)
     def retrieve(self, request: Request, id: int) -> Response:
         return super().retrieve(request, id=id)
 
     @operation(WRITE, UNRESTRICTED)
     def create(self, request: Request) -> Response:
-        """Add a contact.
-
-        Contacts of a group are told of problems of the services that consult it.
-        """
+        """Add a contact. Contacts of a group are told of problems of the services that consult it."""
         return Response(self.get_serializer(contacts.create(self.actor, self.validated())).data)
 
     @operation(WRITE, UNRESTRICTED)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of a contact.
-
-        What is not named stays.
-        """
+        """Change what is given of a contact. Fields that are omitted keep their values."""
         contact = self.get_object()
         changes: dict[str, Any] = self.validated(partial=True)
         return Response(self.get_serializer(contacts.update(self.actor, contact, changes)).data)
 
     @operation(WRITE, UNRESTRICTED)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a contact.
-
-        The contact is told of no more problems.
-        """
+        """Delete a contact. The contact is not told of problems any more."""
         contacts.delete(self.actor, self.get_object())
         return Response({})

@@ -1,4 +1,4 @@
-"""Credentials that staff may use on the account's computes, and the SSH key they log in by."""
+"""Credentials that staff may use on the account's computes, and the SSH key with which staff log in."""
 
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -26,14 +26,14 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     required_scopes = READ
     required_grant = UNRESTRICTED
 
-    # the contract asks for read_write to retrieve one
+    # the contract requires read_write to retrieve one
     @operation(WRITE, UNRESTRICTED)
     def retrieve(self, request: Request, id: int) -> Response:
         return super().retrieve(request, id=id)
 
     @operation(WRITE, UNRESTRICTED, request=NewCredential)
     def create(self, request: Request) -> Response:
-        """Add a credential. It is kept encrypted, and read by staff alone."""
+        """Add a credential. It is stored encrypted, and only staff can read it."""
         given = self.body()
         secret = Secret(given.get("username", ""), given.get("password", ""))
         made = credentials.create(self.actor, given.get("label"), secret, given.problems)
@@ -41,10 +41,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
 
     @operation(WRITE, UNRESTRICTED)
     def update(self, request: Request, id: int) -> Response:
-        """Change the label of a credential.
-
-        What it holds is changed by `POST …/update`.
-        """
+        """Change the label of a credential. `POST …/update` changes its content."""
         credential, given = self.get_object(), self.validated(partial=True)
         if "label" in given:
             credential = credentials.rename(self.actor, credential, given["label"])
@@ -53,10 +50,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     @action(detail=True, methods=["post"], url_path="update")
     @operation(WRITE, UNRESTRICTED, request=CredentialSecret, noun="secret")
     def replace(self, request: Request, id: int) -> Response:
-        """Replace the password of a credential, and its username where one is given.
-
-        What it held before is gone.
-        """
+        """Replace the password of a credential, and its username if one is given. The old values are deleted."""
         credential, given = self.get_object(), self.validated()
         credentials.replace(self.actor, credential, given["password"], given.get("username"))
         return Response({})
@@ -65,7 +59,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     def destroy(self, request: Request, id: int) -> Response:
         """Delete a credential: staff have it no more.
 
-        Services that name it name it no more. Cannot be undone.
+        Services that refer to the credential lose the reference. This cannot be undone.
         """
         credentials.revoke(self.actor, self.get_object())
         return Response({})
@@ -75,7 +69,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     def revoke(self, request: Request, id: int) -> Response:
         """Delete a credential: staff have it no more.
 
-        It does the same as `DELETE`. Cannot be undone.
+        It does the same as `DELETE`. This cannot be undone.
         """
         return self.destroy(request, id)
 
@@ -87,7 +81,7 @@ class KeyViewSet(GenericViewSet[Actor, Credential]):
     permission_classes = MANAGED
     queryset = Credential.objects.all()
 
-    @operation(READ, UNRESTRICTED, lane="writes")  # the first call makes the key
+    @operation(READ, UNRESTRICTED, lane="writes")  # the first call creates the key
     def retrieve(self, request: Request) -> Response:
-        """The public key by which staff log in to computes that have it. It is made at the first call."""
+        """The public key by which staff log in to computes that have it. The first call creates it."""
         return Response({"ssh_key": keys.public_key(self.actor)})

@@ -1,4 +1,4 @@
-"""Issues: what went wrong, and the ticket it is dealt with in."""
+"""Issues: failures of services, each with its ticket."""
 
 from accounts.actors import Actor
 from config.api.access import UNRESTRICTED

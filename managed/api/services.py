@@ -1,4 +1,4 @@
-"""Services: what is checked, and whether it is up."""
+"""Services: their targets and their status."""
 
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -36,10 +36,7 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
 
     @operation(WRITE, UNRESTRICTED, request=ServiceWish)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of a service.
-
-        What is not named stays.
-        """
+        """Change what is given of a service. Fields that are omitted keep their values."""
         service, given = self.get_object(), self.body(partial=True)
         services.update(self.actor, service, spec_of(given), given.problems)
         return self.retrieve(request, id=id)
@@ -48,7 +45,7 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
     def destroy(self, request: Request, id: int) -> Response:
         """Delete a service: it is checked no more.
 
-        Its issues stay. Cannot be undone.
+        Its issues are kept. This cannot be undone.
         """
         services.delete(self.actor, self.get_object())
         return Response({})
@@ -58,7 +55,7 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
     def disable(self, request: Request, id: int) -> Response:
         """Stop checking a service.
 
-        It is `disabled`. Where it is so already, nothing happens.
+        Its status becomes `disabled`. If it is disabled already, nothing happens.
         """
         services.disable(self.actor, self.get_object())
         return self.retrieve(request, id=id)
@@ -66,9 +63,6 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, UNRESTRICTED, response=ServiceResource)
     def enable(self, request: Request, id: int) -> Response:
-        """Check a service again that was disabled.
-
-        It is `pending` until the next check.
-        """
+        """Check a service again that was disabled. It is `pending` until the next check."""
         services.enable(self.actor, self.get_object())
         return self.retrieve(request, id=id)

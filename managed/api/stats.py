@@ -1,4 +1,4 @@
-"""What all computes of the account did together."""
+"""Statistics of all computes of the account together."""
 
 from django.db.models import QuerySet
 from django.utils.timezone import now
@@ -28,6 +28,6 @@ class StatsViewSet(GenericViewSet[Actor, Account]):
     def retrieve(self, request: Request) -> Response:
         """The last 24 hours of all computes of the account together.
 
-        Sums of five minutes each; empty lists where nothing was measured.
+        Each value is the sum of five minutes. The lists are empty if there are no samples.
         """
         return Response({"data": stats.of_last_day(self.actor, now())})

@@ -1,4 +1,4 @@
-"""The paths of managed."""
+"""The paths of managed monitoring."""
 
 from config.api.routers import Router
 from managed.api.compute_settings import ComputeSettingsViewSet

@@ -1,4 +1,4 @@
-"""The secrets by which staff log in to an account's computes: passwords, and a key pair of each account."""
+"""The secrets with which staff log in to an account's computes: passwords, and a key pair of each account."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +9,7 @@ from managed.models.owned import OwnedQuerySet
 
 
 class Credential(models.Model):
-    """A username and a password that the account gave. Encrypted; the API never answers with either.
+    """A username and a password that the account gave. Encrypted. The API never returns either.
 
     Only `managed.services.credentials.decrypt` reads them, for staff who give a reason.
     """
@@ -39,7 +39,7 @@ class Credential(models.Model):
 
 
 class KeyPair(models.Model):
-    """The SSH key pair by which staff log in to an account's computes. The account installs the public key."""
+    """The SSH key pair with which staff log in to an account's computes. The account installs the public key."""
 
     account = models.OneToOneField(Account, primary_key=True, on_delete=models.CASCADE, related_name="managed_key")
     public = models.TextField(help_text="A line of an authorized_keys file.")

@@ -1,4 +1,6 @@
-"""The queryset of rows that belong to the account as a whole: all of managed is for its unrestricted users."""
+"""The queryset of rows that belong to the account as a whole: only its unrestricted users may use managed
+monitoring.
+"""
 
 from typing import Self, TypeVar
 

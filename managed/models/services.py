@@ -1,4 +1,4 @@
-"""Watched services, their measurements, and their issues."""
+"""Monitored services, their measurements, and their issues."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -12,7 +12,8 @@ from regions.models import Region
 
 
 class Issue(models.Model):
-    """An incident of an account: the services that failed in it, and its ticket. An account has at most one open.
+    """An incident of an account: the services that failed in it, and its ticket. An account has at most one open
+    issue.
 
     `services` are ids and not rows, since an issue outlives its services.
     """
@@ -39,7 +40,7 @@ class Service(models.Model):
     """An address that is checked every `settings.PROBE_EVERY` seconds.
 
     `disable`, `enable` and the outcomes that the prober settles change `status`. The table is the prober's queue as
-    well: a service is due when `next_check_at` has passed and no prober has a lease on it (`lease_until`); `fence`
+    well. A service is due when `next_check_at` has passed and no prober has a lease on it (`lease_until`). `fence`
     counts the claims, so that a prober which lost its lease writes nothing.
     """
 
@@ -100,7 +101,7 @@ class Service(models.Model):
 
 
 class Measurement(models.Model):
-    """The results of a service's checks: of one check, or after thinning of all checks of an hour."""
+    """The results of a service's checks: of one check or, as an hourly average, of all checks of an hour."""
 
     class Span(models.IntegerChoices):
         CHECK = 0

@@ -1,4 +1,4 @@
-"""How staff log in to a compute by SSH."""
+"""The settings with which staff log in to a compute by SSH."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from compute.models import Instance
 
 
 class ComputeSettings(models.Model):
-    """The settings that the account chose for one compute. Without a row, the columns' defaults hold."""
+    """The settings that the account chose for one compute. Without a row, the columns' defaults apply."""
 
     ANY = "any"
 

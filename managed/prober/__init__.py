@@ -1,1 +1,1 @@
-"""Checks services: `checks` makes one check, `loop` many at once; `managed.services.probing` settles outcomes."""
+"""Checks services: `checks` makes one check, `loop` many at once. `managed.services.probing` settles outcomes."""

@@ -1,7 +1,7 @@
 """One check of one service, over the network.
 
-The host is looked up once, its addresses are checked by `config.egress.guard`, and the connection goes to these
-addresses: a name that resolves otherwise a moment later changes nothing. The same for each redirect.
+The host is looked up once, `config.egress.guard` checks its addresses, and the connection goes to these addresses.
+If the name resolves differently a moment later, nothing changes. Each redirect is treated the same way.
 """
 
 import asyncio
@@ -31,15 +31,18 @@ from managed.services.targets import Target
 
 REDIRECTS = 5
 STAGGER = 0.25
-"""Seconds that one address of a name gets before the next address is tried beside it."""
+"""Seconds for one address of a name before the next address is tried in parallel."""
 ADDRESSES = 8
-"""Addresses of a name that are tried, at most: a name with hundreds must not turn a check into a network scan."""
+"""The maximum number of addresses of a name that are tried: hundreds must not turn a check into a network scan."""
 LATE = 1.0
 """Seconds beyond a check's timeout after which the delay is this process's fault, and not the service's."""
 LONGEST_LINE = 64 * 1024
-"""Bytes of a line of headers, at most. Some sites have policies that fill tens of thousands."""
+"""The maximum number of bytes in a line of headers. Some sites have policies of tens of thousands of bytes."""
 HEADERS = {"User-Agent": "Skerry-Managed", "Accept": "*/*", "Accept-Encoding": "identity"}
-"""Compressed answers cost a server more than they save; servers that compress all the same are understood."""
+"""A request asks for no compression, which costs a server more than it saves.
+
+Compressed answers are read all the same.
+"""
 REDIRECTED = (301, 302, 303, 307, 308)
 
 
@@ -49,7 +52,7 @@ REFUSED = {
     guard.NO_REGION: "it has a region, and leads to an address that is not private",
 }
 CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
-"""Characters that stand in URLs unencoded. Others are percent-encoded in the target of a redirect."""
+"""Characters that URLs contain unencoded. Others are percent-encoded in the target of a redirect."""
 
 
 class Down(Exception):
@@ -63,8 +66,8 @@ class Stalled(Exception):
 async def check(probe: Probe) -> Outcome:
     """Check a service within `probe.timeout` seconds, and return the outcome. No behaviour of a server raises.
 
-    Raises `Stalled` where this process noticed the timeout too late: other checks, or a machine that stood still,
-    must not make a problem of a service that is up.
+    Raises `Stalled` if this process noticed the timeout too late. Other checks, or a machine that was frozen, must
+    not turn a service that is up into a problem.
     """
     begun = time.monotonic()
     try:
@@ -102,7 +105,7 @@ async def _ask_url(probe: Probe) -> None:
 
 
 def _redirected(target: Target, onward: str) -> Target:
-    # encoded before joining: Python's parser drops tabs that other parsers keep
+    # Encoded before joining: Python's parser drops tabs that other parsers keep.
     onward = quote(onward.strip(" "), safe=CHARACTERS, errors="surrogateescape")
     try:
         return targets.of_url(urljoin(str(target.url), onward))
@@ -111,7 +114,7 @@ def _redirected(target: Target, onward: str) -> Target:
 
 
 async def _get(target: Target, probe: Probe) -> str | None:
-    """Request one URL. Returns the address that it redirects to, or None for a final answer that is good."""
+    """Request one URL. Return the address that it redirects to, or None for a final answer that is good."""
     url = URL(str(target.url), encoded=True)
     if url.raw_host != target.host.lower() or url.port != target.port:
         raise Down("its address is not valid")  # two parsers disagree: the guard could be bypassed
@@ -148,7 +151,7 @@ async def _get(target: Target, probe: Probe) -> str | None:
 
 
 async def _holds(response: aiohttp.ClientResponse, text: str) -> bool:
-    """Whether the beginning of an answer contains `text`. Reading stops once the text is found."""
+    """Tell whether the beginning of an answer contains `text`. Reading stops once the text is found."""
     try:
         charset = charset_of(response.headers.get("Content-Type", ""))
         search = Search(text, charset, response.headers.get("Content-Encoding", ""))
@@ -171,7 +174,7 @@ async def _addresses(target: Target, private: bool) -> list[Address]:
 
 
 class _Pinned(AbstractResolver):
-    """A resolver that returns the addresses that the guard checked, and looks nothing up."""
+    """A resolver that returns the addresses that the guard checked, and makes no look-up."""
 
     def __init__(self, addresses: list[Address]):
         self._addresses = addresses
@@ -202,7 +205,7 @@ def _info(address: Address, port: int) -> aiohappyeyeballs.AddrInfoType:
 
 
 def _words(error: Exception) -> str:
-    """An error in words for people, without our addresses and without Python's names."""
+    """Return an error in words for people, without the platform's addresses and Python's names."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not valid: {getattr(error.certificate_error, 'verify_message', '')}"
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
@@ -211,12 +214,12 @@ def _words(error: Exception) -> str:
         return "it closed the connection before the answer was whole"
     if isinstance(error, aiohttp.ClientConnectorError | OSError):
         cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-        # addresses that fail in different ways have no common errno
+        # Addresses that fail in different ways have no common errno.
         return "no connection came about" + (f": {os.strerror(cause.errno).lower()}" if cause.errno else "")
     return "what it answered is not HTTP"
 
 
 def _cut_off(error: Exception) -> bool:
-    """Whether an established connection was reset."""
+    """Tell whether an established connection was reset."""
     connecting = isinstance(error, aiohttp.ClientConnectorError)
     return isinstance(error, OSError) and not connecting and error.errno in (errno.ECONNRESET, errno.EPIPE)

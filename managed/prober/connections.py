@@ -1,7 +1,7 @@
-"""Connections for checks that a server cannot keep busy: all that it may send has bounds.
+"""Connections for checks that a server cannot keep busy: everything that it may send has a limit.
 
-All checks of a process share one event loop. Interim answers, empty lines and chunk extensions cost time there for
-nothing; a server that sends them without end would make everybody's checks late.
+All checks of a process share one event loop. Interim answers, empty lines and chunk extensions use its time without
+any use. A server that sends them without end would make all checks late.
 """
 
 import asyncio
@@ -16,23 +16,25 @@ from aiohttp.streams import StreamReader
 from managed.prober.text import PREFIX
 
 MAX_BYTES = 8 * PREFIX
-"""Bytes read from one connection, at most: enough for the searched part of an answer in the smallest of chunks."""
+"""The maximum number of bytes from one connection: enough for the searched part of an answer in the smallest
+chunks.
+"""
 HEAD = 256 * 1024
-"""Bytes until the headers are complete, at most. Incomplete headers stay in memory, and some servers are slow."""
+"""The maximum number of bytes of headers. Incomplete headers stay in memory, and some servers are slow."""
 INTERIM = 20
-"""Interim answers (1xx) before the final one, at most."""
+"""The maximum number of interim answers (1xx) before the final one."""
 PIECE = 8 * 1024
-"""Bytes of headers that are parsed at once."""
+"""The number of bytes of headers that are parsed at once."""
 SWITCHED = 101
 
 
 class Connector(aiohttp.TCPConnector):
-    """Makes connections that end where a server exceeds the bounds; `flooded` tells that one did."""
+    """Makes connections that end if a server exceeds the limits. `flooded` tells that one did."""
 
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.flooded = False
-        # the stubs want a class, but it is only called
+        # The stubs require a class, but it is only called.
         handler: type[ResponseHandler] = functools.partial(_Handler, self)  # type: ignore[assignment]
         self._factory = functools.partial(handler, loop=self._loop)
 
@@ -44,8 +46,10 @@ class _Handler(ResponseHandler):
         self._left, self._head, self._interim, self._begun = MAX_BYTES, HEAD, INTERIM, False
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes, piece by piece until the final answer begins: thousands of interim answers are not
-        parsed at once."""
+        """Parse received bytes, piece by piece until the final answer begins.
+
+        So thousands of interim answers are not parsed at once.
+        """
         self._left -= len(data)
         if self._left < 0:
             self._end()
@@ -55,7 +59,7 @@ class _Handler(ResponseHandler):
         self._read(data)
 
     def _read(self, data: bytes) -> None:
-        """Parse `data`, or if it is empty the bytes left over, which the payload asks for when it has space."""
+        """Parse `data` or, if it is empty, the remaining bytes, which the payload requests when it has space."""
         if not self._begun:
             self._head -= len(data)
             if self._head < 0:
@@ -64,7 +68,7 @@ class _Handler(ResponseHandler):
             super().data_received(data)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Queue an answer. Interim answers tell a check nothing: they are counted and dropped."""
+        """Queue an answer. A check does not need interim answers: they are counted and dropped."""
         if 100 <= data[0].code < 200 and data[0].code != SWITCHED:
             self._interim -= 1
             if self._interim < 0:

@@ -1,7 +1,7 @@
 """Many checks at once: one event loop for each process, in a thread of its own.
 
-The task that the clock sends only claims due services and hands them over, so that a slow service delays neither
-the others nor the worker. The checks of a process that died are due again when their leases have run out; a process
+The task that the clock sends only claims due services and passes them to the loop. So a slow service delays neither
+the others nor the worker. The checks of a process that died are due again when their leases have run out. A process
 that ends in order releases them.
 """
 
@@ -25,23 +25,25 @@ from managed.services.probing import Outcome, Probe
 log = logging.getLogger(__name__)
 
 BATCH = 100
-"""Services claimed at a time, at most: further due services are left to other processes, or to the next
-notification."""
+"""The maximum number of services claimed at a time.
+
+Further due services wait for other processes or the next notification.
+"""
 PACE = 0.005
-"""Seconds between the beginnings of two checks. Hundreds begun in one moment would make each other late."""
+"""Seconds between the starts of two checks. Hundreds started at the same moment would make each other late."""
 FILES = 4
 """Open files that a check may need: its connections, and those of the DNS look-up."""
 SPARE = 100
-"""Open files for all else in the process."""
+"""Open files for everything else in the process."""
 
 
 class Prober:
-    """The checks that this process has under way. One thread writes their outcomes, one after the other."""
+    """The checks that are in progress in this process. One thread writes their outcomes, one after the other."""
 
     def __init__(self, most: int):
         self._most = _affordable(most)
         self._under_way: dict[int, Probe] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}  # of begun checks; only the loop's thread uses it
+        self._tasks: dict[int, asyncio.Task[None]] = {}  # of started checks, used only in the loop's thread
         self._changed = threading.Condition()
         self._books = ThreadPoolExecutor(1, thread_name_prefix="probe-books")
         self._loop = asyncio.new_event_loop()
@@ -50,7 +52,7 @@ class Prober:
         self._thread.start()
 
     def begin_due(self) -> bool:
-        """Claim and begin due checks, as many as there is capacity for. Returns whether more may be due."""
+        """Claim and begin due checks up to the capacity. Return whether more may be due."""
         guard.control_plane()  # looked up here, where waiting does no harm, and not in the loop
         self._drop_superseded()
         most = min(self.capacity(), BATCH)
@@ -59,14 +61,14 @@ class Prober:
         return len(probes) == most
 
     def capacity(self) -> int:
-        """The number of further checks that this process may begin."""
+        """Return the number of further checks that this process may begin."""
         with self._changed:
             return max(0, self._most - len(self._under_way))
 
     def _drop_superseded(self) -> None:
         """Stop the checks whose outcome does not count any more.
 
-        They have no lease, which would limit their number: a customer who changes a hanging service again and again
+        They have no lease, which would limit their number. A customer who changes a hanging service again and again
         would fill the process with them.
         """
         with self._changed:
@@ -81,12 +83,12 @@ class Prober:
         self._loop.call_soon_threadsafe(self._spread, probes)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until no check is under way; False where that takes longer than `timeout` seconds."""
+        """Wait until no check is in progress. Return False if this takes longer than `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._under_way, timeout)
 
     def close(self) -> None:
-        """Stop, and release the checks under way, which then need not wait for their leases to run out."""
+        """Stop, and release the checks in progress: they need not wait for their leases to run out."""
         with self._changed:
             rest = list(self._under_way.values())
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -144,7 +146,7 @@ def _give_back(probes: list[Probe]) -> None:
 
 
 def _settle(probe: Probe, outcome: Outcome) -> None:
-    """Settle a check, and try once more where the database was restarted. No outcome is written twice."""
+    """Settle a check, and retry once if the database was restarted. No outcome is written twice."""
     close_old_connections()
     try:
         probing.settle(probe, outcome)
@@ -156,7 +158,9 @@ def _settle(probe: Probe, outcome: Outcome) -> None:
 
 
 def _affordable(most: int) -> int:
-    """The number of checks, up to `most`, that this process may open files for, after raising its own limit."""
+    """Return the number of checks, up to `most`, that this process may open files for, after raising its own
+    limit.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = most * FILES + SPARE
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -171,7 +175,7 @@ _making = threading.Lock()
 
 
 def here() -> Prober:
-    """The prober of this process. A fork has none of its parent's threads, and gets a prober of its own."""
+    """Return the prober of this process. A fork has none of its parent's threads, and gets a prober of its own."""
     pid = os.getpid()
     with _making:
         if pid not in _probers or not _probers[pid].alive:
@@ -181,7 +185,7 @@ def here() -> Prober:
 
 
 def stop() -> None:
-    """End the prober of this process, if it has one."""
+    """Stop the prober of this process, if it has one."""
     prober = _probers.pop(os.getpid(), None)
     if prober is not None:
         prober.close()

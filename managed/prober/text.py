@@ -7,9 +7,9 @@ from encodings import normalize_encoding
 from encodings.aliases import aliases
 
 PREFIX = 1024 * 1024
-"""Bytes of an answer, decompressed, that are searched for the text."""
+"""The number of bytes of an answer, decompressed, that are searched for the text."""
 PIECE = 64 * 1024
-"""Bytes that are decompressed at once, at most."""
+"""The maximum number of bytes that are decompressed at once."""
 PLAIN = ("", "identity")
 PACKED = ("gzip", "x-gzip", "deflate")
 CHARSETS = frozenset(
@@ -30,7 +30,7 @@ CHARSETS = frozenset(
 
 _CHARSET = re.compile(r""";[ \t]*charset[ \t]*=[ \t]*["']?([\w.:+-]{1,40})(?![\w.:+-])""", re.ASCII | re.IGNORECASE)
 LONGEST_TYPE = 1024
-"""Characters of a Content-Type that are read."""
+"""The number of characters of a Content-Type that are read."""
 
 
 class Unreadable(Exception):
@@ -57,7 +57,7 @@ class Search:
         return not self._left or (self._unpacker is not None and self._unpacker.eof)
 
     def feed(self, part: bytes) -> bool:
-        """Search the next bytes of the answer. Returns whether the text was found. Raises `Unreadable`."""
+        """Search the next bytes of the answer. Return whether the text was found. Raises `Unreadable`."""
         if self._unpacker is None:
             return self._found(part)
         while part and not self.ended:
@@ -74,32 +74,33 @@ class Search:
         piece = piece[: self._left]
         self._left -= len(piece)
         seen = self._tail + self._decoded(piece)
-        # long enough for a text that begins in this piece and ends in the next
+        # Long enough for a text that begins in this piece and ends in the next.
         self._tail = seen[len(seen) - min(len(seen), len(self._text) - 1) :]
         return self._text in seen
 
     def _decoded(self, piece: bytes) -> str:
         try:
             return self._decoder.decode(piece)
-        except (
-            UnicodeError
-        ):  # of UTF-16 and UTF-32 without a byte order mark, which browsers take for little-endian
+        except UnicodeError:  # of UTF-16 and UTF-32 without a byte order mark, which browsers read as little-endian
             kept = self._decoder.getstate()[0]
             self._decoder = codecs.getincrementaldecoder(f"{self._codec}_le")("replace")
             return self._decoder.decode(kept + piece)
 
 
 def charset_of(content_type: str) -> str:
-    """The charset that a Content-Type header names, "" where it names none.
+    """Return the charset that a Content-Type header names, or an empty text.
 
-    Python's email package is not used: its parser takes a minute for a header made to be slow.
+    Python's email package is not used: its parser takes a minute for a header that is made to be slow.
     """
     found = _CHARSET.search(content_type[:LONGEST_TYPE])
     return found[1] if found else ""
 
 
 def codec(charset: str) -> str:
-    """The name of Python's codec for a charset of a header; UTF-8 for charsets that the web does not have."""
+    """Return the name of Python's codec for a charset of a header.
+
+    UTF-8 for charsets that the web does not have.
+    """
     name = normalize_encoding(charset.strip().lower()) if charset.isascii() else ""
     name = aliases.get(name, name)
     return name if name in CHARSETS else "utf_8"

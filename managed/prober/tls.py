@@ -1,7 +1,7 @@
 """The TLS settings of checks, which judge certificates alike on every supported Python.
 
-`ssl.create_default_context` is not used: its flags differ between Python 3.12 and 3.13, and its ciphers between
-builds of Python. docs/decisions/certificates.md says what a certificate must have, and why.
+`ssl.create_default_context` is not used. Its flags differ between Python 3.12 and 3.13, and its ciphers differ
+between builds of Python. docs/decisions/certificates.md lists the requirements on a certificate, with the reasons.
 """
 
 import ssl

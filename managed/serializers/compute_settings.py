@@ -1,4 +1,4 @@
-"""SSH settings of managed on the wire."""
+"""Serializers of the SSH settings of managed monitoring."""
 
 import ipaddress
 
@@ -18,13 +18,18 @@ def ip(chosen: str | None) -> str:
 
 
 def printable(user: str) -> None:
-    """Staff copy it into a terminal, which takes control characters for keys that were pressed."""
+    """Refuse control characters: staff copy the name into a terminal, which would read them as keys that were
+    pressed.
+    """
     if not user.isprintable():
         raise ValidationError("ssh.user is not valid")
 
 
 def any_or_address(ip: str) -> None:
-    """Whether the compute has the address is for the service to say. This is said along with what else is wrong."""
+    """Check the format. The service checks whether the compute has the address.
+
+    The format is checked here, so that the answer names it together with other errors.
+    """
     if ip == ComputeSettings.ANY:
         return
     try:
@@ -34,7 +39,7 @@ def any_or_address(ip: str) -> None:
 
 
 class SSHResource(Resource):
-    """How staff log in to an instance."""
+    """The settings with which staff log in to an instance."""
 
     access = Computed(
         BooleanField(default=True),
@@ -63,7 +68,7 @@ class SSHResource(Resource):
 
 
 class ComputeSettingsResource(Resource):
-    """The settings of one compute."""
+    """The managed settings of one compute."""
 
     id = IntegerField(read_only=True, help_text="The instance's id.")
     label = CharField(read_only=True, help_text="The instance's label.")
@@ -72,7 +77,7 @@ class ComputeSettingsResource(Resource):
 
 
 class SSHWish(Resource):
-    """What is to change of how staff log in."""
+    """The changes of the settings with which staff log in."""
 
     access = BooleanField(required=False, help_text="Whether staff may log in.")
     user = CharField(
@@ -96,6 +101,6 @@ class SSHWish(Resource):
 
 
 class ComputeSettingsWish(Resource):
-    """The body of a change of managed settings."""
+    """The body that changes managed settings."""
 
     ssh = SSHWish(required=False, help_text="What is to change of how staff log in.")

@@ -1,4 +1,4 @@
-"""Contacts of managed on the wire."""
+"""Serializers of contacts of managed monitoring."""
 
 from rest_framework.serializers import CharField, DateTimeField, EmailField, IntegerField
 
@@ -20,7 +20,7 @@ class Phone(Resource):
 
 
 class ContactResource(Resource):
-    """Somebody whom the account wants told."""
+    """A person whom the platform tells of problems."""
 
     id = IntegerField(read_only=True)
     name = CharField(

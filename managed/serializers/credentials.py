@@ -1,4 +1,4 @@
-"""Credentials of managed on the wire."""
+"""Serializers of credentials of managed monitoring."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def password() -> CharField:
 
 
 class CredentialResource(Resource):
-    """A credential. What it holds is never in an answer."""
+    """A credential. No answer contains its username or password."""
 
     id = IntegerField(read_only=True)
     label = label(help_text="A name for it, unique on the account; 2 to 75 characters.")
@@ -46,7 +46,7 @@ class NewCredential(CredentialResource):
 
 
 class CredentialSecret(Resource):
-    """The body of another secret of a credential."""
+    """The body that changes the secret of a credential."""
 
     username = username()
     password = password()

@@ -1,4 +1,4 @@
-"""Issues of managed on the wire."""
+"""Serializers of issues of managed monitoring."""
 
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField, ListField
 

@@ -1,4 +1,4 @@
-"""Services of managed on the wire."""
+"""Serializers of services of managed monitoring."""
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef
@@ -20,7 +20,7 @@ CREDENTIALS = ArraySubquery(
 
 
 class ServiceResource(Resource):
-    """A service that is watched."""
+    """A service that is monitored."""
 
     id = IntegerField(read_only=True)
     status = ChoiceField(
@@ -93,7 +93,7 @@ class ServiceResource(Resource):
 
 
 class ServiceWish(ServiceResource):
-    """The body of a service that is to be watched."""
+    """The body of a service to monitor."""
 
     credentials = ListField(
         child=IdField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
@@ -101,5 +101,5 @@ class ServiceWish(ServiceResource):
 
 
 def spec_of(given: Body) -> ServiceSpec:
-    """What the service takes, from a body."""
+    """Return the spec for the service layer, from a body."""
     return ServiceSpec(credentials=given.pop("credentials", None), values=dict(given))

@@ -1,4 +1,4 @@
-"""Statistics of managed on the wire."""
+"""Serializers of statistics of managed monitoring."""
 
 from rest_framework.serializers import IntegerField
 

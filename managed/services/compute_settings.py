@@ -1,4 +1,4 @@
-"""The account's settings of how staff log in to each compute by SSH."""
+"""The account's settings with which staff log in to each compute by SSH."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ ANY = ComputeSettings.ANY
 
 @transaction.atomic
 def update(actor: Actor, instance: Instance, changes: dict[str, Any], problems: Problems | None = None) -> None:
-    """Change those of ``access``, ``user``, ``ip`` and ``port`` that are in `changes`.
+    """Change the values of ``access``, ``user``, ``ip`` and ``port`` that are in `changes`.
 
-    Raises `Invalid` with every failing field: ``ssh.ip`` where that is neither "any" nor an address of the
-    compute. That is locked, as by all changes of its addresses, so that it keeps the address until the settings are
+    Raises `Invalid` with every failing field: ``ssh.ip`` if it is neither "any" nor an address of the compute. The
+    compute is locked, as by all changes of its addresses, so that it keeps the address until the settings are
     written.
     """
     locked = lock(Instance.objects.filter(pk=instance.pk))
@@ -41,7 +41,7 @@ def update(actor: Actor, instance: Instance, changes: dict[str, Any], problems: 
 
 
 def reset(instance_ids: Sequence[int]) -> None:
-    """Reset these computes to the default settings, as the contract says: an address was removed from them."""
+    """Reset these computes to the default settings, as the contract requires: an address was removed from them."""
     ComputeSettings.objects.filter(instance__in=instance_ids).delete()
 
 
@@ -54,16 +54,19 @@ UPDATE managed_computesettings s SET ip = %(any)s, "user" = NULL, port = NULL
 
 
 def forget_lost(instance_ids: Sequence[int]) -> None:
-    """Reset address, user and port of these computes where another compute got the chosen address.
+    """Reset address, user and port of these computes if another compute got the chosen address.
 
-    `access` stays as it was: assigning an address to another compute does not change whether staff may log in.
+    `access` does not change: assigning an address to another compute does not change whether staff may log in.
     """
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, {"any": ANY, "ids": list(instance_ids)})
 
 
 def _address(instance: Instance, wished: str, problems: Problems) -> str:
-    """The address `wished` as the compute's row spells it. Notes a problem on ``ssh.ip`` where that has none."""
+    """Return the address `wished` as the compute's row spells it.
+
+    Adds a problem on ``ssh.ip`` if the row does not have it.
+    """
     if wished == ANY:
         return ANY
     own = [*instance.ipv4, *([instance.ipv6.partition("/")[0]] if instance.ipv6 else [])]

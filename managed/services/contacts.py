@@ -13,12 +13,14 @@ from managed.services.quotas import check_quota
 from managed.services.refs import contact_ref
 
 ACTION = "account_settings_update"
-"""The action of events about contacts, credentials and changes of services: the contract's enum has none closer."""
+"""The action of events about contacts, credentials and changes of services: the contract's enum has no better
+one.
+"""
 
 
 @transaction.atomic
 def create(actor: Actor, values: dict[str, Any]) -> Contact:
-    """Add a contact; `values` are those of its columns. Raises `Invalid` as `check_quota` does."""
+    """Add a contact. `values` are its columns. Raises `Invalid` as `check_quota` does."""
     check_quota(actor, Contact)
     contact = Contact.objects.create(account_id=actor.account_id, **values)
     record_event(actor, ACTION, contact_ref(contact), message=f"The contact {contact.name} was added.")
@@ -29,7 +31,7 @@ def create(actor: Actor, values: dict[str, Any]) -> Contact:
 def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
     """Change the values that differ, and return the changed contact.
 
-    Raises `Missing` where the contact was deleted meanwhile. Differences are taken from the locked row: of two
+    Raises `Missing` if the contact was deleted meanwhile. Differences are taken from the locked row: of two
     concurrent requests the second does not report the first one's changes as its own.
     """
     locked = lock(Contact.objects.filter(pk=contact.pk))
@@ -42,7 +44,7 @@ def update(actor: Actor, contact: Contact, changes: dict[str, Any]) -> Contact:
 
 @transaction.atomic
 def delete(actor: Actor, contact: Contact) -> None:
-    """Delete a contact, who gets no more notifications. Raises `Missing` where another request was first."""
+    """Delete a contact, who gets no more notifications. Raises `Missing` if another request was first."""
     ref = contact_ref(contact)
     if not Contact.objects.filter(pk=contact.pk).delete()[0]:
         raise Missing

@@ -1,4 +1,4 @@
-"""Credentials that an account gives to staff, who decrypt them one by one and for a reason."""
+"""Credentials that an account gives to staff. Staff decrypt them one by one, for a reason."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,8 @@ class Secret:
 def create(actor: Actor, label: str | None, secret: Secret, problems: Problems | None = None) -> Credential:
     """Store a credential, encrypted. Labels are unique on the account.
 
-    Raises `Invalid` with every failing field, None where it failed before; without a field as `check_quota` does.
+    Raises `Invalid` with every failing field, and without a field as `check_quota` does. A value that is None
+    failed a check before.
     """
     credential = Credential(account_id=actor.account_id, label=label or "", encrypted=_encrypt(secret))
     if problems:
@@ -48,9 +49,9 @@ def create(actor: Actor, label: str | None, secret: Secret, problems: Problems |
 
 @transaction.atomic
 def rename(actor: Actor, credential: Credential, label: str) -> Credential:
-    """Change the label, which is for show alone, and return the changed credential.
+    """Change the label, which is only for display, and return the changed credential.
 
-    Raises `Missing` where it was revoked meanwhile. Differences are taken from the locked row, as for contacts.
+    Raises `Missing` if it was revoked meanwhile. Differences are taken from the locked row, as for contacts.
     """
     locked = lock(Credential.objects.filter(pk=credential.pk))
     if locked.label != label:
@@ -61,10 +62,10 @@ def rename(actor: Actor, credential: Credential, label: str) -> Credential:
 
 @transaction.atomic
 def replace(actor: Actor, credential: Credential, password: str, username: str | None) -> None:
-    """Replace the password, and the username where `username` is given.
+    """Replace the password, and the username if `username` is given.
 
     The row is locked: of two concurrent requests the second keeps the username that the first gave. Raises
-    `Invalid` on ``username`` where none is given and no encryption key decrypts the stored one.
+    `Invalid` on ``username`` if none is given and no encryption key decrypts the stored one.
     """
     locked = lock(Credential.objects.filter(pk=credential.pk))
     locked.encrypted = _encrypt(Secret(_kept_username(locked) if username is None else username, password))
@@ -76,7 +77,7 @@ def replace(actor: Actor, credential: Credential, password: str, username: str |
 
 @transaction.atomic
 def revoke(actor: Actor, credential: Credential) -> None:
-    """Delete a credential, for staff and services alike. Raises `Missing` where another request was first."""
+    """Delete a credential, for staff and services alike. Raises `Missing` if another request was first."""
     ref = credential_ref(credential)
     if not Credential.objects.filter(pk=credential.pk).delete()[0]:
         raise Missing
@@ -85,11 +86,11 @@ def revoke(actor: Actor, credential: Credential) -> None:
 
 @transaction.atomic
 def decrypt(actor: Actor, credential: Credential, reason: str, seen: int | None = None) -> Secret:
-    """The credential's username and password, for a staff actor on the account.
+    """Return the credential's username and password, for a staff actor on the account.
 
-    Sets `last_decrypted`, and records the reader, the reason, and an event that the account sees, all in the
-    transaction that reads the secret. `seen` is as for `decryptions.record`. Raises `Invalid` as `record` does, and
-    where no encryption key decrypts the secret; `Missing` where the credential was revoked.
+    Sets `last_decrypted`, and records the reader, the reason, and an event that the account sees. All of it happens
+    in the transaction that reads the secret. `seen` is as for `decryptions.record`. Raises `Invalid` as `record`
+    does, and if no encryption key decrypts the secret. Raises `Missing` if the credential was revoked.
     """
     locked = lock(Credential.objects.filter(pk=credential.pk))
     reason = decryptions.record(actor, locked, locked.label, reason, seen)

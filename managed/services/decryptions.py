@@ -1,4 +1,4 @@
-"""The record of secrets that staff decrypted, with reader and reason, for the account to see."""
+"""The record of secrets that staff decrypted, with reader and reason, which the account can see."""
 
 from accounts.actors import Actor
 from config.errors import Invalid
@@ -10,12 +10,12 @@ NO_KEY = "None of the encryption keys opens it: was one taken away too early?"
 
 
 def record(actor: Actor, secret: Credential | KeyPair, label: str, reason: str, seen: int | None) -> str:
-    """Record that a staff actor decrypts `secret`, whose row is locked. Returns the reason as it is stored.
+    """Record that a staff actor decrypts `secret`, whose row is locked. Return the reason as it is stored.
 
-    `seen` is the result of `newest` when the form asked for the reason, or None to skip this check: if the secret
-    was decrypted since, `Invalid` is raised, so that a form which is sent twice shows its secret once.
+    `seen` is the result of `newest` when the form asked for the reason, or None to skip this check. If the secret
+    was decrypted since, `Invalid` is raised: a form that is sent twice shows its secret once.
 
-    Raises `Invalid` on ``reason`` where that is empty or too long.
+    Raises `Invalid` on ``reason`` if it is empty or too long.
     """
     if not actor.is_staff:
         raise RuntimeError("only staff decrypt anything")
@@ -36,5 +36,5 @@ def record(actor: Actor, secret: Credential | KeyPair, label: str, reason: str, 
 
 
 def newest(secret: Credential | KeyPair) -> int:
-    """The id of the secret's newest decryption, 0 where there is none."""
+    """Return the id of the secret's newest decryption, or 0."""
     return secret.decryptions.order_by("-pk").values_list("pk", flat=True).first() or 0

@@ -1,8 +1,8 @@
-"""Incidents: the issue that an account has while its services fail, the issue's ticket, and mails to contacts.
+"""Incidents: the issue of an account while its services fail, the issue's ticket, and mails to contacts.
 
-To be called in the transaction that changes the service, with the account locked first (`lock_account`), which
-serialises the changes of an account: two services that fail at once share one issue, and the last of them to
-recover closes it.
+Call these functions in the transaction that changes the service, with the account locked first (`lock_account`).
+The lock serialises the changes of an account: two services that fail at once share one issue, and the last of them
+to recover closes it.
 """
 
 from django.db.models import Q, QuerySet
@@ -19,13 +19,13 @@ from managed.services.contacts import ACTION
 from managed.services.refs import service_ref
 
 SUMMARY = 64
-"""Characters, at most, of a ticket's summary."""
+"""The maximum number of characters in a ticket's summary."""
 
 
 def join(service: Service) -> Issue:
-    """Make a service that fails, for the reason in its `error`, part of the account's open issue, which it returns.
+    """Add a failing service, for the reason in its `error`, to the account's open issue. Return the issue.
 
-    If none is open, opens one with a ticket. The contacts of the consultation group are notified either way.
+    If none is open, open one with a ticket. The contacts of the consultation group are notified in both cases.
     """
     platform = Actor.platform(service.account_id)
     issue = Issue.objects.filter(account_id=service.account_id, closed=None).first()
@@ -44,7 +44,7 @@ def join(service: Service) -> Issue:
 
 
 def leave(service: Service, why: str) -> None:
-    """Take a service out of its issue, if it has one; `why` is a sentence for the ticket.
+    """Remove a service from its issue, if it has one. `why` is a sentence for the ticket.
 
     The last service to leave closes the issue and its ticket.
     """
@@ -64,7 +64,7 @@ def leave(service: Service, why: str) -> None:
 
 
 def recover(service: Service) -> None:
-    """Take a service that is up again out of its issue, and notify its contacts, who were told of the failure."""
+    """Remove a service that is up again from its issue, and notify its contacts, who were told of the failure."""
     ticket = service.issue.ticket if service.issue is not None else None  # staff deleted the issue
     leave(service, f"{service.label} is up again.")
     _mail_contacts(service, "managed_recovery", ticket)
@@ -84,7 +84,7 @@ def _add(platform: Actor, issue: Issue, service: Service) -> None:
 
 
 def _is_open(issue: Issue) -> bool:
-    """Whether the issue's ticket is open; it is locked, and stays so until the end of the transaction."""
+    """Tell whether the issue's ticket is open. The ticket is locked until the end of the transaction."""
     issue.ticket = Ticket.objects.select_for_update(no_key=True).get(pk=issue.ticket_id)
     return issue.ticket.status != Ticket.Status.CLOSED
 
@@ -101,14 +101,17 @@ def _sentence(service: Service) -> str:
 
 
 def contacts_of(service: Service) -> QuerySet[Contact]:
-    """The contacts of the service's consultation group; for a service without one, the contacts in no group."""
+    """Return the contacts of the service's consultation group.
+
+    For a service without one, the contacts in no group.
+    """
     group = service.consultation_group
     contacts = Contact.objects.filter(account_id=service.account_id)
     return contacts.filter(group=group) if group else contacts.filter(Q(group=None) | Q(group=""))
 
 
 def _mail_contacts(service: Service, template: str, ticket: Ticket | None) -> None:
-    """Mail each contact of the service's group; where there is none, the account's own address."""
+    """Mail each contact of the service's group. If there is none, mail the account's own address."""
     addresses = set(contacts_of(service).values_list("email", flat=True)) or {service.account.email}
     for address in sorted(filter(None, addresses)):
         outbox.mail_to(address, template, {"service": service, "ticket": ticket})

@@ -1,4 +1,4 @@
-"""The SSH key pair of an account, by which staff log in to its computes."""
+"""The SSH key pair of an account, with which staff log in to its computes."""
 
 from cryptography.fernet import InvalidToken
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,17 +21,17 @@ LABEL = "SSH key of managed"
 
 
 def public_key(actor: Actor) -> str:
-    """The public key of the account's Ed25519 key pair, which the first request for it makes."""
+    """Return the public key of the account's Ed25519 key pair. The first request creates the pair."""
     found = KeyPair.objects.filter(account_id=actor.account_id).values_list("public", flat=True).first()
     return found if found is not None else _make(actor)
 
 
 @transaction.atomic
 def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -> str:
-    """The private key, as a file of OpenSSH, for a staff actor on the account.
+    """Return the private key, as a file of OpenSSH, for a staff actor on the account.
 
     The reader, the reason, and an event that the account sees are recorded in the transaction that reads the key.
-    `seen` is as for `decryptions.record`. Raises `Invalid` as `record` does, and where no encryption key fits.
+    `seen` is as for `decryptions.record`. Raises `Invalid` as `record` does, and if no encryption key fits.
     """
     locked = lock(KeyPair.objects.filter(pk=pair.pk))
     reason = decryptions.record(actor, locked, LABEL, reason, seen)
@@ -47,7 +47,7 @@ def decrypt(actor: Actor, pair: KeyPair, reason: str, seen: int | None = None) -
 
 @transaction.atomic
 def _make(actor: Actor) -> str:
-    """Make the pair if there is none, and return its public key: of concurrent requests one makes it for all."""
+    """Make the pair if there is none, and return its public key. Of concurrent requests one makes it for all."""
     account = lock_account(actor.account_id)
     pair = KeyPair.objects.filter(account=account).first()
     if pair is None:

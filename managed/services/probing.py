@@ -1,8 +1,8 @@
 """The prober's queue and its outcomes: due services, their leases, and the effect of a check on a service's status.
 
 A check is claimed by one conditional UPDATE, which takes a lease and advances the fence. Its outcome is settled
-under that fence: of two processes that check the same service, because the first was slow or died, one counts. See
-docs/managed.md.
+under that fence. If two processes check the same service, because the first was slow or died, only one outcome
+counts. See docs/managed.md.
 """
 
 from collections.abc import Iterable
@@ -23,14 +23,16 @@ from managed.services.incidents import join, recover
 from managed.services.refs import service_ref
 
 FAILURES = 2
-"""Failed checks in a row that make a problem."""
+"""The number of failed checks in a row that make a problem."""
 MARGIN = 30
 """Seconds of a lease beyond the timeout of the check, in which its outcome is written."""
 LATE = 2
-"""Intervals that a next check lies ahead, at most. One further ahead was set under a longer interval, or by a wrong
-clock."""
+"""The maximum number of intervals until a next check.
+
+A later time was set under a longer interval, or by a wrong clock.
+"""
 LONGEST_TIMEOUT = 255
-"""Seconds of a service's timeout, at most."""
+"""The maximum number of seconds of a service's timeout."""
 LONGEST_ERROR = 500
 LOCK_TIMEOUT = "5s"
 """The lock timeout for an account or a service that another transaction has locked. Other outcomes wait as well."""
@@ -56,7 +58,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a check: `error` is a sentence for people, empty where the service is up."""
+    """The outcome of a check. `error` is a sentence for people, empty if the service is up."""
 
     milliseconds: float | None = None
     error: str = ""
@@ -90,11 +92,11 @@ RETURNING id, account_id, fence, statement_timestamp(), service_type, address, C
 
 
 def claim(most: int) -> list[Probe]:
-    """Claim up to `most` due services: first those that have waited longest, last those whose next check lies
-    further ahead than `LATE` allows.
+    """Claim up to `most` due services, the longest waiting first.
 
-    No account has more than PROBE_SHARE checks under way, or a batch or two more where several processes claim at
-    once: an account with thousands of hanging services would leave no capacity for others.
+    Services whose next check is further ahead than `LATE` allows come last. No account has more than PROBE_SHARE
+    checks in progress, or a batch or two more if several processes claim at once. Otherwise an account with
+    thousands of hanging services would leave no capacity for others.
     """
     values = {
         "most": most, "margin": MARGIN, "share": settings.PROBE_SHARE,
@@ -127,8 +129,9 @@ SELECT mine.place FROM unnest(%(ids)s::bigint[], %(fences)s::bigint[]) WITH ORDI
 
 
 def superseded(probes: Iterable[Probe]) -> list[Probe]:
-    """The checks among `probes` whose outcome does not count any more: the service was changed, disabled, deleted,
-    or claimed by another process. One query.
+    """Return the checks among `probes` whose outcome does not count any more, with one query.
+
+    Their service was changed, disabled, deleted, or claimed by another process.
     """
     mine = list(probes)
     if not mine:
@@ -143,9 +146,9 @@ def superseded(probes: Iterable[Probe]) -> list[Probe]:
 def settle(probe: Probe, outcome: Outcome) -> bool:
     """Write a check's outcome: the measurement, the service's status, its issue and its events, all or nothing.
 
-    False where the outcome does not count any more: the service is gone, was changed, or was claimed by another
-    process, the account is suspended, or the outcome is already written. Times are the database's. Raises
-    `OperationalError` where another transaction keeps the account locked.
+    Returns False if the outcome does not count any more. The service is gone, was changed, or was claimed by
+    another process, the account is suspended, or the outcome is already written. Times are the database's. Raises
+    `OperationalError` if another transaction keeps the account locked.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
@@ -163,7 +166,7 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     locked.error = outcome.error[:LONGEST_ERROR]
     locked.checked_at, locked.lease_until = at, None
     locked.next_check_at = next_slot(locked.pk, probe.claimed, at)
-    # these columns only: `updated` is when the account last changed the service
+    # These columns only: `updated` is when the account last changed the service.
     locked.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
     if outcome.up and before != Service.Status.OK:
         _mark_up(locked)
@@ -173,11 +176,11 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
 
 
 def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
-    """The time of the next check of a service that was claimed at `claimed` and settled at `at`.
+    """Return the time of the next check of a service that was claimed at `claimed` and settled at `at`.
 
     Each service has its own slot in each interval, so that all are spread over it. The next check comes at least
-    half an interval after the claim, since a first check waits for no slot, and never in the past: a service whose
-    check takes longer than an interval keeps its slot too.
+    half an interval after the claim, since a first check waits for no slot. It is never in the past: a service
+    whose check takes longer than an interval keeps its slot too.
     """
     interval = settings.PROBE_EVERY
     own = service_id * GOLDEN % 1 * interval
@@ -220,9 +223,9 @@ ON CONFLICT (service_id, span, at) DO NOTHING
 def thin(at: datetime | None = None) -> None:
     """Average the checks of each hour that is over at `at`, and delete measurements past their retention.
 
-    `at` is now, by the database's clock, unless given. May run any number of times: an hour that has its average
-    keeps it, and each service goes on where its averages end, however long ago that is. A service that is being
-    deleted is left out, and a later deletion waits for the averages, which refer to the service.
+    `at` is now, by the database's clock, unless given. The function may run any number of times. An hour with an
+    average keeps it, and each service continues where its averages end, however long ago that is. A service that is
+    being deleted is skipped. A later deletion waits for the averages, which refer to the service.
     """
     at = at or _clock()
     hour = (at - timedelta(minutes=5)).astimezone(UTC).replace(minute=0, second=0, microsecond=0)

@@ -8,8 +8,8 @@ NAMES = {Service: "managed_services", Contact: "managed_contacts", Credential: "
 
 
 def check_quota(actor: Actor, model: type[Service | Contact | Credential]) -> None:
-    """Raise `Invalid` where the actor's account has used up its quota of `model`.
+    """Raise `Invalid` if the actor's account has used up its quota of `model`.
 
-    To be called in the transaction that adds a row, before it locks anything: see `accounts.services.quotas`.
+    Call it in the transaction that adds a row, before it locks anything: see `accounts.services.quotas`.
     """
     quotas.check_quota(actor, NAMES[model], model.objects.filter(account_id=actor.account_id))

@@ -1,4 +1,4 @@
-"""References by which events name the objects of this app."""
+"""The references by which events name the objects of this app."""
 
 from accounts.models import Account
 from accounts.services.events import EntityRef
@@ -27,5 +27,5 @@ def settings_ref(instance: Instance) -> EntityRef:
 
 
 def _of_account(account_id: int, label: str, path: str) -> EntityRef:
-    """A reference of the account's kind: the contract's enum has no kind for these objects."""
+    """Return a reference of the account's kind: the contract's enum has no kind for these objects."""
     return EntityRef("account", account_id, label, f"/v4/managed/{path}")

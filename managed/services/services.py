@@ -1,4 +1,4 @@
-"""Watched services: create, change, disable, enable, delete. `probing` settles the outcomes of checks."""
+"""Monitored services: create, change, disable, enable, delete. `probing` settles the outcomes of checks."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,12 +23,12 @@ from regions.models import Region
 TARGET = ("service_type", "address", "region_id")
 """Columns whose values must fit each other."""
 WATCHED = (*TARGET, "body", "timeout")
-"""Columns whose change alters what is checked: earlier outcomes do not count any more."""
+"""Columns whose change alters the target of checks: earlier outcomes do not count any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """A client's values for a service: those of columns, and the ids of `credentials`, None to leave them."""
+    """A client's values for a service: those of columns, and the ids of `credentials`, or None to keep them."""
 
     values: dict[str, Any] = field(default_factory=dict)
     credentials: list[int] | None = None
@@ -37,9 +37,10 @@ class ServiceSpec:
 def create(actor: Actor, spec: ServiceSpec, problems: Problems | None = None) -> Service:
     """Add a service, which is pending until its first check, due at once.
 
-    Raises `Invalid` with every failing field: ``address`` where the platform does not check that address,
-    ``region`` where region and address do not fit, ``credentials`` that the account does not have; without a field
-    as `check_quota` does. No name is looked up, since its name servers may never answer: the first check judges it.
+    Raises `Invalid` with every failing field: ``address`` if the platform does not check that address, ``region``
+    if region and address do not fit, ``credentials`` if the account does not have one of them. Raises `Invalid`
+    without a field as `check_quota` does. No name is looked up, since its name servers may never answer: the first
+    check judges it.
     """
     service = Service(account_id=actor.account_id, **_checked(actor, {}, spec, problems))
     with transaction.atomic():
@@ -53,7 +54,7 @@ def create(actor: Actor, spec: ServiceSpec, problems: Problems | None = None) ->
 def update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problems | None = None) -> None:
     """Change the values that differ. A change of a `WATCHED` column makes the service pending again.
 
-    The target is checked before the transaction, and again where another request changed it meanwhile: the given
+    The target is checked before the transaction, and again if another request changed it meanwhile: the given
     columns of the target must fit the stored ones.
     """
     while (meanwhile := _update(actor, service, spec, problems)) is not None:
@@ -61,7 +62,7 @@ def update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problems
 
 
 def _update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problems | None) -> Service | None:
-    """None where the change is done; else the service as it is now, with a target that was not checked."""
+    """Make the change and return None. If the target was not checked, return the current service instead."""
     seen = {name: getattr(service, name) for name in TARGET}
     values = _checked(actor, seen, spec, problems)
     with transaction.atomic():
@@ -70,7 +71,7 @@ def _update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problem
             return locked
         wanted = differing(locked, values)
         if not locked.body and not wanted.get("body"):
-            wanted.pop("body", None)  # null and "" are both no text to look for
+            wanted.pop("body", None)  # null and "" both mean that no text is searched
         if wanted:
             write(locked, wanted, "updated")
         changed = _set_credentials(locked, spec.credentials)
@@ -84,13 +85,13 @@ def _update(actor: Actor, service: Service, spec: ServiceSpec, problems: Problem
 
 @transaction.atomic
 def disable(actor: Actor, service: Service) -> None:
-    """Stop the checks of a service. Does nothing where the service is disabled already."""
+    """Stop the checks of a service. Does nothing if the service is disabled already."""
     locked = _lock_row(service)
     if locked.status == Service.Status.DISABLED:
         return
     leave(locked, f"{locked.label} is not watched any more.")
     locked.status, locked.failures = Service.Status.DISABLED, 0
-    # advance the fence: a check that is under way must not enable the service again
+    # Advance the fence: a check in progress must not enable the service again.
     locked.fence, locked.lease_until = locked.fence + 1, None
     locked.save(update_fields=["status", "failures", "fence", "lease_until", "updated"])
     record_event(actor, ACTION, service_ref(locked), message=f"The service {locked.label} was disabled.")
@@ -98,7 +99,7 @@ def disable(actor: Actor, service: Service) -> None:
 
 @transaction.atomic
 def enable(actor: Actor, service: Service) -> None:
-    """Start the checks of a service again, the first at once. Does nothing where the service is enabled already."""
+    """Start the checks of a service again, the first at once. Does nothing if the service is enabled already."""
     locked = _lock_row(service)
     if locked.status != Service.Status.DISABLED:
         return
@@ -110,14 +111,14 @@ def enable(actor: Actor, service: Service) -> None:
 def check_now(actor: Actor, service: Service) -> None:
     """Make the next check due at once, for staff.
 
-    Raises `Invalid` where a check is under way, the service is disabled, or its account is not watched.
+    Raises `Invalid` if a check is in progress, the service is disabled, or its account is not monitored.
     """
     locked = _lock_row(service)
     if locked.status == Service.Status.DISABLED:
         raise Invalid("It is disabled: enable it, and it is checked at once.")
     if not (locked.account.is_active and locked.account.managed):
         raise Invalid("Nothing of its account is checked: it is suspended, or managed is off.")
-    if Service.objects.filter(pk=locked.pk, lease_until__gt=Now()).exists():  # on the database's clock, as leases
+    if Service.objects.filter(pk=locked.pk, lease_until__gt=Now()).exists():  # on the database's clock, like leases
         raise Invalid("It is being checked right now.")
     # a late service keeps its place in the queue
     locked.next_check_at = Least("next_check_at", Now())
@@ -127,7 +128,7 @@ def check_now(actor: Actor, service: Service) -> None:
 
 @transaction.atomic
 def delete(actor: Actor, service: Service) -> None:
-    """Delete a service with its measurements. Raises `Missing` where another request was first."""
+    """Delete a service with its measurements. Raises `Missing` if another request was first."""
     locked = _lock_row(service, to_delete=True)
     leave(locked, f"{locked.label} was deleted.")
     ref = service_ref(locked)
@@ -136,7 +137,7 @@ def delete(actor: Actor, service: Service) -> None:
 
 
 def _lock_row(service: Service, *, to_delete: bool = False) -> Service:
-    """Lock the account, then the service, and return the service. Raises `Missing` where the service is gone.
+    """Lock the account, then the service, and return the service. Raises `Missing` if the service is gone.
 
     Other transactions may insert rows that refer to it, such as averages, unless it is locked `to_delete`.
     """
@@ -145,7 +146,10 @@ def _lock_row(service: Service, *, to_delete: bool = False) -> Service:
 
 
 def _restart(service: Service) -> None:
-    """Make the service like a new one: pending and due at once. The outcome of a check under way will not count."""
+    """Make the service like a new one: pending and due at once.
+
+    The outcome of a check in progress will not count.
+    """
     service.status, service.failures, service.error = Service.Status.PENDING, 0, ""
     service.fence, service.lease_until, service.next_check_at = service.fence + 1, None, Now()
     columns = ("status", "failures", "error", "fence", "lease_until", "next_check_at", "updated")
@@ -161,7 +165,7 @@ def _set_credentials(service: Service, wanted: list[int] | None) -> bool:
 
 
 def _checked(actor: Actor, before: dict[str, Any], spec: ServiceSpec, problems: Problems | None) -> dict[str, Any]:
-    """The values of `spec`, with the address normalised. Raises `Invalid` with all wrong fields at once."""
+    """Return the values of `spec`, with the address normalised. Raises `Invalid` with all wrong fields at once."""
     values, problems = dict(spec.values), problems or Problems()
     if spec.credentials is not None and not _own(actor, spec.credentials):
         problems.add("credentials", "credentials is not valid")
@@ -177,7 +181,7 @@ def _checked(actor: Actor, before: dict[str, Any], spec: ServiceSpec, problems: 
 
 
 def _check_address(target: dict[str, Any], problems: Problems) -> str:
-    """The normalised address of the columns in `target`; valid only without problems."""
+    """Return the normalised address of the columns in `target`. It is valid only if there are no problems."""
     try:
         parsed = targets.parse(target["service_type"], target["address"])
         address = targets.normalised(target["service_type"], target["address"])
@@ -194,10 +198,10 @@ def _own(actor: Actor, wanted: list[int]) -> bool:
 
 
 def _check_target(target: targets.Target, private: bool, problems: Problems) -> None:
-    """Refuse a target that will never be checked, as far as it can be told without name servers.
+    """Refuse a target that will never be checked, as far as this is known without name servers.
 
-    A stranger's name server answers when it likes, and a web process does not wait for it. The prober judges the
-    addresses of a name at each check, and the service is down with the reason.
+    A stranger's name server may answer late, and a web process does not wait for it. The prober checks the
+    addresses of a name at each check. If it refuses them, the service is down with the reason.
     """
     address = resolver.LOCAL if resolver.is_local(target.host) else target.literal
     if address is None:

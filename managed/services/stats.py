@@ -19,10 +19,11 @@ SUMS = {
 
 
 def of_last_day(actor: Actor, at: datetime) -> dict[str, list[dict[str, int]]]:
-    """The five-minute samples of the 24 hours before `at`, summed over the account's computes: one query.
+    """Return the five-minute samples of the 24 hours before `at`, summed over the account's computes, with one
+    query.
 
     Each of ``cpu`` (percent of a core), ``disk`` and ``swap`` (blocks a second), ``net_in`` and ``net_out`` (bits a
-    second) is a list of ``{"x": milliseconds since 1970, "y": the sum}``, empty where there are no samples.
+    second) is a list of ``{"x": milliseconds since 1970, "y": the sum}``. It is empty if there are no samples.
     """
     since = at - timedelta(hours=24)
     taken = Sample.objects.filter(instance__account=actor.account_id, span=Sample.Span.FIVE_MINUTES)

@@ -14,7 +14,7 @@ from managed.models import Service
 PORTS = {"http": 80, "https": 443}
 NOT_VALID = "address is not valid"
 MAX_ADDRESS_LENGTH = 100
-"""Characters of an address, at most."""
+"""The maximum number of characters in an address."""
 _HOST = re.compile(r"(?P<before>\s*(?:[A-Za-z]+://)?)(?P<host>[^:/?#@\\]+)(?P<rest>.*)", re.DOTALL)
 _IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
 
@@ -29,7 +29,7 @@ class Target:
 
     @property
     def literal(self) -> Address | None:
-        """The host as an address, None where it is a name."""
+        """The host as an address, or None if it is a name."""
         try:
             return ipaddress.ip_address(self.host)
         except ValueError:
@@ -42,15 +42,15 @@ def normalised(service_type: str, address: str) -> str:
     Raises `Invalid` on ``address``.
     """
     kept = parse(service_type, address).url or _with_ascii_host(address).strip()
-    if len(kept) > MAX_ADDRESS_LENGTH:  # the canonical spelling of an IPv6 address may be longer than the given
+    if len(kept) > MAX_ADDRESS_LENGTH:  # the canonical spelling of an IPv6 address may be longer than the given one
         raise Invalid(wrong_length(None, MAX_ADDRESS_LENGTH), "address")
     return kept
 
 
 def parse(service_type: str, address: str) -> Target:
-    """The target of ``https://host:port/path?query``, or for tcp of ``tcp://host:port`` and ``host:port``.
+    """Return the target of ``https://host:port/path?query``, or for tcp of ``tcp://host:port`` and ``host:port``.
 
-    Raises `Invalid` on ``address``, also for usernames and passwords in it, which everybody would read.
+    Raises `Invalid` on ``address``, also for usernames and passwords in it, which everybody could read.
     """
     if service_type == Service.Type.URL:
         return of_url(address)
@@ -62,7 +62,7 @@ def parse(service_type: str, address: str) -> Target:
 
 
 def of_url(address: str) -> Target:
-    """The target of a URL, a service's own or that of a redirect. Raises `Invalid`."""
+    """Return the target of a URL, a service's own or that of a redirect. Raises `Invalid`."""
     split = _split(address)
     if split.scheme not in PORTS:
         raise Invalid("address must begin with http:// or https://", "address")
@@ -80,7 +80,7 @@ def _with_ascii_host(address: str) -> str:
 
 def _split(address: str) -> SplitResult:
     address = _with_ascii_host(address)
-    # Python's parser drops tabs and line ends that others keep: the URL checked must be the URL requested
+    # Python's parser drops tabs and line ends that others keep: the URL checked must be the URL requested.
     if not address.isascii() or not address.isprintable() or " " in address.strip() or "\\" in address:
         raise Invalid(NOT_VALID, "address")
     try:
@@ -89,7 +89,7 @@ def _split(address: str) -> SplitResult:
         raise Invalid(NOT_VALID, "address") from None
     if "@" in split.netloc:
         raise Invalid("address must not hold a username or password: use credentials", "address")
-    # Python's parser ignores characters beside the brackets
+    # Python's parser ignores characters next to the brackets.
     if ("[" in split.netloc or "]" in split.netloc) and not _IN_BRACKETS.fullmatch(split.netloc):
         raise Invalid(NOT_VALID, "address")
     return split
@@ -106,7 +106,10 @@ def _port(split: SplitResult) -> int | None:
 
 
 def _host(split: SplitResult) -> str:
-    """The host: an address in its canonical spelling, or a name. Other spellings (``0x7f.1``) are no names."""
+    """Return the host: an address in its canonical spelling, or a name.
+
+    Other spellings (``0x7f.1``) are no names.
+    """
     host = split.hostname or ""
     try:
         return str(ipaddress.ip_address(host))

@@ -1,4 +1,4 @@
-"""Tags, and the mixed list of what carries one."""
+"""Tags, and the mixed list of the objects that carry a tag."""
 
 from collections.abc import Iterable, Mapping
 
@@ -27,7 +27,9 @@ MEMBER = ("entity_type", "entity_id")
 
 
 class TagViewSet(ListViewSet[Actor, Tag]):
-    """Tags of the account. Restricted users see those of what they may see, and change none."""
+    """Tags of the account. Restricted users see the tags of the objects that they may see, and cannot change
+    any.
+    """
 
     serializer_class = TagResource
     filterset_class = TagFilterSet
@@ -40,7 +42,7 @@ class TagViewSet(ListViewSet[Actor, Tag]):
     def create(self, request: Request) -> Response:
         """Make a tag, and put it on objects.
 
-        The caller needs `read_write` on each of them, or no tag comes into being.
+        The caller needs `read_write` on each of them. Otherwise no tag is created.
         """
         given = self.body()
         label = given.pop("label", None)
@@ -49,13 +51,13 @@ class TagViewSet(ListViewSet[Actor, Tag]):
 
 
 class TaggedViewSet(ListViewSet[Actor, Tagging]):
-    """One tag: what carries it, of all kinds in one list, as far as the caller may see it."""
+    """One tag: the objects of all kinds that carry it and that the caller may see, in one list."""
 
     serializer_class = TaggedResource
     lookup_value_converter = "slug_id"
 
     def get_queryset(self) -> QuerySet[Tagging]:
-        # firewalls carry tags too, and are not among the kinds that are listed
+        # Firewalls carry tags too, but are not among the listed kinds.
         tagged = Tagging.objects.visible_to(self.viewer)
         return tagged.filter(tag__label=self.kwargs["id"], entity_type__in=resources.shown())
 
@@ -68,7 +70,7 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
         """The objects that carry a tag. One query for the page, and one for each kind there is."""
         self.kwargs["id"] = self.named(id)
         page = self.page_asked_for()
-        wanted = XFilterBackend().read(request, self) or Criteria()  # an order at most: nothing can be filtered on
+        wanted = XFilterBackend().read(request, self) or Criteria()  # at most an order: nothing can be filtered
         order = wanted.order_of(self.ordering)
         statement = page_of(self.get_queryset().filter(wanted.condition), MEMBER, order, kept=False)
         within = settings.FILTER_TIMEOUT if wanted else None
@@ -82,23 +84,23 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
     def destroy(self, request: Request, id: str) -> Response:
         """Delete a tag: nothing carries it any more.
 
-        The objects stay. Cannot be undone.
+        The objects are kept. This cannot be undone.
         """
         self.kwargs["id"] = self.named(id)
         labels.delete(self.actor, self.get_parent())
         return Response({})
 
     def named(self, given: str) -> str:
-        """The label that a path means: as it is there if there is such a tag, else without slashes too many."""
+        """Return the label that a path means: the given one if there is such a tag, else without extra slashes."""
         label = tidied(f"/{given}").removeprefix("/")
         if label != given and Tag.objects.visible_to(self.actor).filter(label=given).exists():
             return given
         return label
 
     def shown(self, kind: str, keys: Iterable[int]) -> Mapping[int, dict]:
-        """Objects of one kind by their id, each as its own resource shows it."""
+        """Return objects of one kind by their id, each as its own resource shows it."""
         shape = resources.resource_of(kind).shape()
-        # every registered model's manager has it
+        # Every registered model's manager has it.
         mine = kind_of(kind).model._default_manager.visible_to(self.actor)  # type: ignore[attr-defined]
         rows = shape.select(mine.filter(pk__in=list(keys))).order_by().values_list("pk", *shape.columns)
         return {pk: shape.one(row) for pk, *row in rows}

@@ -10,6 +10,6 @@ router.register("tags", TagViewSet)
 
 urlpatterns = [
     *router.urls,
-    # no router's: what one tag is on is a list at the tag's own path
+    # No router: the objects of one tag are a list at the tag's own path.
     path("tags/<slug_id:id>", TaggedViewSet.as_view({"get": "list", "delete": "destroy"})),
 ]

@@ -10,10 +10,10 @@ from accounts.models import Account, Grant
 
 
 class TagQuerySet(models.QuerySet["Tag"]):
-    """Reads only the attributes of an actor that compiled SQL allows for, as `GrantedQuerySet` does."""
+    """Reads only the attributes of an actor that compiled SQL supports, as `GrantedQuerySet` does."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """The account's tags; for a restricted user those that something carries which it may see."""
+        """Return the account's tags. A restricted user gets the tags of objects that it may see."""
         mine = self.filter(account_id=actor.account_id)
         if not actor.restricted:
             return mine
@@ -45,7 +45,7 @@ class Tag(models.Model):
 
 class TaggingQuerySet(models.QuerySet["Tagging"]):
     def visible_to(self, actor: Actor) -> Self:
-        """The account's tags on entities that the actor may see."""
+        """Return the account's tags on entities that the actor may see."""
         mine = self.filter(tag__account_id=actor.account_id)
         if not actor.restricted:
             return mine

@@ -1,4 +1,4 @@
-"""Putting tags on entities, and taking them off."""
+"""Functions that put tags on entities and take them off."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,22 +31,24 @@ def check_may_tag(actor: Actor) -> None:
 
 
 def check_labels(labels: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Index and problem of each label that is not 3..50 characters long."""
+    """Return the index and the problem of each label that is not 3..50 characters long."""
     for index, label in enumerate(labels):
         if not MIN_LABEL_LENGTH <= len(label) <= MAX_LABEL_LENGTH:
             yield index, wrong_length(MIN_LABEL_LENGTH, MAX_LABEL_LENGTH)
 
 
 def check_tags(actor: Actor, labels: Iterable[str], problems: Problems) -> None:
-    """Check a change of an object's tags to `labels`: adds each wrong label to `problems`, as ``tags[0]``. Raises
-    `Denied` for restricted users, whatever the labels."""
+    """Check a change of an object's tags to `labels`: add each wrong label to `problems`, as ``tags[0]``.
+
+    Raises `Denied` for restricted users, whatever the labels.
+    """
     check_may_tag(actor)
     for index, reason in check_labels(labels):
         problems.add(f"tags[{index}]", reason)
 
 
 def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str] | None:
-    """`labels` without duplicates, in their order; None where they equal the tags `now`, or for None."""
+    """Return `labels` without duplicates, in their order. None if they equal the tags `now`, or for None."""
     if labels is None:
         return None
     wanted = list(dict.fromkeys(labels))
@@ -54,16 +56,15 @@ def differing_tags(labels: Iterable[str] | None, now: Sequence[str]) -> list[str
 
 
 def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence[str]) -> list[str]:
-    """Set the tags of the entity, creating missing ones; returns the labels without duplicates, in order.
+    """Set the tags of the entity, creating missing ones. Return the labels without duplicates, in order.
 
-    Raises `Invalid` on ``tags`` where the account would have more than it may.
-
-    Labels are compared exactly. Two requests that create the same tag do not hinder each other, and a request that
-    deletes a tag waits for those that put it on objects.
+    Raises `Invalid` on ``tags`` if the account would exceed its quota. Labels are compared exactly. Two requests
+    that create the same tag do not block each other. A request that deletes a tag waits for requests that put it on
+    objects.
     """
     wanted = list(dict.fromkeys(labels))
     known = _lock_tags(account_id, wanted) if wanted else {}
-    # again where a tag was deleted after it was found to exist
+    # Again if a tag was deleted after it was found.
     while len(known) < len(wanted):
         missing = [label for label in wanted if label not in known]
         check_room(account_id, len(missing))
@@ -81,7 +82,7 @@ def set_tags(account_id: int, entity_type: str, entity_id: int, labels: Sequence
 
 
 def untag(entity_type: str, entity_id: int) -> None:
-    """Take every tag off an entity that is being deleted; the tags themselves live on."""
+    """Take every tag off an entity that is being deleted. The tags themselves stay."""
     Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id).delete()
 
 
@@ -92,10 +93,10 @@ SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 
 
 
 def check_room(account_id: int, more: int, field: str | None = "tags") -> None:
-    """Raise `Invalid` on `field` where the account has no room for so many more tags.
+    """Raise `Invalid` on `field` if the account has no room for so many more tags.
 
-    What exists is counted under a lock of its own, held until the transaction ends: the account's row comes before
-    the objects that are tagged, which are locked by now.
+    Existing tags are counted under a lock of its own until the transaction ends. The account's row cannot be locked
+    here: it must be locked before the tagged objects, which are already locked.
     """
     with connection.cursor() as cursor:
         cursor.execute(_HOLD, [account_id])
@@ -110,8 +111,10 @@ _LOCK = "SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s
 
 
 def _lock_tags(account_id: int, labels: list[str]) -> dict[str, int]:
-    """Lock the account's tags with these labels against deletion until the transaction ends; returns their ids, by
-    label."""
+    """Lock the account's tags with these labels against deletion until the transaction ends.
+
+    Return their ids, by label.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [account_id, labels])
         return dict(cursor.fetchall())

@@ -17,7 +17,7 @@ from tags.models import Tag, Tagging
 from tags.services import check_labels, check_may_tag, check_room
 
 TRIES = 5
-"""How often a deletion starts again when objects get the tag at the same moment."""
+"""The number of times that a deletion starts again because objects get the tag at the same time."""
 
 Entity = tuple[str, int]
 """Kind and id."""
@@ -37,11 +37,11 @@ def tag_ref(tag: Tag) -> EntityRef:
 def create(
     actor: Actor, label: str | None, wanted: Mapping[str, Iterable[int]], problems: Problems | None = None
 ) -> Tag:
-    """Make a tag and put it on objects: `wanted` has their ids by kind (``compute``).
+    """Make a tag and put it on objects. `wanted` has their ids by kind (``compute``). Everything or nothing.
 
-    Everything or nothing. Raises `Denied` for restricted users, and `Invalid` with every failing field: those in
-    `problems`, the label (None where it failed a check before) and each (``computes``) that names an object which
-    the account does not have.
+    Raises `Denied` for restricted users. Raises `Invalid` with every failing field: the `problems`, the label, and
+    each field (``computes``) with an object that the account does not have. The label is None if it failed a check
+    before.
     """
     check_may_tag(actor)
     problems = problems or Problems()
@@ -67,11 +67,11 @@ def create(
 
 
 def delete(actor: Actor, tag: Tag) -> None:
-    """Delete a tag, from all that carry it. Raises `Denied` for restricted users, `Missing` where it is gone.
+    """Delete a tag from all objects that carry it. Raises `Denied` for restricted users, `Missing` if it is gone.
 
     A request that tags an object locks the object first and the tag's row afterwards, and so does this function.
-    Objects that got the tag in between are seen once the tag is locked: then all locks are released, and the
-    deletion starts again. Raises `Busy` after `TRIES` attempts.
+    Once the tag is locked, the function looks for objects that got the tag in between. If there are any, it
+    releases all locks and starts again. Raises `Busy` after `TRIES` attempts.
     """
     check_may_tag(actor)
     for _ in range(TRIES):
@@ -82,7 +82,7 @@ def delete(actor: Actor, tag: Tag) -> None:
 
 @transaction.atomic
 def _delete(actor: Actor, tag: Tag) -> bool:
-    """Delete the tag, and return whether that succeeded; else nothing was changed."""
+    """Delete the tag, and return True. If objects got the tag meanwhile, change nothing and return False."""
     carrying = _carrying(tag)
     locked = _lock_row(actor, carrying)
     if not Tag.objects.select_for_update().filter(pk=tag.pk).exists():
@@ -102,7 +102,7 @@ def _carrying(tag: Tag) -> set[Entity]:
 
 
 def _lock_row(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
-    """Lock the account's own objects among `entities`, kind after kind and each kind in key order; returns them."""
+    """Lock the account's own objects among `entities`, kind by kind and in key order. Return them."""
     locked = set()
     for kind, rows in _by_kind(entities):
         mine = rows.filter(account_id=actor.account_id).order_by("pk").select_for_update(no_key=True)

@@ -1,4 +1,4 @@
-"""``manage.py account``: customers' accounts. `create` prints the new one's id alone on a line."""
+"""``manage.py account``: customers' accounts. `create` prints only the id of the new account, alone on a line."""
 
 from argparse import ArgumentParser
 from typing import Any

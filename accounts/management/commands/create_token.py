@@ -69,7 +69,7 @@ class Command(BaseCommand):
 
 
 def _moment(text: str | None) -> datetime | None:
-    """A time as the API writes it, or None."""
+    """Return a time in the format of the API, or None."""
     if text is None:
         return None
     try:

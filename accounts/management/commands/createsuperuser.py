@@ -14,7 +14,7 @@ from accounts.services.users import problem_with_name
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Check the values from options and the environment, of which Django says only that one is invalid."""
+        """Check the values from options and the environment: Django only says that one of them is invalid."""
         problems = []
         for name in (User.USERNAME_FIELD, *User.REQUIRED_FIELDS):
             given = options.get(name)
@@ -27,7 +27,7 @@ class Command(createsuperuser.Command):
         return super().handle(*args, **options)
 
     def get_input_data(self, field: Field, message: str, default: str | None = None) -> Any:
-        """The value typed, or None where it is invalid, after a line with the reason."""
+        """Return the value typed. If it is invalid, print a line with the reason and return None."""
         typed = input(message) or default or ""
         if problem := _problem(field, typed):
             self.stderr.write(f"Error: {problem}")

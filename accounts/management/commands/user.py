@@ -104,7 +104,7 @@ class Command(BaseCommand):
             raise CommandError("account: Give --account ID, or for a member of staff --staff or --role ROLE.")
         account = None if options["account"] is None else account_numbered(options["account"])
         username, email, restricted = options["username"], options["email"], options["restricted"]
-        if account is None:  # staff are on no account that has an event of it: the log of staff's actions has it
+        if account is None:  # staff are on no account that could have an event: the log of staff's actions has it
             with acting(options["by"]) as who:
                 user = create(username, email, None, restricted=restricted, password=password, roles=roles)
                 who.log(user, f"A new staff user {_may(roles, not roles)}.", ADDED)
@@ -121,7 +121,7 @@ class Command(BaseCommand):
     def _say_address(self, user: User, what: str, until: str) -> None:
         self.stderr.write(
             f"{what} {user.email} is on its way. Its address works once, and {until}:",
-            lambda text: text,  # no error, so not in red
+            lambda text: text,  # no error, so not red
         )
         self.stdout.write(settings.SITE_URL + password_path(user))
 
@@ -196,7 +196,7 @@ def _row(user: User) -> Row:
 
 
 def _may(roles: Sequence[str], superuser: bool) -> str:
-    """What a staff user may do, as the end of a sentence about the user."""
+    """Return the permissions of a staff user, as the end of a sentence about the user."""
     if superuser:
         return "who may do everything in the admin"
     return f"with the role {', '.join(roles)}" if roles else "with no role"

@@ -1,6 +1,6 @@
-"""Bars in the cells of a table: the table has the numbers, the bars show them.
+"""Bars in the cells of a table: the table has the numbers, and the bars show them.
 
-So a reader who does not see the bars misses nothing, and on a phone the words stay as large as they are.
+A reader who does not see the bars misses nothing. On a phone the words keep their size.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,11 @@ from config.admin.pages import Row
 
 @dataclass(frozen=True, slots=True)
 class BarTable:
-    """A figure: a table, some of whose cells are bars. `legend` names the tones of their pieces; `more` is the
-    address of the list it was counted from, `note` what is to be known of the numbers."""
+    """A figure: a table, some of whose cells are bars.
+
+    `legend` names the tones of the bars' pieces. `more` is the address of the list that was counted. `note`
+    explains the numbers.
+    """
 
     title: str
     headers: Sequence[str]
@@ -28,9 +31,9 @@ class BarTable:
 
 
 def bar(pieces: Iterable[tuple[str, float]], whole: float) -> SafeString:
-    """A bar of pieces, each a tone and a value, side by side; `whole` is the value that fills the cell.
+    """Return a bar of pieces, each a tone and a value, side by side. `whole` is the value that fills the cell.
 
-    Hidden from those who listen to the page: the cells beside it say the same in words.
+    The bar is hidden from screen readers: the cells beside it say the same in words.
     """
     place, drawn = 0.0, []
     for tone, value in pieces:
@@ -44,5 +47,5 @@ def bar(pieces: Iterable[tuple[str, float]], whole: float) -> SafeString:
 
 
 def meter(used: float, whole: float, text: str, tone: str) -> SafeString:
-    """How much of something is used: words above a bar."""
+    """Return a meter that shows how much of something is used: words above a bar."""
     return format_html('<div class="meter"><span>{}</span>{}</div>', text, bar([(tone, used)], whole))

@@ -1,4 +1,7 @@
-"""What apps register for the first page. Each app registers its parts once, at import, as it does its notices."""
+"""The registry of the first page's parts.
+
+Each app registers its parts once, at import, as it registers its notices.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,7 +14,7 @@ from config.charts import TimeSeriesChart
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count with its noun, which leads to the list that has what was counted. `of` says more in small letters."""
+    """A count with its noun, linked to the list of the counted rows. `of` adds a remark in small letters."""
 
     label: str
     value: str
@@ -26,7 +29,7 @@ Part = Callable[[HttpRequest], Iterable[Number | Figure]]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All that the user of a request may see."""
+    """The numbers and figures that the user of a request may see."""
 
     numbers: list[Number] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
@@ -36,10 +39,10 @@ _parts: list[tuple[int, Part]] = []
 
 
 def part(place: int) -> Callable[[Part], Part]:
-    """Register a function that returns numbers and figures for the user of a request; parts are sorted by `place`.
+    """Register a function that returns numbers and figures for the user of a request. Parts are sorted by `place`.
 
-    It asks first whether the user may see the rows. It costs a fixed number of queries, each of which reads no more
-    than a bounded number of rows of a table that grows with time.
+    The function first checks whether the user may see the rows. It makes a fixed number of queries. Each query
+    reads a bounded number of rows of a table that grows with time.
     """
 
     def register(build: Part) -> Part:

@@ -3,8 +3,8 @@
 **Before a transaction begins, a connection that has ended is replaced.** Threads keep their connections for life.
 PostgreSQL, a proxy or a restart may end one while it is idle. Without this rule, the first statement on it fails.
 
-**After a lost COMMIT, the database says what happened.** If the connection is lost while a transaction commits,
-the change may have been made or not. The answer to the client has to be true in both cases.
+**After a lost COMMIT, the database reports the outcome.** If the connection is lost while a transaction commits,
+the change may or may not have been made. The answer to the client must be true in both cases.
 """
 
 import logging
@@ -34,10 +34,10 @@ class CommitUnknown(OperationalError):
 
 
 def client_error(error: Exception) -> Exception:
-    """Return the error that the client gets.
+    """Return the error that the client is shown.
 
-    A database error after a commit of the same request, for example while the answer is read, does not undo the
-    change. It becomes `CommitUnknown`.
+    A request may fail after its commit, while its answer is read. Such an error of the database says nothing about
+    the change, which was made. It becomes a `CommitUnknown`.
     """
     if isinstance(error, OperationalError | InterfaceError) and connection.committed:  # type: ignore[attr-defined]
         return CommitUnknown(str(error))
@@ -71,7 +71,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.close()
 
     def _has_ended(self) -> bool:
-        """Whether the connection is closed, or bytes are waiting on it although no statement runs.
+        """Tell whether the connection is closed, or bytes are waiting on it although no statement runs.
 
         PostgreSQL sends an idle connection only the reason for its end, and settings that were reloaded. In both
         cases a new connection is right. In a pipeline the status is not IDLE, and the bytes are results.

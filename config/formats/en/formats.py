@@ -1,4 +1,4 @@
-"""How the admin writes times: UTC, to the second, sortable, as logs and the API do."""
+"""The format of times in the admin: UTC, to the second, sortable, as in logs and in the API."""
 
 DATETIME_FORMAT = "Y-m-d H:i:s"
 DATE_FORMAT = "Y-m-d"

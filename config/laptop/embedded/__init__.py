@@ -1,6 +1,6 @@
-"""PostgreSQL and a Redis-compatible server out of two wheels, for a machine that has neither.
+"""PostgreSQL and a Redis-compatible server from two wheels, for a machine that has neither.
 
-`addresses` tells where the servers listen and starts nothing: the settings use it. `services` starts the servers
+`addresses` has the addresses of the servers and starts nothing: the settings use it. `services` starts the servers
 that a block of code needs, and stops each when its last user has gone (docs/decisions/embedded-services.md).
 """
 
@@ -21,10 +21,10 @@ __all__ = ["EmbeddedError", "Postgres", "Shared", "Valkey", "services"]
 def services(
     state: Path, *, postgres: bool = False, valkey: bool = False, durable: bool = True
 ) -> Iterator[list[Shared]]:
-    """Run the requested services of the folder `state` for the length of the block; yields them.
+    """Run the requested services of the folder `state` for the length of the block, and yield them.
 
-    Safe in any number of processes at once: the first starts a service, the last stops it.
-    With `durable` false PostgreSQL does not wait for the disk (tests). Raises `EmbeddedError`.
+    Safe in any number of processes at once: the first starts a service, the last stops it. With `durable` false,
+    PostgreSQL does not wait for the disk (tests). Raises `EmbeddedError`.
     """
     servers: list[Server] = []
     if postgres:
@@ -37,7 +37,7 @@ def services(
 
 
 def _check_installed(servers: Sequence[Server]) -> None:
-    """Raise `EmbeddedError` where a server's package is not installed: production's lock file has none of them."""
+    """Raise `EmbeddedError` if a server's package is not installed: production's lock file has none of them."""
     missing = [server for server in servers if find_spec(server.package) is None]
     if missing:
         titles = " and ".join(server.title for server in missing)

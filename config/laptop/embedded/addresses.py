@@ -1,4 +1,4 @@
-"""The addresses of a state folder's embedded services. Pure: nothing is created or started here."""
+"""The addresses of a state folder's embedded services. This module creates and starts nothing."""
 
 import hashlib
 from pathlib import Path
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 USER = "skerry"
 DATABASE = "skerry"
-# PostgreSQL names its socket after a port even where it listens on no port.
+# PostgreSQL names its socket after a port even if it listens on no port.
 POSTGRES_PORT = "5432"
 
 # A socket's path has at most 107 bytes (sun_path of unix(7), less its final zero).
@@ -16,9 +16,9 @@ LONGEST_NAME = f".s.PGSQL.{POSTGRES_PORT}"
 
 
 def socket_folder(state: Path) -> Path:
-    """The folder of the sockets: inside `state`, or under /tmp where that path is too long for a socket.
+    """Return the folder of the sockets: inside `state`, or under /tmp if that path is too long for a socket.
 
-    A comma separates hosts in PostgreSQL's connection strings, so a path with one is moved too.
+    A comma separates hosts in PostgreSQL's connection strings. So a path with a comma is moved too.
     """
     inside = state / "sockets"
     if len(bytes(inside / LONGEST_NAME)) <= MAX_SOCKET_PATH and "," not in str(inside):
@@ -36,7 +36,7 @@ def valkey_socket(state: Path) -> Path:
 
 
 def database(state: Path) -> dict[str, Any]:
-    """The entry of Django's DATABASES for the embedded PostgreSQL."""
+    """Return the entry of Django's DATABASES for the embedded PostgreSQL."""
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": DATABASE,
@@ -47,12 +47,12 @@ def database(state: Path) -> dict[str, Any]:
 
 
 def redis_url(state: Path) -> str:
-    """The embedded server's address as redis-py reads it."""
+    """Return the embedded server's address in the format of redis-py."""
     return f"unix://{quote(str(valkey_socket(state)))}?db=0"
 
 
 def broker_url(redis: str) -> str:
-    """A Redis address as kombu reads it, which differs for sockets alone."""
+    """Return a Redis address in the format of kombu, which differs only for sockets."""
     if not redis.startswith("unix://"):
         return redis
     return redis.replace("unix://", "redis+socket://", 1).replace("db=", "virtual_host=")

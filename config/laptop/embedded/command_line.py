@@ -1,4 +1,4 @@
-"""The services that a command of ``manage.py`` needs, whether or not ``make serve`` runs beside it."""
+"""The services that a command of ``manage.py`` needs, whether or not ``make serve`` is running."""
 
 import sys
 from collections.abc import Iterator

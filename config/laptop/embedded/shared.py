@@ -1,4 +1,4 @@
-"""Keeps a server running for exactly as long as any process uses it."""
+"""Keeps a server running as long as any process uses it."""
 
 import fcntl
 import os
@@ -24,22 +24,24 @@ class Server(Protocol):
     state: Path
 
     def answers(self) -> bool:
-        """Whether the server runs and listens."""
+        """Tell whether the server runs and listens."""
 
     def start(self) -> None:
         """Start the server in the background and return when it serves. Raises `EmbeddedError`."""
 
     def stop(self) -> None:
-        """Stop the server and return when it has gone."""
+        """Stop the server and return when it has exited."""
 
 
 class Shared:
-    """A context manager: the server runs inside the block, in however many processes.
+    """A context manager that runs the server inside the block, shared by any number of processes.
 
-    Each user holds a shared lock on one file; the process that can turn its lock into an exclusive one
-    is the last user, and stops the server. The kernel drops the locks of a killed process, so unlike a
-    list of pids the count is right after SIGKILL. A second lock, the gate, lets one process at a time
-    start or stop the server: without it a new user could still connect to a server that is being stopped.
+    Each user holds a shared lock on one file. The last user is the process that can turn its lock into an exclusive
+    one. It stops the server. The kernel drops the locks of a killed process, so unlike a list of pids the count is
+    right after SIGKILL.
+
+    A second lock, the gate, allows one process at a time to start or stop the server. Without it, a new user could
+    connect to a server that is being stopped.
     """
 
     def __init__(self, server: Server) -> None:
@@ -62,7 +64,7 @@ class Shared:
             self._stop_if_last()
 
     def revive(self) -> bool:
-        """Start the server again if it died; returns whether it had died. Raises `EmbeddedError`."""
+        """Start the server again if it died. Return whether it had died. Raises `EmbeddedError`."""
         if self.server.answers():
             return False
         with self._gate():

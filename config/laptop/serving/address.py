@@ -1,4 +1,4 @@
-"""The address of the ``make serve`` that runs on a state folder. Pure: settings use it."""
+"""The address of the ``make serve`` that runs on a state folder. This module starts nothing: settings use it."""
 
 import fcntl
 import re
@@ -10,7 +10,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
 
 
 def served_at(state: Path) -> str:
-    """The address of the ``make serve`` that runs on the folder `state`. Empty if none runs."""
+    """Return the address of the ``make serve`` that runs on the folder `state`. Empty if none runs."""
     try:
         with (state / LOCK_FILE).open(errors="replace") as file:
             found = file.read(200)
@@ -21,4 +21,4 @@ def served_at(state: Path) -> str:
         return found
     except OSError:
         return ""
-    return ""  # it was killed: the lock is gone, and the address is still in the file
+    return ""  # it was killed: the lock is gone, but the file still has the address

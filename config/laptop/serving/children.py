@@ -1,4 +1,4 @@
-"""The processes of ``make serve``: what an operator runs as three services (docs/operating.md)."""
+"""The processes of ``make serve``, which an operator runs as three services (docs/operating.md)."""
 
 import sys
 
@@ -6,7 +6,7 @@ from config.laptop.serving.supervisor import Child
 
 
 def children(port: int, stream_port: int = 0) -> list[Child]:
-    """Web, stream, worker and clock, as commands of this Python."""
+    """Return the web, stream, worker and clock processes, as commands of this Python."""
     return [
         Child("web", [*_module("granian"), *_WEB, "--port", str(port), "config.rsgi:application"]),
         Child("stream", [*_module("granian"), *_STREAM, "--port", str(stream_port), "config.streams:application"]),
@@ -16,26 +16,27 @@ def children(port: int, stream_port: int = 0) -> list[Child]:
 
 
 def _module(name: str) -> list[str]:
-    # Celery warns when it runs as root. A laptop's container often has no other user.
+    # Celery warns when it runs as root. A container on a laptop often has no other user.
     return [sys.executable, "-W", "ignore::UserWarning:celery.platforms", "-m", name]
 
 
 _SERVER = [
     *("--interface", "rsgi"),
     *("--host", "127.0.0.1"),
-    # Connections, the idle and the slow among them, that a process holds and that wait to be accepted.
+    # The maximum numbers of connections of a process, including idle and slow ones, and of connections that wait to
+    # be accepted.
     *("--backpressure", "8192"),
     *("--backlog", "2048"),
     *("--http1-header-read-timeout", "20000"),
     "--respawn-failed-workers",
     *("--respawn-interval", "0.5"),
     *("--workers-kill-timeout", "3"),
-    # Of HTTP/2, a connection that says nothing would be kept for good.
+    # For HTTP/2. Otherwise a silent connection would be kept for ever.
     *("--http", "1"),
     *("--log-level", "warning"),
 ]
 
-# Consoles are the stream process's.
+# Only the stream process serves consoles.
 _WEB = [*_SERVER, "--workers", "2", "--no-ws"]
 _STREAM = [*_SERVER, "--workers", "1", "--ws"]
 

@@ -1,4 +1,4 @@
-"""The demo account of ``make serve``: the logins of its users, and the banner that shows them."""
+"""The demo account of ``make serve``: the logins of its users, and the banner that prints them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from config.laptop.embedded.files import writing
 
 @dataclass(frozen=True)
 class Logins:
-    """Passwords of the demo account's users, and tokens of two of them. A value not made yet is empty."""
+    """Passwords of the demo account's users, and tokens of two of them. A missing value is empty."""
 
     owner: str = ""
     staff: str = ""
@@ -24,8 +24,9 @@ class Logins:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the instance of the banner's curl line goes, of what image it is made, and how long its first boot
-    takes at most."""
+    """The region and the image of the instance in the banner's curl line, and the maximum time of its first
+    boot.
+    """
 
     region: str
     image: str
@@ -48,9 +49,10 @@ Machines go on when the server is stopped: shut them down before, or find them a
 
 
 def logins(state: Path) -> Logins:
-    """The logins in ``demo.json`` of the folder `state`; passwords are made at the first start and stay the same.
+    """Return the logins in ``demo.json`` of the folder `state`. Passwords are created at the first start and do not
+    change.
 
-    An unreadable file is made anew: its content is stored nowhere else, and not worth an error.
+    An unreadable file is written again: its content is stored nowhere else, and is not worth an error.
     """
     try:
         kept = json.loads((state / "demo.json").read_text())
@@ -64,7 +66,7 @@ def logins(state: Path) -> Logins:
 
 
 def keep(state: Path, known: Logins) -> None:
-    """Write the logins to ``demo.json``, readable by its owner only. Raises `EmbeddedError` if that fails."""
+    """Write the logins to ``demo.json``, readable by its owner only. Raises `EmbeddedError` if this fails."""
     path = state / "demo.json"
     partial = path.with_suffix(".partial")
     with writing(path):
@@ -74,7 +76,10 @@ def keep(state: Path, known: Logins) -> None:
 
 
 def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
-    """The text printed once everything runs. Scripts read the lines that start with ``address:`` and ``token:``."""
+    """Return the text printed once everything runs.
+
+    Scripts read the lines that start with ``address:`` and ``token:``.
+    """
     label = f"first-{secrets.token_hex(2)}"
     manage = f"{state_variable()}{_python()} manage.py"
     more = LOG_IN.format(label=label, manage=manage) if place.real else EXAMPLE

@@ -1,4 +1,6 @@
-"""One ``make serve`` at a time on a state folder, and on a database: a second would take the first one's jobs."""
+"""Locks that allow one ``make serve`` on a state folder and on a database: a second would take the first one's
+jobs.
+"""
 
 import fcntl
 import os
@@ -13,21 +15,21 @@ from config.db.advisory import advisory_lock
 from config.laptop.embedded.files import private_folder, writing
 from config.laptop.serving.address import LOCK_FILE
 
-# Any number will do, as long as nothing else in the database takes this advisory lock.
+# Any number, if nothing else in the database takes this advisory lock.
 ADVISORY_LOCK = 0x7365727665
-# A command that looks whether a server runs (`served_at`) has the lock for a moment.
+# A command that checks whether a server runs (`served_at`) has the lock for a moment.
 TRIES, PAUSE_SECONDS = 10, 0.05
 
 
 class Taken(Exception):
-    """Another ``make serve`` runs on the folder or the database; the text says which."""
+    """Another ``make serve`` runs on the folder or the database. The text says which."""
 
 
 @contextmanager
 def state_locked(state: Path, site: str) -> Iterator[None]:
-    """Hold the lock of the folder `state` for the length of the block, and note our address `site` in its file.
+    """Hold the lock of the folder `state` for the length of the block, and write the address `site` into its file.
 
-    The kernel drops the lock of a killed process. Raises `Taken`, and `EmbeddedError` where nothing can be written.
+    The kernel drops the lock of a killed process. Raises `Taken`, and `EmbeddedError` if nothing can be written.
     """
     path = private_folder(state) / LOCK_FILE
     with writing(path):

@@ -11,15 +11,15 @@ import psutil
 
 # Back to the start of the line, and erase the line.
 REWRITE = "\r\x1b[K"
-# Seconds between the lines that show the progress of a long phase where lines are not rewritten.
+# Seconds between the progress lines of a long phase, if lines are not rewritten.
 PLAIN_EVERY = 10.0
 TICK_SECONDS = 1.0
 
 
 class Progress:
-    """Writes to `stream`, such as standard output.
+    """Writes progress to `stream`, such as standard output.
 
-    On a terminal the line of a phase is rewritten as the phase goes on, and ends with its seconds. Elsewhere the
+    On a terminal, the line of a phase is rewritten as the phase continues, and ends with its seconds. Elsewhere the
     line is written when the phase begins, without control characters.
     """
 
@@ -60,7 +60,7 @@ class Progress:
                 ticking.join()
 
     def count(self, text: str) -> None:
-        """Show `text` in the place of the phase's line."""
+        """Show `text` in place of the phase's line."""
         if self.terminal or time.monotonic() - self._written >= PLAIN_EVERY:
             self._show(text)
 
@@ -70,7 +70,9 @@ class Progress:
         self.stream.flush()
 
     def seconds(self) -> float:
-        """Seconds since the command was typed: since make began if make runs it, else since this process began."""
+        """Return the seconds since the command was typed: since make began if make runs it, else since this process
+        began.
+        """
         return time.time() - float(os.environ.get("SERVE_BEGAN") or psutil.Process().create_time())
 
     def _show(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs child processes, restarts those that die, and stops them all at the end."""
+"""Runs child processes, restarts those that die, and stops all of them at the end."""
 
 import contextlib
 import ctypes
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# The pause grows after so many deaths in a row: a worker that is killed a few times comes back at once.
+# The pause grows after this number of deaths in a row: a worker that is killed a few times comes back at once.
 QUICK_RESTARTS = 5
-# A process that has lived for so many seconds has recovered: its deaths are counted from 0 again.
+# A process that has run for this number of seconds has recovered: its deaths are counted from 0 again.
 STEADY_AFTER = 30.0
-# Seconds for the work under way: a job that does not end in time is claimed after its lease, at the next start.
+# Seconds for work in progress: a job that does not end in time is claimed after its lease, at the next start.
 STOP_SECONDS = 5.0
 WAKE_SECONDS = 1.0
 
@@ -35,18 +35,18 @@ class Child:
     started_at: float = 0.0
     due_at: float = 0.0
     deaths: int = 0
-    """Deaths in a row, each soon after a start."""
+    """The number of deaths in a row, each soon after a start."""
 
     def start(self) -> None:
-        # A session of its own: the terminal's Ctrl-C reaches the supervisor only, which then stops
-        # the children in order, and a stubborn one can be killed with all that it forked.
+        # A session of its own: the terminal's Ctrl-C reaches only the supervisor, which then stops the children in
+        # order. A child that does not stop can be killed with all its forks.
         self.process = subprocess.Popen(  # noqa: S603
             self.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_before_exec
         )
         self.started_at = time.monotonic()
 
     def kill_group(self) -> None:
-        """Kill what is left of the process and of its descendants."""
+        """Kill the rest of the process and its descendants."""
         if self.process:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -56,7 +56,7 @@ class Child:
 class Supervisor:
     """Keeps `children` running inside a ``with`` block.
 
-    `tend` is called about once a second to keep up other services. `say` gets a line for each crash.
+    `tend` is called about once a second to keep other services running. `say` gets a line for each crash.
     """
 
     children: list[Child]
@@ -65,7 +65,8 @@ class Supervisor:
     _mask: set[int] = field(default_factory=set, repr=False)
 
     def __enter__(self) -> "Supervisor":
-        # From here on signals are waited for, not handled: none can interrupt a start or the stop.
+        # From here on the supervisor waits for signals instead of handling them: none can interrupt a start or the
+        # stop.
         self._mask = set(signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS | {signal.SIGCHLD}))
         for child in self.children:
             child.start()
@@ -75,13 +76,13 @@ class Supervisor:
         try:
             self._stop()
         finally:
-            # A second Ctrl-C that came during the stop has nothing left to interrupt.
+            # A second Ctrl-C during the stop has nothing left to interrupt.
             while signal.sigtimedwait(STOP_SIGNALS, 0):
                 pass
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def run_until(self, done: Callable[[], bool], seconds: float | None = None) -> bool | None:
-        """Run until `done()`: True; until a signal asks to stop: None; or for so many `seconds`: False."""
+        """Run until `done()` and return True, until a signal and return None, or for `seconds` and return False."""
         deadline = None if seconds is None else time.monotonic() + seconds
         longest = WAKE_SECONDS if seconds is None else 0.1
         while not done():
@@ -95,7 +96,7 @@ class Supervisor:
         return True
 
     def _until_restart(self, longest: float) -> float:
-        """Seconds until the next restart is due, at most `longest`."""
+        """Return the seconds until the next restart is due, at most `longest`."""
         due = min((child.due_at for child in self.children if child.process is None), default=math.inf)
         return min(longest, max(0.0, due - time.monotonic()))
 
@@ -108,7 +109,7 @@ class Supervisor:
                 child.start()
 
     def _reap(self, child: Child, code: int, now: float) -> None:
-        child.kill_group()  # the dead child's forks must not work beside its successor
+        child.kill_group()  # the dead child's forks must not run at the same time as its successor
         child.deaths = 1 if now - child.started_at > STEADY_AFTER else child.deaths + 1
         pause = pause_after(child.deaths)
         self.say(f"{child.name} ended ({_why(code)}), again in {pause:g} s")
@@ -128,7 +129,7 @@ class Supervisor:
 
 
 def pause_after(deaths: int) -> float:
-    """Seconds before a restart after `deaths` in a row. The pause doubles with each further death."""
+    """Return the seconds before a restart after `deaths` in a row. The pause doubles with each further death."""
     doubled = max(0, deaths - QUICK_RESTARTS)
     return min(FIRST_PAUSE * 2.0 ** min(doubled, 10), LONGEST_PAUSE)
 
@@ -138,7 +139,7 @@ def _why(code: int) -> str:
 
 
 def _before_exec() -> None:
-    """In the child: unblock signals, and have the kernel stop the child if the supervisor is killed."""
+    """Run in the child: unblock signals, and make the kernel stop the child if the supervisor is killed."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's command, made quick for an empty database, and able to report its progress."""
+"""``manage.py migrate``: Django's command, faster for an empty database, and able to report its progress."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,17 +17,20 @@ from config.db.advisory import advisory_lock
 from config.db.fresh_database import create_tables
 from config.plurals import counted
 
-# Options that ask for something else than to apply all migrations of all apps.
+# Options that request something else than all migrations of all apps.
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
-# Any number will do, as long as nothing else in the database takes this advisory lock.
+# Any number, if nothing else in the database takes this advisory lock.
 ADVISORY_LOCK = 0x6D696772617465
 SECONDS = 0.2
-"""Between two tries to take the lock."""
+"""Seconds between two attempts to take the lock."""
 
 
 class Command(migrate.Command):
-    """Calls `report` with the number of applied migrations, and of all migrations. Ends with the roles of staff."""
+    """Calls `report` with the number of applied migrations, and of all migrations.
+
+    At the end, it syncs the staff roles.
+    """
 
     def __init__(self, *args: Any, report: Callable[[int, int], None] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -82,9 +85,9 @@ class Command(migrate.Command):
 
 @contextmanager
 def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Wait until no other process migrates the database, and lock it against others for the length of the block.
+    """Wait until no other process migrates the database, and lock it for the length of the block.
 
-    Django's migrations, and the steps after them (content types, permissions), fail where another process runs them
+    Django's migrations, and the steps after them (content types, permissions), fail if another process runs them
     too.
     """
     with advisory_lock(connection, ADVISORY_LOCK) as take:

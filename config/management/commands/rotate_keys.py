@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypt everything with the first of the keys, so that the others can be dropped."""
+"""``manage.py rotate_keys``: encrypts everything with the first key, so that the others can be dropped."""
 
 import sys
 from argparse import ArgumentParser
@@ -32,8 +32,10 @@ class Column:
         return self._filled().count()
 
     def batches(self) -> Iterator[list[tuple[Any, bytes]]]:
-        """Primary keys and encrypted values, in order. Rows added meanwhile may be missed: the first key encrypted
-        them."""
+        """Yield primary keys and encrypted values, in order.
+
+        New rows may be missed: the first key has encrypted them.
+        """
         rest = self._filled().order_by("pk").values_list("pk", self.name)
         batch = list(rest[:BATCH])
         while batch:
@@ -41,8 +43,10 @@ class Column:
             batch = list(rest.filter(pk__gt=batch[-1][0])[:BATCH])
 
     def replace(self, pk: Any, old: bytes, new: bytes) -> bool:
-        """Replace `old` by `new`, unless a request or a job wrote another value meanwhile. Returns whether it was
-        replaced."""
+        """Replace `old` by `new`, unless a request or a job wrote another value meanwhile.
+
+        Return whether it was replaced.
+        """
         return bool(self._filled().filter(pk=pk, **{self.name: old}).update(**{self.name: new}))
 
     def _filled(self) -> QuerySet[Model]:
@@ -105,7 +109,7 @@ class Command(BaseCommand):
 
 
 def encrypted_columns() -> Iterator[Column]:
-    """Every `EncryptedField` there is."""
+    """Return every `EncryptedField`."""
     for model in apps.get_models():
         for field in model._meta.local_concrete_fields:
             if isinstance(field, EncryptedField):

@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         port = read_port(options["port"] or os.environ.get("PORT") or str(demo.DEFAULT_PORT))
-        os.environ["PORT"] = str(port)  # the children take the site's address from it
+        os.environ["PORT"] = str(port)  # the children read the site's address from it
         self.progress = Progress(sys.stdout)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
@@ -84,7 +84,7 @@ class Command(BaseCommand):
             self._run(port, stream_port, known, Keeper(shared, self.progress.say))
 
     def _prepare(self) -> demo.Logins:
-        """Bring the database up to date; returns the logins of the demo account."""
+        """Bring the database up to date. Return the logins of the demo account."""
         try:
             migrating = "Migrating the database"
             with self.progress.phase(migrating):
@@ -110,7 +110,7 @@ class Command(BaseCommand):
         with Supervisor(children(port, stream_port), keeper.tend, say) as supervisor:
             # A line that is not rewritten: from here on the children write to the terminal as well.
             say("Starting the API, a worker and the clock")
-            # The stream process too: it is where the first upload goes.
+            # The stream process too, because it receives the first upload.
             ready = supervisor.run_until(lambda: serves(port) and serves(stream_port), START_SECONDS)
             if ready is False:
                 raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
@@ -127,9 +127,9 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def with_demo_account(known: demo.Logins) -> demo.Logins:
-    """Make the demo account and its tokens where they are missing; returns the logins with tokens that work.
+    """Create missing parts of the demo account and its tokens. Return the logins with tokens that work.
 
-    A new account gets an example instance, unless this machine is a host: then its owner creates a real one.
+    A new account gets an example instance. If this machine is a host, it gets none: its owner creates a real one.
     """
     owner = ensure_demo(
         staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted
@@ -164,7 +164,7 @@ class Keeper:
 
 
 def read_port(text: str) -> int:
-    """The port number in `text`. Raises `CommandError` where it holds none."""
+    """Return the port number in `text`. Raises `CommandError` if it contains none."""
     if not text.strip().isascii() or not text.strip().isdigit() or int(text) not in PORTS:
         raise CommandError(f"PORT: {text!r} is no port, which is a number from {PORTS[0]} to {PORTS[-1]}.")
     return int(text)
@@ -184,20 +184,20 @@ def refuse_taken(port: int) -> None:
 
 
 def port_for_streams(port: int) -> int:
-    """The port after this one, or where that is taken any that is free."""
+    """Return the port after this one or, if it is taken, any free port."""
     for wanted in (port + 1, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", wanted))
-            except (OSError, OverflowError):  # taken, or beyond the last port
+            except (OSError, OverflowError):  # taken, or above the last port
                 continue
             return int(probe.getsockname()[1])
     raise CommandError("No port is free for streams.")
 
 
 def starting(postgres: bool, valkey: bool) -> str:
-    """The line of the phase that starts the embedded services, naming the servers used in place of them."""
+    """Return the line of the phase that starts the embedded services. It names servers that replace them."""
     if postgres and valkey:
         return "Starting PostgreSQL and Valkey"
     if postgres:
@@ -208,18 +208,23 @@ def starting(postgres: bool, valkey: bool) -> str:
 
 
 def cannot_use(said: str) -> str:
-    """The line for the database's message `said`: the disk of the embedded one may be full."""
+    """Return the line for the database's message `said`: the disk of the embedded one may be full."""
     full = None if is_set("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(said)
     return full or f"Cannot use the database: {said}"
 
 
 def always(error: Exception) -> bool:
-    """Selects every error of the database before anything serves: a full disk, say, makes a statement fail."""
+    """Select every error of the database before anything serves: a full disk, for example, makes a statement
+    fail.
+    """
     return True
 
 
 def works(app: Celery = app) -> bool:
-    """Whether a worker answers. A worker that cannot import its tasks ends, is restarted, and never answers."""
+    """Tell whether a worker answers.
+
+    A worker that cannot import its tasks ends, is restarted, and never answers.
+    """
     try:
         return bool(app.control.ping(timeout=1))
     except (BrokerError, RedisError, OSError):
@@ -227,7 +232,7 @@ def works(app: Celery = app) -> bool:
 
 
 def serves(port: int) -> bool:
-    """Whether the API answers, which means that it reaches its database."""
+    """Tell whether the API answers, which means that it reaches its database."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
             return answer.status == 200
