@@ -1,9 +1,9 @@
-"""Guests of a sector or two, which boot within a second: enough to see power, buttons, a console and a command
+"""Guests of one or two sectors, which boot within a second: enough for power, buttons, a console and a command
 line.
 
-They say ``login: ``, then echo what is typed, ``m`` 600 times more. ``p`` powers them off, ``r`` reboots them.
-Obedient, they power off when the power button is pressed; stubborn, they never look. The code is 16-bit, for a PC
-with an ICH9 (q35), whose power management is at port 0x600.
+The guests print ``login: ``, then echo the input, and ``m`` 600 times. ``p`` powers them off, ``r`` reboots them.
+Obedient guests power off when the power button is pressed. Stubborn ones never check it. The code is 16-bit,
+for a PC with an ICH9 (q35), whose power management is at port 0x600.
 """
 
 BANNER = b"one sector, login: "
@@ -36,7 +36,7 @@ def _loop(obedient: bool) -> bytes:
 
 
 def boot_sector(obedient: bool = True) -> bytes:
-    """What a firmware boots from a disk."""
+    """Return a boot sector, which a firmware boots from a disk."""
     begin = bytes.fromhex(_BEGIN + "31c0 8ed8 8ed0 bc007c" + _ANSWER)  # ds = ss = 0; sp = 0x7c00
     rest = bytes.fromhex(_PRINT) + _loop(obedient)
     text = 0x7C00 + len(begin) + 3 + len(rest)
@@ -46,7 +46,7 @@ def boot_sector(obedient: bool = True) -> bytes:
 
 
 def kernel() -> bytes:
-    """What QEMU boots as a Linux kernel (boot protocol 2.3): it says its command line first."""
+    """Return a file that QEMU boots as a Linux kernel (boot protocol 2.3). It first prints its command line."""
     head = bytearray(0x270)
     head[0x1F1] = 1  # sectors of setup, beside the first
     head[0x1FE:0x200] = b"\x55\xaa"
