@@ -1,4 +1,4 @@
-"""What a file makes of rows that are there: added, changed, retired, removed; or refused, and nothing changes."""
+"""Applying a catalogue file to existing rows: add, change, retire, remove. A refused file changes nothing."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What load balancers did, as the hosts that balance tell it."""
+"""Statistics of load balancers, as the balancing hosts report them."""
 
 from datetime import UTC, datetime, timedelta
 

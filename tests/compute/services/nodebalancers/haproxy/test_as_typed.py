@@ -1,7 +1,7 @@
-"""What docs/nodebalancers.md has an operator type on a host that balances, with a real HAProxy.
+"""The commands for a balancing host in docs/nodebalancers.md, with a real HAProxy.
 
-Only the folder and the region differ. Where there is no root HAProxy stays who it is; and systemd's part is played
-by a script of a few lines, which starts and reloads it as Debian's unit does.
+Only the folder and the region differ. If the test does not run as root, HAProxy keeps its user. A short script
+stands in for systemd: it starts and reloads HAProxy as Debian's unit does.
 """
 
 import getpass
@@ -37,7 +37,7 @@ esac
 
 
 class Host:
-    """The host: the block is typed into a shell of its own, whose last command goes on until the end."""
+    """The host. The block is typed into a shell of its own, whose last command runs until the end."""
 
     def __init__(self, folder: Path, env: dict[str, str]):
         balancers, programs = folder / "b", folder / "bin"
@@ -57,7 +57,7 @@ class Host:
             )  # fmt: skip
 
     def works(self) -> bool:
-        """Whether HAProxy runs. Fails with what was shown where the block ended."""
+        """Tell whether HAProxy runs. If the block ended, fail with its output."""
         assert self.process.poll() is None, self.log.read_text()
         return self.socket.exists()
 
