@@ -1,4 +1,4 @@
-"""What a worker does with the tasks that it has taken and not begun, when it is told to stop."""
+"""A worker that is told to stop: the tasks that it has received and not started."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from compute.worker import leaving
 
 @dataclass(eq=False)
 class Request:
-    """A task that a worker has taken from the broker."""
+    """A task that a worker has received from the broker."""
 
     name: str
     args: list[int] = field(default_factory=list)
