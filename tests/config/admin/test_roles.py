@@ -1,4 +1,4 @@
-"""What each role of staff may see and do, as it really comes out: docs/roles.txt."""
+"""The permissions of each role of staff, as found by requests: docs/roles.txt."""
 
 from io import StringIO
 from pathlib import Path
@@ -28,12 +28,12 @@ What each role of staff may see and do in the admin: every page, and below it ev
 what each address really answers, and held against it. Superusers may do all of it; staff of no role, nothing.
 """
 NOBODY = "0"
-"""A key that no row has: whoever may use a verb is told so, and nothing is done."""
+"""A key that no row has. A user with the permission for a verb gets a message, and nothing happens."""
 
 
 @pytest.fixture
 def browsers() -> dict[str, Client]:
-    """A browser for each role, in which one who has that role alone is logged in."""
+    """Return a browser for each role. Its user has that role alone."""
     roles.sync()
     found = {}
     for role in roles.ROLES:

@@ -1,4 +1,4 @@
-"""What holds for every request, whatever the endpoint."""
+"""Rules for every request, on any endpoint."""
 
 import errno
 
@@ -78,7 +78,7 @@ def test_a_token_without_the_scope_answers_401(client_of, owner):
         "field": None, "reason": "Your OAuth token is not authorized to use this endpoint.",
     }  # fmt: skip
     assert response["WWW-Authenticate"] == "Bearer"
-    # which tell it from a token that is no good
+    # headers that distinguish this case from an invalid token
     assert response["X-OAuth-Scopes"] == "images:read_write"
     assert response["X-Accepted-OAuth-Scopes"] == "computes:read_only"
     assert client_of(owner, "computes:read_write").get("/v4/compute/instances").status_code == 200
@@ -325,7 +325,7 @@ def test_a_full_disk_answers_503_and_says_so(anonymous, db, monkeypatch, error):
 
 
 def test_the_first_failing_check_answers(client_of, restricted, monkeypatch):
-    """Token, then method, then scope, then grant, then the object."""
+    """In this order: token, method, scope, grant, object."""
     monkeypatch.setattr(RetrieveViewSet, "retrieve", lambda self, request, **path: JSONResponse())
     client = client_of(restricted, "images:read_only")
     assert (
