@@ -1,4 +1,4 @@
-"""Tags as clients see them."""
+"""The API of tags."""
 
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -43,7 +43,7 @@ ADDRESSES = {
 
 @pytest.fixture
 def objects(account) -> dict[str, int]:
-    """One object of each kind: its id by its kind."""
+    """Create one object of each kind. Returns the ids by kind."""
     return {kind: factory(account=account).pk for kind, factory in FACTORIES.items()}
 
 
@@ -278,7 +278,7 @@ def test_a_page_costs_one_query_for_each_kind_on_it_however_many_objects(api, ac
 
 @pytest.mark.django_db(transaction=True)
 def test_tagging_and_deleting_the_tag_at_once_never_leave_half_of_it(account, owner):
-    """Whoever is last decides; both tables agree, and nobody waits forever."""
+    """The last writer decides. Both tables agree, and no request waits forever."""
     actor = Actor(account.pk, owner.pk, owner.username)
     made = [DomainFactory(account=account) for _ in range(4)]
 

@@ -1,4 +1,4 @@
-"""What all computes of the account did together."""
+"""Statistics of all computes of the account together."""
 
 from datetime import timedelta
 

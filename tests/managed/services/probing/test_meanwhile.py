@@ -1,4 +1,4 @@
-"""What people and other probers do while checks are under way and issues open."""
+"""Changes by people and other probers during checks and open issues."""
 
 import threading
 

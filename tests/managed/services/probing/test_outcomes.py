@@ -1,4 +1,4 @@
-"""What a check means, and who is told of it."""
+"""The effects of a check's outcome, and the notifications about it."""
 
 import threading
 from collections import Counter
