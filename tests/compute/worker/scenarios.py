@@ -280,7 +280,7 @@ def _volume_delete(world: World, driver: MemoryDriver) -> Job:
 
 
 def _tidy(world: World, driver: MemoryDriver) -> Job:
-    """A deletion of a machine that the reconciler had moved aside."""
+    """A deletion of a machine that was set aside."""
     name = "aside/skerry-999999"
     driver.aside[name] = (str(world.host.uuid), {})
     drift = Drift.objects.create(host=world.host, kind=Drift.Kind.SET_ASIDE, name=name, seen=2)

@@ -1,6 +1,6 @@
 """The rules of `config.db.leases`, checked on every table whose rows are work.
 
-The tables are jobs, hosts to be told of firewalls, checks of managed services, and messages.
+The tables are jobs, hosts with pending firewalls, checks of managed services, and messages.
 """
 
 import threading

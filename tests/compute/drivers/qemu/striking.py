@@ -3,13 +3,14 @@ its directory.
 
 ::
 
-python3 -I striking.py AGENT answer ROOT [SHARED]
+    python3 -I striking.py AGENT answer ROOT [SHARED]
 
 The file names a `verb`, a `moment`, and whether the `whole` host dies too, as if it lost its power:
 
-``midst`` before its second effect on files or processes; with fewer effects, like ``answered``. ``answered``
-after all work, before it answers. ``copying`` in the task that it started, after a part is copied. ``changing``
-in the task that it started, before its second program.
+``midst``       before its second effect on files or processes; with fewer effects, like ``answered``.
+``answered``    after all work, before it answers.
+``copying``     in the task that it started, after a part is copied.
+``changing``    in the task that it started, before its second program.
 """
 
 import json
