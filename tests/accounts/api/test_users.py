@@ -1,4 +1,4 @@
-"""The users of an account, and what they are granted."""
+"""The users of an account, and their grants."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ PATH = "/v4/account/users"
 
 
 def invitation() -> str:
-    """The path in the mail that was sent last."""
+    """Return the path in the latest mail."""
     outbox.send_due()
     return re.findall(r"http://[^/]+(/password/\S+)", mail.outbox[-1].body)[0]
 
