@@ -1,4 +1,4 @@
-"""The admin's own scripts run under the policy that its pages come with."""
+"""The admin's own scripts run under the content security policy of its pages."""
 
 import pytest
 from selenium.common.exceptions import StaleElementReferenceException
