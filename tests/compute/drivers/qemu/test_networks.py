@@ -1,4 +1,4 @@
-"""Networks of machines on hosts that route: real packets, between hosts, guests and the world in namespaces."""
+"""Networks of machines on routing hosts: real packets between hosts, guests and the world in namespaces."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def host(make_host: Callable[[], Host]) -> Host:
 
 @pytest.fixture
 def plug() -> Iterator[Callable[..., Guest]]:
-    """A guest of a host, gone at the end of the test."""
+    """Return a function that makes a guest of a host. The guest is gone at the end of the test."""
     made: list[Guest] = []
 
     def make(host: Host, number: int, **changes: Any) -> Guest:
@@ -79,7 +79,7 @@ def plug() -> Iterator[Callable[..., Guest]]:
 
 
 def sends(sender, source: str, receiver, address: str, port: int = 7777) -> str:
-    """Send a word from an address to another; where the word says that it comes from."""
+    """Send a word from one address to another. Returns the source address that the receiver sees."""
     with receiver.udp(address, port) as taker, sender.udp(source) as giver:
         giver.sendto(b"word", (address, port))
         word, where = taker.recvfrom(100)
@@ -88,7 +88,7 @@ def sends(sender, source: str, receiver, address: str, port: int = 7777) -> str:
 
 
 def filters(version: int, rules: dict[str, Any] | None = None, mail_ports_closed: bool = False) -> dict[str, Any]:
-    """A packet filter as the platform hands it to a host."""
+    """Return a packet filter as the platform sends it to a host."""
     return asdict(firewall_spec(Wanted(version, rules, mail_ports_closed)))
 
 
@@ -140,7 +140,7 @@ BIG = bytes(1200)
 
 
 def floods(sender: Any, source: str, address: str, enough: Callable[[], bool]) -> None:
-    """Send until it is enough: however slow this machine is, more comes than may pass."""
+    """Send packets until `enough`. More packets arrive than the limit lets pass, even on a slow machine."""
 
     def more() -> bool:
         for _ in range(500):
@@ -224,7 +224,8 @@ def test_another_hardware_address_is_lost(world, host, plug):
     with world.udp(INTERNET, 7777) as taker, guest.udp(PUBLIC) as giver:
         for mac, word in (("f2:3c:00:00:00:66", b"forged"), ("f2:3c:00:00:00:07", b"honest")):
             guest.ip("link", "set", "eth0", "address", mac)
-            # the gateway as the guest knows it: the question for it would be lost already
+            # the gateway as the guest knows it: otherwise the request for its hardware address would already be
+            # lost
             guest.ip("neigh", "replace", GATEWAY, "lladdr", host.mac("sk-7"), "dev", "eth0", "nud", "permanent")
             giver.sendto(word, (INTERNET, 7777))
         assert taker.recv(100) == b"honest"

@@ -1,4 +1,4 @@
-"""Hosts reached by ssh: who may do what there, and what becomes of a call when the host does not answer."""
+"""Hosts reached by ssh: permissions there, and calls while the host does not answer."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ MB = 1 << 20
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[list[SshHost]]:
-    """Two hosts that let the platform in."""
+    """Two hosts that accept the platform's key."""
     with ssh_hosts(tmp_path, "hv1", "hv2") as made:
         for each in made:
             each.administrator.bring_agent()
