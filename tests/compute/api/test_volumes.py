@@ -1,4 +1,4 @@
-"""Volumes as a client sees them: making, growing, cloning, changing and deleting one."""
+"""The API of volumes: create, grow, clone, change and delete."""
 
 import pytest
 

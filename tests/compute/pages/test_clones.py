@@ -19,7 +19,7 @@ def source(world, driver) -> Instance:
 
 
 def new(source: Instance, **fields) -> dict:
-    """A clone into a new instance, as the page offers it."""
+    """Return the fields of a clone into a new instance, as the page offers it."""
     configs = list(source.configs.values_list("pk", flat=True))
     offered = {"label": "web-2", "region": source.region_id, "type": source.type_id, "configs": configs}
     return {"compute_id": "", **offered, **fields}
