@@ -1,4 +1,4 @@
-"""Consoles in browsers: who may be there, single-use tickets, and what ends a session."""
+"""Consoles in browsers: permissions, single-use tickets, and the ends of sessions."""
 
 from datetime import timedelta
 
