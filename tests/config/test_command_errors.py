@@ -1,4 +1,4 @@
-"""Errors of the database that commands show as a line."""
+"""Database errors that commands show as one line."""
 
 import pytest
 from django.db import InternalError, ProgrammingError, connection, transaction
@@ -19,7 +19,7 @@ def has_session(pid: int) -> bool:
 
 
 def use_after_a_pause() -> None:
-    """Have the database take away a connection in the midst of a transaction, as it does of a laptop that slept."""
+    """End the database connection in a transaction, as on a laptop that was suspended."""
     own = connection.copy()
     own.set_autocommit(False)
     try:

@@ -82,7 +82,7 @@ def test_four_processes_together_get_exactly_the_limit():
 
 
 class Flaky:
-    """A store that can be out of reach."""
+    """A store that can be unreachable."""
 
     def __init__(self):
         self.down, self.asked, self.store = True, 0, MemoryStore()
@@ -202,7 +202,7 @@ def test_all_users_of_an_account_share_one_limit(client_of, owner, restricted, s
     path = "/v4/profile/sshkeys"
     answers = [client.get(path) for client in (first, first, first, second, second, second, second)]
     assert [answer.status_code for answer in answers] == [200] * 6 + [429]
-    # a client sees its own limit, until the account's is the tighter one
+    # a client sees its own limit, until the account's is the lower one
     told = [(answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) for answer in answers]
     assert told == [("4", "3"), ("4", "2"), ("4", "1"), ("6", "2"), ("6", "1"), ("6", "0"), ("6", "0")]
     assert 0 < int(answers[-1]["Retry-After"]) <= 3600
@@ -212,7 +212,7 @@ def test_all_users_of_an_account_share_one_limit(client_of, owner, restricted, s
 
 
 def test_a_busy_user_alone_never_meets_the_limit_of_its_account():
-    """Whenever the windows begin: a window of the account overlaps with two of the user at most."""
+    """For any start of the windows: a window of the account overlaps with at most two of the user."""
     from config import settings as defaults
 
     rates = {name: Limit.parse(name, defaults.RATE_LIMITS[name]) for name in ("overall", "account")}
@@ -229,7 +229,7 @@ def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, setti
     owner.personal_tokens.all().delete()
     statuses = [client.get("/v4/regions", REMOTE_ADDR=remote).status_code for _ in range(4)]
     assert statuses == [401, 401, 401, 429]
-    # its user has lost one request by it, that of the time when it was found out
+    # the user has lost one request: the one that showed that the token is revoked
     assert client_of(owner).get("/v4/regions")["X-RateLimit-Remaining"] == "0"
 
 

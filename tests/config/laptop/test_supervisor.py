@@ -1,4 +1,4 @@
-"""The supervisor in a process of its own, as signals are a whole process's."""
+"""The supervisor in a process of its own, because signals affect a whole process."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ print("stopped", flush=True)
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a supervisor whose one child forks another; returns it with its output as a pipe."""
+    """Start a supervisor whose one child forks another. Returns it with its output as a pipe."""
     started = []
 
     def start(*arguments):
@@ -55,7 +55,7 @@ def start(tmp_path):
     yield start
     for process in started:
         process.kill()
-    # until the end of their output: who was just forked had not said so yet, and would hold it open
+    # until the end of their output: a process that was just forked has not printed yet, and would keep it open
     while started:
         for pid in filter(lives, pids(tmp_path, "*")):
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Counts go from the memory of processes to Redis, and none is lost or counted twice on the way."""
+"""Counts go from the memory of processes to Redis. None is lost or counted twice."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ WALKS = Histogram("test_walk_seconds", "Walks.", ("colour",))
 
 @pytest.fixture(autouse=True)
 def own_counts(settings, monkeypatch):
-    """Counts and a corner of Redis of this test's own."""
+    """Counts and keys in Redis of this test's own."""
     settings.REDIS_PREFIX = f"counts-{secrets.token_hex(4)}:"
     monkeypatch.setattr(counts, "counts", Counts())
     yield
