@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def drill(folder: Path, arguments: argparse.Namespace) -> Report:
-    """The figures of a drill in `folder`, and what failed."""
+    """Run a drill in `folder`, and return its figures and failures."""
     from tests.drill.installation import OF_OTHERS
     from tests.drill.means import Disk, Skipped, disk
 
@@ -77,7 +77,7 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
 def disturb(
     state: Path, own: "Disk | None", folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report
 ) -> None:
-    """Chaos, races and attacks, whose installation gives no job up."""
+    """Run chaos, races and attacks, on an installation that gives no job up."""
     from tests.drill import suite
     from tests.drill.crowding import attacker
     from tests.drill.crowding import suite as crowding
@@ -99,7 +99,7 @@ def disturb(
 
 
 def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report) -> None:
-    """Cases that stood still once, on an installation that gives jobs up as one in production does."""
+    """Run the cases of a standstill, on an installation that gives jobs up as in production."""
     from django.db import connections
 
     from tests.drill.installation import Installation
@@ -127,7 +127,7 @@ def parse() -> argparse.Namespace:
 
 
 def end(number: int, frame: FrameType | None) -> NoReturn:
-    """Leave by the way of an exception, so that everything started is stopped."""
+    """Raise an exception to exit, so that all started processes are stopped."""
     sys.exit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""The cases of a standstill judge honestly: what they would find is found, and what is none is not."""
+"""The judgement of the cases is right: real faults are found, and nothing else."""
 
 import json
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def _message(task: str) -> bytes:
 
 
 class _Lists:
-    """As much of a Redis client as reads and deletes lists."""
+    """A stand-in for a Redis client that reads and deletes lists."""
 
     def __init__(self, lists):
         self.held = lists
