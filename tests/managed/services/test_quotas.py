@@ -1,4 +1,4 @@
-"""How many services, contacts and credentials an account may have."""
+"""Quotas of services, contacts and credentials."""
 
 import pytest
 
