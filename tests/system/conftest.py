@@ -40,7 +40,7 @@ QUICK = {
 
 
 class Fleet:
-    """The processes of an installation, to start, to kill and to start again."""
+    """The processes of an installation, which tests start, kill and start again."""
 
     def __init__(self, env: dict[str, str], state: Path, broker):
         self.env = env | QUICK | {"REDIS_URL": addresses.redis_url(state)}
@@ -83,7 +83,8 @@ class Fleet:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def kill_one(self, rng: random.Random) -> None:
-        """SIGKILL a random process that works on jobs; now and then a whole worker, which is then replaced."""
+        """Kill a random process that works on jobs, by SIGKILL. Sometimes kill a whole worker, which is then
+        replaced."""
         worker = rng.choice(self.workers)
         children = psutil.Process(worker.pid).children() if worker.poll() is None else []
         if not children or rng.random() < 0.2:
@@ -100,7 +101,7 @@ class Fleet:
 
 
 def kill(process: subprocess.Popen) -> None:
-    """SIGKILL a process and all it started."""
+    """Kill a process and all its children, by SIGKILL."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -110,13 +111,13 @@ def kill(process: subprocess.Popen) -> None:
 
 
 def settled() -> bool:
-    """Whether every job has ended."""
+    """Tell whether every job has ended."""
     return not Job.objects.filter(finished_at=None).exists()
 
 
 @pytest.fixture
 def hypervisor(transactional_db, settings):
-    """The simulated hypervisor that the workers use, scriptable from here, where it may take its time to answer."""
+    """The simulated hypervisor of the workers. Tests script it, with long timeouts."""
     settings.JOB_DRIVER_TIMEOUT = 600
     driver = configured.at(anywhere("simulated"))
     driver.forget_all()
