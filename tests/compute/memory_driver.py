@@ -63,28 +63,28 @@ class MemoryDriver:
         self.machines: dict[str, dict[str, Any]] = {}
         self.volumes: dict[str, VolumeSpec] = {}
         self.archives: dict[str, int] = {}
-        """How many MB each takes up."""
+        """The size of each in MB."""
         self.partitioned: set[str] = set()
         """The archives of disks with partitions."""
         self.contents: dict[str, DiskSpec] = {}
-        """The disks that archives were made of."""
+        """The disks from which archives were made."""
         self.used: dict[str, int] = {}
-        """How many MB the files on a disk need, by its name; `FILES` where it is not said."""
+        """The size in MB of the files on each disk, by name. The default is `FILES`."""
         self.usages: dict[str, Usage] = {}
-        """What machines have used, by their names."""
+        """The usage of machines, by name."""
         self.aside: dict[str, tuple[str, Any]] = {}
+        """Things that were set aside, by name, with the host that has each."""
         self.peers: dict[str, tuple[str, tuple[str, ...]]] = {}
-        """What hosts were told of their own address between hosts, and of those of others."""
-        """What was set aside, by its name, with the host that has it."""
+        """The address between hosts that each host received for itself, and those of the others."""
         self.customers: dict[str, tuple[str, ...]] = {}
-        """The networks of customers that hosts were told of."""
+        """The networks of customers that each host received."""
         self.leftovers: dict[str, list[Leftover]] = {}
-        """By the host that has them."""
+        """The leftovers of each host."""
         self.calls: list[str] = []
         self.silent: set[str] = set()
         """The hosts that do not answer."""
         self.unanswered: list[str] = []
-        """The calls that such hosts were sent."""
+        """The calls to silent hosts."""
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
 
