@@ -89,7 +89,7 @@ def _plenty() -> None:
 
     from config.egress import guard
 
-    guard.sources.clear()  # which hosts there are is asked once a minute: in any test, some without a database
+    guard.sources.clear()  # the hosts are queried once a minute: in any test, also without a database
     limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")

@@ -27,7 +27,7 @@ class Proxy:
     def __init__(self) -> None:
         self.cut: Cut | None = None
         self.away_after_cut = False
-        """Whether the database cannot be reached once a connection was cut."""
+        """Whether the database is unreachable after a connection was closed."""
         self._target = connection.get_connection_params()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]

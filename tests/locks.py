@@ -60,7 +60,7 @@ def touched(sql: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (verb, table)
         for verb, table in found
-        if table in _tables() and not (verb == "write" and table in skipped)  # written is what it locked by trying
+        if table in _tables() and not (verb == "write" and table in skipped)  # it writes rows locked by `try`
     )
 
 
@@ -81,7 +81,7 @@ def joined(sql: str) -> frozenset[str]:
 def _sources(sql: str, end: int) -> dict[str, str]:
     """Return the tables of the select whose locking clause is at `end`, by their names in the select."""
     depth, start = 0, end
-    flat: list[str] = []  # without what stands in parentheses
+    flat: list[str] = []  # without text in parentheses
     while start > 0 and depth >= 0:
         start -= 1
         depth += (sql[start] == ")") - (sql[start] == "(")
@@ -113,11 +113,11 @@ class Recorder:
 
     def __init__(self) -> None:
         self.during = ""
-        """What the test does at the moment, for its messages."""
+        """The present action of the test, for messages."""
         self.gates: dict[tuple[Edge, frozenset[str]], str] = {}
-        """`during` what an edge was seen first, with the tables of which rows were locked before both."""
+        """`during` at the first occurrence of an edge, with the tables whose rows were locked before both."""
         self.unordered: dict[tuple[str, frozenset[str]], str] = {}
-        """`during` what rows of a table were locked in another order than that of their keys, with the gates."""
+        """`during` when rows of a table were locked in another order than that of their keys, with the gates."""
         self._locked: dict[str, set[Any]] = {}
         self._own: dict[str, set[Any]] = {}
         self._blocks: list[bool] = []

@@ -66,7 +66,7 @@ def _end_by_signals(config: pytest.Config) -> None:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         before = signal.getsignal(number)
-        if before == signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
+        if before == signal.SIG_DFL:  # nohup ignores SIGHUP on purpose
             signal.signal(number, end)
             config.add_cleanup(lambda number=number: signal.signal(number, signal.SIG_DFL))
 
@@ -143,7 +143,7 @@ def _forget_keys() -> None:
         if keys:
             client.delete(*keys)
     except redis.ConnectionError:
-        pass  # a test stopped it; with it went the keys
+        pass  # a test stopped the server, and the keys are gone with it
     finally:
         client.close()
 

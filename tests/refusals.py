@@ -310,7 +310,7 @@ def _arguments(node: ast.AST) -> tuple[str, ast.expr, ast.expr | None] | None:
     if not isinstance(node, ast.Call):
         return None
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-    if name == "refuse" and len(node.args) > 2:  # of the server, which answers itself
+    if name == "refuse" and len(node.args) > 2:  # the server's own function, which answers by itself
         return "problem", node.args[1], None
     if name in STATUSES and node.args:
         named = next((keyword.value for keyword in node.keywords if keyword.arg == "field"), None)

@@ -90,7 +90,7 @@ def test_a_test_without_its_mark_starts_nothing():
 
 @pytest.mark.parametrize(("room", "mark"), ROOMS.items())
 def test_all_tests_of_some_folders_are_marked(room, mark):
-    """No hook of this interpreter sees programs that a shell starts, so the marks of these folders are checked."""
+    """No hook of this interpreter sees the programs that a shell starts there, so the marks are checked."""
     marked = re.compile(rf"^pytestmark = .*pytest\.mark\.{mark}\b", re.MULTILINE)
     modules = sorted((TESTS / room).glob("test_*.py"))
     assert modules

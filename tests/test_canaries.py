@@ -162,7 +162,7 @@ def people(kept: Canaries, user: User) -> APIClient:
     kept.add("session that owes a code", half.session.session_key)
     assert half.post("/login/code", {"code": kept.new("wrong code")}).status_code == 200
 
-    number = 83_615_372_901_553  # longer than any: six digits may be part of some id by chance
+    number = 83_615_372_901_553  # longer than any real code: six digits may be part of an id by chance
     with patch("accounts.services.phone.secrets.randbelow", return_value=number):
         sent = api.post("/v4/profile/phone-number", {"iso_code": "NO", "phone_number": "40612345"})
     assert sent.status_code == 200
@@ -185,7 +185,7 @@ def people(kept: Canaries, user: User) -> APIClient:
         == 302
     )
 
-    away = SessionStore()  # on the way to a provider
+    away = SessionStore()  # during a sign-in with a provider
     away["external"] = {name: kept.new(f"{name} of a sign-in elsewhere") for name in ("state", "nonce", "verifier")}
     away.save()
     kept.add("session on the way to a provider", away.session_key)

@@ -20,7 +20,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 class Databases:
-    """Makes, copies and drops databases on the server of `url` (a ``postgres://`` address)."""
+    """Databases on the server of `url` (a ``postgres://`` address), which are made, copied and dropped."""
 
     def __init__(self, url: str):
         self.url = url

@@ -36,11 +36,11 @@ class Round:
 
 
 class Connection:
-    """One keep-alive connection, at most one request under way."""
+    """One keep-alive connection with at most one request in progress."""
 
     def __init__(self, port: int):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
-        self.socket.settimeout(None)  # read only when ready: a timeout would cost a poll for each call
+        self.socket.settimeout(None)  # reads only ready data: a timeout would cost a poll for each call
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = memoryview(bytearray(BUFFER))
         self.received = 0

@@ -102,7 +102,7 @@ class _Browser:
 
 def _answers(ours: Served, address: str, cookies: Sequence[str], rounds: int) -> Iterator[float]:
     browser = _Browser(ours.port)
-    for number in range(-2, rounds):  # two that are not counted: the first compile the templates
+    for number in range(-2, rounds):  # two uncounted requests: the first ones compile the templates
         account = number % len(cookies)
         started = time.perf_counter()
         browser.get(address.format(account + 1), cookies[account])

@@ -21,13 +21,13 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         if b"/dead" in head:
-            await reader.read()  # until whoever asked has gone
+            await reader.read()  # until the client has gone
         elif b"/slow" in head:
             await asyncio.sleep(SLOW)
         writer.write(ANSWER)
         await writer.drain()
     except (OSError, asyncio.IncompleteReadError):
-        pass  # it has gone already
+        pass  # the client has gone already
     finally:
         writer.close()
 

@@ -226,7 +226,7 @@ def test_no_reason_is_left_over():
 
 @pytest.mark.parametrize("walk", range(WALKS))
 def test_every_page_of_a_filled_account_can_be_read_and_used(visitor, world, walk):
-    visitor.url = visitor.url.replace("127.0.0.1", "localhost")  # pages ask security keys at names alone
+    visitor.url = visitor.url.replace("127.0.0.1", "localhost")  # security keys work at names, not at IP addresses
     pages, problems = PageWorld.of(world, label=LONG), {}
     visitor.come_in(pages.browser(pages.owner), "/home")
     for name in WALKED[walk::WALKS]:

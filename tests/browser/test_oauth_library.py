@@ -71,7 +71,7 @@ def test_the_whole_life_of_a_confidential_clients_access(visitor, site, app_site
     assert token["expires_in"] == 7200
     assert app.get("/profile").json()["username"] == "owner"
     assert app.get("/compute/instances").json()["results"] == 0
-    assert app.post("/compute/instances").status_code == 400  # allowed, and then found lacking
+    assert app.post("/compute/instances").status_code == 400  # allowed, but fields are missing
 
     narrow = app.session.refresh_token(app.at("token"), scope="computes:read_only")
     assert narrow["scope"] == "computes:read_only"

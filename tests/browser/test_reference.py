@@ -41,7 +41,7 @@ class Reader(Visitor):
     """A visitor of the reference, who waits for its scripts."""
 
     def until(self, holds, message: str = "") -> None:
-        gone = [StaleElementReferenceException, JavascriptException]  # what the script takes away in this moment
+        gone = [StaleElementReferenceException, JavascriptException]  # elements that the script is removing
         WebDriverWait(self.driver, SECONDS, 0.02, ignored_exceptions=gone).until(lambda _: holds(), message)
 
     def click(self, element: WebElement) -> None:

@@ -108,7 +108,7 @@ class TestWithASecondFactor:
         assert visitor.heading == "Home"
 
     def test_a_code_works_once(self, visitor):
-        used = code(ahead=1)  # which is good for a minute at least: the pages take a while
+        used = code(ahead=1)  # valid for a minute at least, because the pages take a while
         for heading in ("Home", "Second factor"):
             visitor.visit("/logout")
             visitor.visit("/login")

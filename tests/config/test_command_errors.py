@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 def has_session(pid: int) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # what a transaction has seen of sessions stays as it was
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction keeps its first snapshot of the sessions
         cursor.execute("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)", [pid])
         return cursor.fetchone()[0]
 

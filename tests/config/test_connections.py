@@ -62,7 +62,7 @@ def lock_timeout() -> str:
 
 def test_only_processes_that_serve_requests_limit_their_waits(transactional_db, settings, monkeypatch):
     settings.LOCK_TIMEOUT = 7
-    monkeypatch.setattr(lock_waits, "limited", False)  # a test before may have imported what serves
+    monkeypatch.setattr(lock_waits, "limited", False)  # an earlier test may have imported the server's modules
     connection.close()
     assert lock_timeout() == "0"
     monkeypatch.setattr(lock_waits, "limited", True)

@@ -1,4 +1,4 @@
-"""A serving process that is told to stop goes on for a while, and reports it."""
+"""A serving process that is told to stop continues for a while, and reports that it drains."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ def signals_until_stopped(seconds: float, *sent: int) -> tuple[bool, int]:
         nonlocal stopped
         loop, ended, process = asyncio.get_running_loop(), asyncio.Event(), Drain()
 
-        def stop() -> None:  # the server's own way of either signal
+        def stop() -> None:  # the server's own handler of both signals
             nonlocal stopped
             stopped += 1
             ended.set()

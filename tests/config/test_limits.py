@@ -30,7 +30,7 @@ def test_all_limits_hold_and_the_tightest_is_told(limiter):
     assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in verdicts] == [
         (True, 3, 2), (True, 3, 1), (True, 3, 0),
     ]  # fmt: skip
-    assert 3500 < verdicts[0].reset < 3601  # the hour, to the rounding of a sum of floats
+    assert 3500 < verdicts[0].reset < 3601  # one hour, up to rounding of floats
 
 
 def test_refused_requests_count_nowhere(limiter):
@@ -62,7 +62,7 @@ def test_a_window_starts_at_its_first_request_and_ends(limiter):
 
 
 def _hammer(url: str, user: str, requests: int, results) -> None:
-    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120  # a process of its own knows of no fixture
+    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120  # a process of its own has no fixtures
     limiter = Limiter(RedisStore(url), MemoryStore())
     both = (Limit("overall", 1000, 3600), Limit("endpoint", 150, 3600, per_endpoint=True))
     results.put(sum(limiter.take(user, "a", both).allowed for _ in range(requests)))
@@ -139,7 +139,7 @@ def test_a_redis_that_forgot_its_scripts_learns_them_again():
 def test_an_endpoint_over_its_limit_answers_429_with_all_that_clients_need(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "endpoint": "2/3600"}
     limits.forget()
-    headers = {"X-Forwarded-For": "198.51.100.77"}  # not believed: no proxy is configured
+    headers = {"X-Forwarded-For": "198.51.100.77"}  # ignored: no proxy is configured
     remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     answers = [anonymous.get("/v4/regions", headers=headers, REMOTE_ADDR=remote) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]

@@ -35,7 +35,7 @@ def test_seconds_add_up_until_the_window_ends(clock):
         with meter.measured("slow"):
             clock.worked += 2.5
             clock.now += 2.5
-    assert meter.wait("slow") == 60 - 5  # from the end of the first
+    assert meter.wait("slow") == 60 - 5  # counted from the end of the first call
     assert meter.wait("another") == 0
     clock.now += 55
     assert meter.wait("slow") == 0

@@ -176,7 +176,7 @@ def test_a_client_does_not_choose_the_trace(exporter, spans, anonymous):
 
 
 def test_requests_are_named_by_their_routes(exporter, spans, anonymous):
-    anonymous.get("/readyz")  # watchers ask all day long
+    anonymous.get("/readyz")  # health checks would flood the traces
     anonymous.get("/password/a-word-that-lets-in/")
     [found] = spans("GET unknown")
     assert found.attributes["http.response.status_code"] == 404
@@ -215,7 +215,7 @@ def test_configured_drivers_have_spans_while_they_are_recorded(world, exporter, 
     address = address_of(Host.objects.get())
     with tracing.span("boot start", "consumer"):
         ConfiguredDrivers().at(address).power("skerry-1")
-    ConfiguredDrivers().at(address).power("skerry-1")  # the watchdog's, in no job
+    ConfiguredDrivers().at(address).power("skerry-1")  # the watchdog's call, outside of a job
     assert len(spans("driver power")) == 1
     tracing.stop()
     assert type(ConfiguredDrivers().at(address)) is MemoryDriver

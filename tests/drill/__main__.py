@@ -49,7 +49,7 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
     from tests.drill.installation import OF_OTHERS
     from tests.drill.means import Disk, Skipped, disk
 
-    for name in OF_OTHERS:  # before settings are read: nothing of theirs may be touched
+    for name in OF_OTHERS:  # before settings are read: no other installation may be touched
         os.environ.pop(name, None)
     with ExitStack() as stack:
         own: Disk | None = None
@@ -106,7 +106,7 @@ def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse
     from tests.drill.standstill import scene, suite
     from tests.running import running
 
-    connections.close_all()  # to the database of the installation before, which has ended
+    connections.close_all()  # connections to the earlier installation's database, which has ended
     with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}", scene.OWN_SETTINGS)) as site:
         said("Standstill")
         suite.play(site, scene.QUICK_RUN if arguments.quick else scene.FULL_RUN, arguments.cases, report)

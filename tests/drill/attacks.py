@@ -209,7 +209,7 @@ class _Slow:
             self.connection.sendall(data)
         except OSError:
             self.connection.close()
-            with suppress(OSError):  # it is tried again with the next byte
+            with suppress(OSError):  # retried with the next byte
                 self._begin()
 
 

@@ -33,7 +33,7 @@ def settle(seconds: float) -> int:
     while True:
         try:
             left = Job.objects.filter(finished_at=None).count()
-        except OperationalError:  # it was restarted since this process last asked
+        except OperationalError:  # the database restarted since the last query
             connection.close()
             left = -1
         if left == 0 or time.monotonic() > deadline:

@@ -70,7 +70,7 @@ class Installation:
             host=where["HOST"], port=where["PORT"], user=where["USER"], dbname=where["NAME"]
         )
         self._begins = log.stat().st_size if log.exists() else 0
-        with log.open("ab") as output:  # others write to it as well
+        with log.open("ab") as output:  # other processes write to it too
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve"],
                 cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -158,7 +158,7 @@ class Kept(threading.Thread):
         self.up, self.stopping = threading.Event(), threading.Event()
         self.pid = 0
         self.ended = 0
-        """How often it ended by itself."""
+        """How often the process ended by itself."""
 
     def run(self) -> None:
         while not self.stopping.is_set():

@@ -156,7 +156,7 @@ def test_what_only_the_hypervisor_has_is_leaked(simulated):
 
 
 @pytest.mark.system
-@pytest.mark.timeout(1200)  # four parts with servers of their own, on cores that other tests use as well
+@pytest.mark.timeout(1200)  # four parts with servers of their own, on cores that other tests use too
 def test_a_quick_drill_loses_nothing_and_prints_its_counts(tmp_path):
     """Times are not judged, neither of a standstill nor of others in an attack: other tests run at the same
     time."""

@@ -104,5 +104,5 @@ def _filters(route: Route) -> st.SearchStrategy[str]:
 def _header(wanted: dict[str, Any]) -> str:
     try:
         return orjson.dumps(wanted).decode("latin-1")
-    except TypeError:  # of an integer beyond 64 bits
+    except TypeError:  # for an integer beyond 64 bits
         return json.dumps(wanted)

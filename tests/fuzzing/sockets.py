@@ -95,7 +95,7 @@ def exchange(port: int, request: Request) -> Answer | None:
     """Return the answer, or None if the connection was closed without one. Raises `TimeoutError` if neither
     happens."""
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS) as connection:
-        with suppress(ConnectionError):  # it may answer, and hang up, before it has all
+        with suppress(ConnectionError):  # the server may answer and close the connection early
             connection.sendall(request.content)
         if not request.whole and not select.select([connection], [], [], SHORT)[0]:
             # no more data: a server that waits for the rest learns that the request ends

@@ -37,7 +37,7 @@ PARTS = 10
 
 @pytest.fixture
 def scene(db) -> Scene:
-    return example_scene()  # so the document's examples name what is there
+    return example_scene()  # so the document's examples name existing objects
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ class Player:
         def by_chance(case) -> None:
             self.send(case)
 
-        by_chance()  # first: a good body may hold a code that ends soon
+        by_chance()  # first, because a good body may have a code that expires soon
         for case in drawing.systematic(self.route, self.values, SYSTEMATIC):
             self.send(case)
 

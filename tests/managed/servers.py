@@ -48,7 +48,7 @@ class Server:
         return self
 
     def __exit__(self, *exception) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)  # closing alone would let one more in, whom the thread waits for
+        self._listener.shutdown(socket.SHUT_RDWR)  # close() alone would accept one more connection
         self._listener.close()
         for connection in self._open:
             connection.close()
@@ -76,7 +76,7 @@ class Server:
                 self.seen.append(request.split(b"\r\n")[0].decode("latin-1"))
             self.behave(connection)
         except (OSError, ValueError):
-            pass  # the other side has gone, which is what is tried here
+            pass  # the client has gone, which is what tests try
         finally:
             connection.close()
 

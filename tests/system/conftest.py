@@ -26,7 +26,7 @@ QUICK = {
     "JOB_SOFT_LIMIT": "3",
     "JOB_HARD_LIMIT": "4",
     "JOB_LEASE": "5",
-    "TRANSACTION_IDLE_LIMIT": "60",  # nobody freezes, but a busy machine may stand still for longer than a lease
+    "TRANSACTION_IDLE_LIMIT": "60",  # a busy machine may pause for longer than a lease
     "LOCK_TIMEOUT": "60",
     "JOB_BACKOFF": "0.1",
     "JOB_ATTEMPTS": "50",
@@ -92,7 +92,7 @@ class Fleet:
             kill(worker)
             self.worker()
         else:
-            with suppress(ProcessLookupError):  # it ended just now, by a limit
+            with suppress(ProcessLookupError):  # a limit ended it just now
                 os.kill(rng.choice(children).pid, signal.SIGKILL)
 
     def stop(self) -> None:

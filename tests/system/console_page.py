@@ -66,7 +66,7 @@ class ConsolePage:
                 if message.type is aiohttp.WSMsgType.TEXT:
                     self.told.append(json.loads(message.data))
                     continue
-                with suppress(BrokenPipeError, ConnectionResetError):  # whoever looked has gone
+                with suppress(BrokenPipeError, ConnectionResetError):  # the reader has gone
                     await loop.sock_sendall(end, message.data)
             end.shutdown(socket.SHUT_WR)
             await typing

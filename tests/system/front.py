@@ -58,7 +58,7 @@ class Front:
             (ROOT / "docs" / "deploy" / "haproxy.cfg").read_text(),
             {
                 "    user haproxy\n    group haproxy\n": f"    stats socket {state}/haproxy.sock\n",
-                "    maxconn 20000\n": "    maxconn 1000\n",  # for who may not open as many files
+                "    maxconn 20000\n": "    maxconn 1000\n",  # for users who may not open as many files
                 "log /dev/log local0": "log stdout format raw local0",
                 "bind :80\n": f"bind 127.0.0.1:{free_port()}\n",
                 "bind :443": f"bind 127.0.0.1:{self.tls}",

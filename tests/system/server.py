@@ -71,7 +71,7 @@ class Server:
             assert readable, f"it is silent without {until!r}:\n{self.text}"
             try:
                 more = os.read(self.output, 65536)
-            except OSError:  # a terminal ends so
+            except OSError:  # a terminal ends in this way
                 more = b""
             if not more:
                 assert until is None, f"it ended without {until!r}:\n{self.text}"

@@ -132,7 +132,7 @@ class Platform:
         process = self.server.process
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):  # then without its leave
+            with suppress(subprocess.TimeoutExpired):  # then kill it
                 process.wait(CROWDED)
         self.namespace.kill()
         process.wait()

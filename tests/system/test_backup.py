@@ -80,10 +80,10 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
     fleet.workers.clear()
     fleet.others.clear()
     waits = world.create()
-    began = now() - timedelta(days=1)  # the backup is brought back a day later
+    began = now() - timedelta(days=1)  # the backup is restored a day later
     Job.objects.filter(instance=waits).update(created=began, run_at=began, deadline_at=began + timedelta(hours=1))
     domain = DomainFactory(account=world.account, serial=4_000_000_000)
-    PacketFilter.objects.filter(pk=open_one.pk).delete()  # as of one that never had anything to filter
+    PacketFilter.objects.filter(pk=open_one.pk).delete()  # like an instance that never had a filter
     machines = [machine_name(each.pk) for each in (done, open_one)]
     hypervisor = configured.at(anywhere("simulated"))
     for machine in machines:

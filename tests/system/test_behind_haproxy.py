@@ -61,7 +61,7 @@ def test_long_filters_pass_slow_bodies_end_and_streams_have_processes_of_their_o
     slow.putrequest("POST", "/v4/profile/tokens")
     for name, value in {**headers, "Content-Length": "1000"}.items():
         slow.putheader(name, value)
-    slow.endheaders(b'{"label": ')  # and no more: the limit of time is read at the end of the test
+    slow.endheaders(b'{"label": ')  # no more bytes: the end of the test checks the time limit
 
     client = front.connection()
 

@@ -141,7 +141,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     watched.gate.clear()
     watched.begin_round()
     wait_for(lambda: watched.missing() == OTHERS)
-    wait_for(lambda: not Message.objects.exists())  # who is killed with a mail in hand may send it twice
+    wait_for(lambda: not Message.objects.exists())  # a worker that is killed in a send may repeat it
     wait_for(lambda: sum(hands_full(worker, watched) for worker in fleet.workers) == OTHERS)
     dead = fleet.workers.pop(0)
     held = hands_full(dead, watched)
@@ -150,7 +150,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     watched.gate.set()
     wait_for(lambda: watched.missing() == held)
     assert unchecked(watched) == set(Service.objects.exclude(lease_until=None).values_list("pk", flat=True))
-    Service.objects.exclude(lease_until=None).update(lease_until=clock())  # time goes by
+    Service.objects.exclude(lease_until=None).update(lease_until=clock())  # time passes
     fleet.worker(concurrency=1)
     wait_for(lambda: not watched.missing())
 

@@ -64,7 +64,7 @@ class Prometheus:
             answer = requests.get(f"http://127.0.0.1:{self.port}/api/v1/query", {"query": query}, timeout=60)
         except requests.ConnectionError:
             return []
-        if answer.status_code == 503:  # which it answers while it reads back what it had stored
+        if answer.status_code == 503:  # the answer while it reloads its stored data
             return []
         found = answer.json()
         assert found["status"] == "success", (query, found)

@@ -153,7 +153,7 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
     assert server.text.endswith("Stopped.\n")
     assert "Traceback" not in server.text
     with (tmp_path / "postgres.users").open("a") as users:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody uses it
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # no process uses it
     assert not (tmp_path / "postgres" / "postmaster.pid").exists()
 
 
@@ -231,7 +231,7 @@ def small_disk(tmp_path, request) -> Iterator[Path]:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_full_disk_is_named_in_a_line(small_disk, full):
-    serve(small_disk, "--port=0")  # refused, but the secret key is made by now
+    serve(small_disk, "--port=0")  # refused, but the secret key now exists
     if full:
         fill(small_disk)
     assert f"The disk that holds {small_disk} is full" in one_line(serve(small_disk, f"--port={free_port()}"))
@@ -260,7 +260,7 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     monkeypatch.setenv("QUOTA_TAGS", "1000000")
     server = start(small_disk)
     server.ready()
-    server.read_on()  # what it logs meanwhile is more than a pipe holds
+    server.read_on()  # its log is larger than a pipe's buffer
     site = f"http://127.0.0.1:{server.port}/v4"
     api = requests.Session()
     api.headers["Authorization"] = f"Bearer {server.tokens()[0]}"

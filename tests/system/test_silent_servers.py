@@ -107,7 +107,7 @@ def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world
             turned_away = [answer for each in waiting for answer in each.result()]
             assert {answer.status_code for answer in turned_away} == {429, 503}
             assert {answer.headers["Retry-After"] for answer in turned_away} == {"5"}
-            wait_for(lambda: connections() == before)  # who waits gives its connection back
+            wait_for(lambda: connections() == before)  # a waiting thread gives its connection back
             assert len(silent.held) == 2
             assert not any(each.done() for each in asking)
         finally:

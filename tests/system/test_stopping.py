@@ -34,7 +34,7 @@ async def at_console(address: str, fleet: Fleet) -> tuple[list[dict[str, object]
         async for message in socket:
             if message.type is aiohttp.WSMsgType.TEXT:
                 told.append(json.loads(message.data))
-            elif not began:  # what is printed: the console is open by now
+            elif not began:  # output: the console is open
                 began = time.monotonic()
                 fleet.others[-1].send_signal(signal.SIGTERM)
         return told, time.monotonic() - began

@@ -85,7 +85,7 @@ def platform(world: World, state: Path) -> Iterator[Platform]:
         sys.stdout.write(made.server.text[-20_000:])
 
 
-@pytest.mark.timeout(1800)  # two hosts and two guests on two cores, which other tests use as well
+@pytest.mark.timeout(1800)  # two hosts and two guests on two cores, which other tests use too
 def test_machines_of_two_hosts_are_reached_filtered_moved_and_outlive_a_power_cut(
     world, platform, machines, operator, guest, state
 ):
@@ -98,7 +98,7 @@ def test_machines_of_two_hosts_are_reached_filtered_moved_and_outlive_a_power_cu
         # the second host is added while the first one's machine boots, which must reach it afterwards
         assert f"{machine.label} takes instances" in platform.add(machine, operator, guest)
         if guests:
-            platform.disable(hv1.label)  # so that it is clear where the next one goes, however slow hosts answer
+            platform.disable(hv1.label)  # so the next one goes to a known host, however slowly hosts answer
         guests.append(deploy(world, platform, state, f"web-{machine.number}"))
     one, two = guests
     platform.until_running(one.id, two.id)

@@ -243,7 +243,7 @@ def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hy
     ages = {"JOB_SOFT_LIMIT": "50000", "JOB_HARD_LIMIT": "60000", "JOB_LEASE": "100000"}
     fleet.env |= ages | {"JOB_DRIVER_TIMEOUT": "600", "TRANSACTION_IDLE_LIMIT": "600"}
     jobs = [world.create().jobs.get().pk for _ in range(4)]
-    hypervisor.forget_all()  # which makes the tables that are locked next
+    hypervisor.forget_all()  # creates the tables that are locked next
 
     with psycopg.connect(fleet.env["DATABASE_URL"]) as holding:
         holding.execute("LOCK TABLE simulated.machine IN ACCESS EXCLUSIVE MODE")

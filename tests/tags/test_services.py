@@ -78,7 +78,7 @@ class TestSettingTags:
 
     def test_costs_the_same_whatever_their_number(self, account, django_assert_num_queries):
         for count in (1, 40):
-            for queries in (7, 3):  # the second time they are there, and no quota is looked at
+            for queries in (7, 3):  # the second time they exist, and no quota is checked
                 with django_assert_num_queries(queries):
                     set_tags(account.pk, "compute", count, [f"tag{n}" for n in range(count)])
 

@@ -81,4 +81,4 @@ def _is_complete(text: str) -> bool:
     if text.endswith("\\\n"):
         return False
     done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
-    return not done.returncode and not done.stderr  # of a file's text that has no end yet it only warns
+    return not done.returncode and not done.stderr  # for an unfinished here-document it only warns

@@ -143,7 +143,7 @@ class TestWhatItIsAbout:
         ("named", "fields"),
         [
             ({"vlan": "front"}, ["vlan"]),
-            ({"vlan": "left"}, ["vlan"]),  # a row that no profile names any more
+            ({"vlan": "left"}, ["vlan"]),  # a row that no profile names now
             ({"vlan": "others"}, ["vlan"]),
             ({"region": "us-none"}, ["region"]),
             ({"vlan": "back", "region": "us-none"}, ["region"]),

@@ -322,7 +322,7 @@ class TestGrants:
             with CaptureQueriesContext(connection) as queries:
                 api.get(f"{PATH}/restricted/grants")
             numbers.append(len(queries))
-        assert numbers == [4, 4]  # who calls, the user, its account-level grants, the entities
+        assert numbers == [4, 4]  # the caller, the user, its account-level grants, the entities
 
     def test_what_was_got_can_be_put_and_edited(self, api, account, restricted):
         GrantFactory(user=restricted, entity_id=InstanceFactory(account=account).pk)

@@ -139,7 +139,7 @@ class TestAnswersThatAreNotBelieved:
         forger.document = {"authorization_response_iss_parameter_supported": True}
         browser = Client()
         back = forger.sign_in_there(start(browser))
-        openid.forget()  # another process takes the answer
+        openid.forget()  # another process handles the answer
         refused(browser, browser.get(back), 502)
         back = forger.sign_in_there(start(browser))
         assert browser.get(f"{back}&iss={forger.issuer}").status_code == 302

@@ -112,7 +112,7 @@ class TestAProviderInTrouble:
         forger.stall = DESCRIPTION
         for _ in range(3):
             assert Client().post("/login/external").status_code == 503
-        wait_for(lambda: forger.asked)  # who was not waited for may not have come that far
+        wait_for(lambda: forger.asked)  # a request that was given up may arrive late
         assert forger.asked == [DESCRIPTION]
         forger.stall, settings.OPENID = None, forger.config
         openid._silent_until[forger.issuer] -= openid.PAUSE

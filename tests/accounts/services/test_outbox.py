@@ -22,7 +22,7 @@ def message(owner) -> Message:
 
 @pytest.fixture
 def meanwhile(message, monkeypatch) -> list[str]:
-    """Have staff resend the message while a worker sends it. An exception added to the list is raised once."""
+    """Let staff resend the message while a worker sends it. A text added to the list is raised once as an error."""
     errors: list[str] = []
     deliver = outbox._deliver_mail
 

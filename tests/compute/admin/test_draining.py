@@ -145,5 +145,5 @@ def test_many_are_moved_away_after_a_question_that_counts(admin, running, neighb
 def test_booting_many_is_asked_first_and_one_is_not(admin, running, neighbour):
     selected = {"action": "boot", "_selected_action": [running.pk, neighbour.pk]}
     assert "2 instances" in admin.post(list_address(Instance), selected).content.decode()
-    do(admin, running, "boot")  # no question: it is refused by the service, since it runs
+    do(admin, running, "boot")  # no confirmation page: the service refuses, because it runs
     assert not Job.objects.filter(kind="boot").exists()

@@ -131,7 +131,7 @@ class TestOneAddress:
         assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 401
 
     def test_takes_back_what_it_showed_and_changes_nothing(self, api, first, settings):
-        settings.RDNS_CHECK = True  # nobody needs to know the platform's own names
+        settings.RDNS_CHECK = True  # the platform's own names are not needed
         api.get(IPS)
         for address in ("198.18.0.2", "10.0.0.2", slaac(first)):
             shown = api.get(f"{IPS}/{address}").json()

@@ -242,7 +242,7 @@ def test_an_account_has_some_places_and_some_room(api, body, begun, image, setti
         assert refusal(put(other)).startswith("At most 1 uploads of an account at once")
     settings.UPLOAD_SPACE = len(FILE) * 2 - 1
     settings.UPLOADS_AT_ONCE = 2
-    with closing(uploads.begin(uploads.sign(image), len(FILE))):  # nothing of it has come yet
+    with closing(uploads.begin(uploads.sign(image), len(FILE))):  # no byte of it has arrived yet
         assert "GB of an account's uploads at once" in refusal(put(other))
     assert put(other).status_code == 200
 

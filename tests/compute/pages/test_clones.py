@@ -73,7 +73,7 @@ def test_full_regions_are_disabled_with_the_reason(world, source):
     AddressPoolFactory(region_id="us-small", addresses=1)
     HostFactory(region_id="us-small", memory=512)
     RegionFactory(id="us-other")
-    HostFactory(region_id="us-other", driver="qemu")  # copies need a host like the source's
+    HostFactory(region_id="us-other", driver="qemu")  # a copy needs a host like the source's
     browser, full = owner_of(world), '<option value="{}" disabled>{} (United States): ' + REGION_FULL
     for page in ("clone", "migrate"):
         shown = text_of(browser.get(page_of(source, page)))

@@ -121,7 +121,7 @@ def work_until_killed(job: Job, hosts: Hosts) -> None:
     pid = os.fork()
     if not pid:
         try:
-            notify._unreachable_until = math.inf  # the broker's connection is the parent's
+            notify._unreachable_until = math.inf  # the parent owns the connection to the broker
             work(job, hosts)
         except BaseException:  # noqa: BLE001 - a child that goes on would be a second pytest
             traceback.print_exc()

@@ -99,7 +99,7 @@ def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, dr
     assert (job.state, job.step, job.lease_until, job.attempt) == ("active", "disks", None, 0)
     assert notified == [job.pk]
     calls = len(driver.calls)
-    engine.run(job.pk, driver)  # it takes none
+    engine.run(job.pk, driver)  # the worker claims no job
     assert (len(driver.calls), notified) == (calls, [job.pk, job.pk])
 
     driver.after = lambda number, name: None
@@ -121,7 +121,7 @@ def test_a_step_that_waits_frees_the_worker_and_shows_how_far_it_is(world, drive
     job = instance.jobs.get()
     assert (job.state, job.step, job.lease_until, job.attempt) == ("active", "disks", None, 0)
     assert job.run_at > job.created + timedelta(seconds=6)
-    assert job.event.percent_complete == 62  # of two steps the first is done, of the second a quarter
+    assert job.event.percent_complete == 62  # of two steps, the first is done, and a quarter of the second
     assert job.event.status == "started"
 
 

@@ -71,7 +71,7 @@ def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
 def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error, world, settings):
     """The failure outlasts all attempts. An undo that must make the same call is retried until the call
     succeeds."""
-    settings.JOB_ATTEMPTS = 2  # more would be more of the same
+    settings.JOB_ATTEMPTS = 2  # more attempts would test the same
     stage = Stage(kind, world)
     for call in stage.calls():
         with stage.again() as (job, driver):
@@ -85,7 +85,7 @@ def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error
                 assert job.state == "done", "what the driver confirms is not called a failure"
                 continue
             if job.state == "done" and isinstance(error, Refused) and driver.calls[call] == "power":
-                continue  # past the point of no return: the last settle asked again until it was answered
+                continue  # past the point of no return: the job's end polled until it got an answer
             assert job.state == "failed"
             if kind in scenarios.WITHOUT_EVENT:
                 assert job.error
@@ -137,7 +137,7 @@ def powers(driver: MemoryDriver) -> dict[str, Power]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_power_cut_delays_it_and_what_was_on_is_on_again(kind, world, settings):
-    settings.JOB_ATTEMPTS = 2  # more would be more of the same
+    settings.JOB_ATTEMPTS = 2  # more attempts would test the same
     stage = Stage(kind, world)
     with stage.again() as (job, driver):
         instance_id = job.instance_id

@@ -34,7 +34,7 @@ def test_what_has_not_begun_is_sent_once_more_to_others(sent):
     consumer = type("Consumer", (), {"steps": []})()
     step = leaving.HandBack(consumer)
 
-    step.stop(consumer)  # the broker went away, and comes back
+    step.stop(consumer)  # the broker disconnects, and comes back
     assert (leaving.leaving(), sent) == (False, [])
 
     leaving.leave(sig="SIGTERM", how="Warm")

@@ -171,7 +171,7 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     RecordFactory(domain__account=account)
     NodeBalancerNodeFactory(config__nodebalancer__account=account, instance=running)
     FirewallFactory(account=account, on=running)
-    PacketFilter.objects.get_or_create(instance=running)  # one whose mail ports are closed has one
+    PacketFilter.objects.get_or_create(instance=running)  # an instance with closed mail ports has one
     StackScriptFactory(account=account)
     VLAN.objects.create(account=account, region=world.region, label="back")
     AddressShare.objects.create(address=Address.objects.filter(instance=running).first(), instance=running)

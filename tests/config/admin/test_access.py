@@ -108,7 +108,7 @@ def test_lists_cost_the_same_however_long(model, admin, world):
         return len(queries)
 
     populate(world, 1)
-    cost()  # content types and the like are remembered from here on
+    cost()  # content types and the like are cached from here on
     few = cost()
     populate(world, 6)
     assert cost() == few

@@ -160,7 +160,7 @@ def test_forms_refuse_values_that_are_none(part, browser, check):
         for junk in JUNK:
             values = dict.fromkeys(names, junk)
             if not change:
-                check([("get", address, values)])  # it is filled in
+                check([("get", address, values)])  # the form is prefilled
             [answer] = check([("post", address, values)])
             refused = answer.status_code == 200
             check(("post", address, {name: junk}) for name in names if not refused or missing <= {name})

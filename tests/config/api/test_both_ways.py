@@ -113,7 +113,7 @@ def by_id(shown: dict[str, Any]) -> int:
     return shown["id"]
 
 
-@pytest.mark.django_db  # Django asks the server's version for some expressions
+@pytest.mark.django_db  # Django queries the server's version for some expressions
 @pytest.mark.parametrize("restricted", [False, True])
 @pytest.mark.parametrize("route", READ, ids=str)
 def test_every_statement_compiles(route: Route, restricted: bool):

@@ -252,7 +252,7 @@ def test_every_list_can_be_ordered_by_each_of_its_plain_fields(ask: Ask):
             where = f"{route} by {name}"
             assert sorted(map(orjson.dumps, up)) == sorted(map(orjson.dumps, down)), where
             if any(isinstance(item.get(name.split(".")[0]), list) for item in unordered):
-                continue  # of arrays, it has an order, and which is PostgreSQL's
+                continue  # arrays are ordered too, in PostgreSQL's own order
             values = [at(item, name) for item in up]
             assert [at(item, name) for item in down] == values[::-1], where
             there = [value for value in values if value is not None]

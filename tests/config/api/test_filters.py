@@ -304,7 +304,7 @@ JSON = st.recursive(
 def test_no_filter_breaks_a_list(anonymous, wanted):
     try:
         header = orjson.dumps(wanted).decode("latin-1")
-    except TypeError:  # an integer beyond 64 bits, or a lone surrogate: not JSON that orjson writes
+    except TypeError:  # an integer beyond 64 bits, or a lone surrogate, which orjson does not write
         return
     assert anonymous.get("/v4/compute/kernels", headers={"X-Filter": header}).status_code in (200, 400)
 

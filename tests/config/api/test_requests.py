@@ -133,7 +133,7 @@ def test_private_images_show_only_to_their_account(anonymous, client_of, owner, 
     assert client_of(owner).get("/v4/images/private/1").status_code == 200
     other = client_of(owner, "computes:read_only")
     assert other.get("/v4/images/private/1").status_code == 404
-    assert other.get("/v4/images/compute/test11").status_code == 200  # as without a token
+    assert other.get("/v4/images/compute/test11").status_code == 200  # the same as without a token
 
 
 def test_browsers_may_call_from_any_origin(anonymous, db):
@@ -258,7 +258,7 @@ def test_pages(anonymous, db):
         (b"x" * 3_000_000, "application/json", 400),
         (b"label=web", "application/x-www-form-urlencoded", 415),
         (b"label=web", "text/plain", 415),
-        (b'{"a": 1}', "", 400),  # taken for JSON, and lacks required fields
+        (b'{"a": 1}', "", 400),  # parsed as JSON, without required fields
         (b'{"a": 1}', "Application/JSON; charset=utf-8", 400),
     ],
 )

@@ -206,7 +206,7 @@ class Fragile(Resource):
 )
 def test_a_traceback_shows_the_field_that_failed_to_render(render):
     Fragile.shape()
-    linecache.checkcache()  # as whoever prints a traceback does
+    linecache.checkcache()  # as in the printing of a traceback
     with pytest.raises(ZeroDivisionError) as failed:
         render()
     *_, rendering, _ = traceback.extract_tb(failed.value.__traceback__)

@@ -137,7 +137,7 @@ QUEUES = {"jobs": JOBS, "firewalls": FIREWALLS, "checks": CHECKS, "messages": ME
 
 @pytest.fixture(params=QUEUES.values(), ids=QUEUES.keys())
 def queue(request, settings) -> Queue:
-    settings.JOB_NOTIFY_PATIENCE = 0  # nobody waits for those who were notified and do not come
+    settings.JOB_NOTIFY_PATIENCE = 0  # no wait for workers that were notified and do not come
     return request.param
 
 

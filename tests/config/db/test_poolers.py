@@ -176,7 +176,7 @@ def ask_all(token: str, paths: list[str], number: int) -> dict[str, set[tuple[in
         for path in (*paths[number:], *paths[:number]):
             answer = client.get(path)
             answers[path].add((answer.status_code, answer.content))
-        for which in ("made", "again"):  # the second is refused, after its transaction has begun
+        for which in ("made", "again"):  # the second one is refused, after its transaction has begun
             answer = client.post("/v4/tags", {"label": f"tag-{number}-{turn}"}, "application/json")
             answers[which].add((answer.status_code, b""))
         known = [kernel.pk for kernel in Kernel.objects.order_by("pk").iterator(chunk_size=1)]
@@ -224,7 +224,7 @@ def test_a_pooler_is_noticed(pooled, settings, caplog):
     with caplog.at_level(logging.INFO, "config.db"), clients(1) as (client,):
         assert client.submit(prepare).result() == [(0,)]
     assert "A pooler is between this process and PostgreSQL" in caplog.text
-    assert connection.connection.prepare_threshold is not None  # of this thread, which came before the pooler
+    assert connection.connection.prepare_threshold is not None  # this thread connected before the pooler started
 
 
 def test_a_statement_of_psycopgs_that_is_on_another_session_fails(pooled, settings):
@@ -243,7 +243,7 @@ def test_a_statement_of_psycopgs_that_is_on_another_session_fails(pooled, settin
         assert one.submit(add, 1).result() == 1
         last.submit(end).result()
         last = only(holders, second)
-        assert two.submit(add, 2).result() == 2  # as the other's: the same number of parameters, of the same types
+        assert two.submit(add, 2).result() == 2  # like the other's: as many parameters, of the same types
         if tracks():
             assert one.submit(add, 1).result() == 1
         else:

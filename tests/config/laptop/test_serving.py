@@ -59,7 +59,7 @@ def test_a_phase_is_a_plain_line_elsewhere_and_a_long_one_a_few():
     with progress.phase("Migrating"):
         for count in range(40):
             progress.count(f"Migrating: {count} of 45")
-        progress._written -= 60  # a minute goes by
+        progress._written -= 60  # a minute passes
         for count in range(40, 46):
             progress.count(f"Migrating: {count} of 45")
     assert progress.stream.getvalue() == "Migrating\nMigrating: 40 of 45\n"

@@ -83,7 +83,7 @@ def test_a_signal_stops_everything(start, tmp_path, number):
     os.killpg(supervisor.pid, number)  # as a terminal does, to the whole group
     output, _ = supervisor.communicate(timeout=120)
     assert output == "stopped\n"
-    wait_for(lambda: not any(lives(pid) for pid in pids(tmp_path, "*")))  # who is killed takes a moment to die
+    wait_for(lambda: not any(lives(pid) for pid in pids(tmp_path, "*")))  # a killed process takes a moment to end
 
 
 def test_a_child_that_does_not_end_is_killed_with_all_it_forked(start, tmp_path):

@@ -111,7 +111,7 @@ def test_the_counts_of_a_machine_that_is_gone_go_after_an_hour(settings):
 
 def test_a_fork_begins_at_nothing():
     DOORS.add("red")
-    counts.counts.lock.acquire()  # as a thread of the parent may have in this moment
+    counts.counts.lock.acquire()  # as a thread of the parent may do at this moment
     reader, writer = os.pipe()
     forked = counts.counts
     os.register_at_fork(after_in_child=forked.forget)

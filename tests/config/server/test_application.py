@@ -118,7 +118,7 @@ def test_a_body_without_its_length_is_handed_over_as_one_that_came_in_chunks():
     exchange = Exchange([b"in ", b"chunks"])
     seen = send(exchange, ("transfer-encoding", "chunked"))
     assert seen is not None
-    assert seen["HTTP_TRANSFER_ENCODING"] == "chunked"  # which the middleware looks at
+    assert seen["HTTP_TRANSFER_ENCODING"] == "chunked"  # the middleware checks this value
     assert exchange.answer is not None
     assert exchange.answer[2] == b"in chunks"
 

@@ -112,7 +112,7 @@ def disturbed(transactional_db, monkeypatch, tmp_path) -> Iterator[DisturbedDriv
     keep = {key: params[key] for key in ("host", "port", "user", "password") if params.get(key)}
     conninfo = make_conninfo(dbname=connection.settings_dict["NAME"], **keep)
     driver = DisturbedDriver(Options(20, str(tmp_path), conninfo, 0))
-    driver.timeout = 0.5  # of calls that hang alone: others may take their time on a busy machine
+    driver.timeout = 0.5  # for calls that hang only: others may take longer on a busy machine
     driver = driver.at(HOST)
     driver.forget_all()
     yield driver

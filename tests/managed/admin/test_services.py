@@ -367,7 +367,7 @@ def test_the_line_is_broken_where_nothing_was_checked(admin, watched):
 
 def test_a_service_that_was_never_checked_has_empty_charts(admin, watched):
     text = text_of(admin, page_address(watched.service))
-    assert text.count("Nothing was checked.") == 4  # in each drawing, and below it
+    assert text.count("Nothing was checked.") == 4  # in each chart, and below it
 
 
 def test_one_that_never_answered_has_marks_and_no_line(admin, watched):
@@ -415,7 +415,7 @@ def multiply(watched: Watched, world) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_lists_cost_the_same_however_long(model, admin, watched, world):
-    cost(admin, list_address(model))  # content types and the like are remembered from here on
+    cost(admin, list_address(model))  # content types and the like are cached from here on
     few = cost(admin, list_address(model))
     multiply(watched, world)
     assert cost(admin, list_address(model)) == few

@@ -354,7 +354,7 @@ def test_tcp_needs_a_connection_and_no_answer():
 def test_a_timeout_that_this_process_slept_through_is_not_the_services(monkeypatch):
     async def sleepy(probe):
         await asyncio.sleep(0)
-        time.sleep(1.2)  # the loop stands still, as on a machine that was frozen
+        time.sleep(1.2)  # the loop hangs, as on a machine that was suspended
         await asyncio.sleep(LONG)
 
     monkeypatch.setattr(checks, "_ask_tcp", sleepy)
@@ -394,7 +394,7 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
         before = process.num_fds()
         asyncio.run(check_all(probes * 4))
         deadline = time.monotonic() + LONG
-        while process.num_fds() > before:  # the servers, in this same process, hang up as well
+        while process.num_fds() > before:  # the servers in this process close their connections too
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
@@ -464,7 +464,7 @@ def test_relative_and_unencoded_redirects_are_followed(where, asked):
 def test_redirects_are_held_to_the_same_as_addresses(where, error):
     with Server(answer()) as there, Server(redirect(where.format(port=there.port))) as here:
         outcome = ask(here.url)
-    if error is None:  # localhost is allowed, as far as the setting goes
+    if error is None:  # the setting allows localhost
         assert outcome.up
     else:
         assert outcome.error == error

@@ -10,7 +10,7 @@ BANNER = b"one sector, login: "
 KERNEL_BANNER = b"\nRun /init as init process\ntwo sectors, login: "
 
 _BEGIN = "fa fc"  # cli; cld
-_ANSWER = "fb ba0206 b80001 ef"  # sti; PM1 enable: tell of the power button
+_ANSWER = "fb ba0206 b80001 ef"  # sti; PM1 enable: report the power button
 _BUTTON = "ba0006 ed f6c401 752e"  # PM1 status: the button was pressed: power off
 _PRINT = "ac 84c0 7406 baf803 ee ebf5"  # until it ends: lodsb; out to the first serial port
 _TAIL = (
@@ -48,7 +48,7 @@ def boot_sector(obedient: bool = True) -> bytes:
 def kernel() -> bytes:
     """Return a file that QEMU boots as a Linux kernel (boot protocol 2.3). It first prints its command line."""
     head = bytearray(0x270)
-    head[0x1F1] = 1  # sectors of setup, beside the first
+    head[0x1F1] = 1  # sectors of setup, besides the first
     head[0x1FE:0x200] = b"\x55\xaa"
     head[0x200:0x202] = bytes.fromhex("eb6e")  # to 0x270
     head[0x202:0x208] = b"HdrS\x03\x02"

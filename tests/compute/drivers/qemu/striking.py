@@ -105,7 +105,7 @@ def before(nth: int, counts: Callable[[str, tuple[Any, ...]], bool], strike: Cal
 def die(path: Path) -> None:
     strike = read(path)
     if strike is None:
-        return  # somebody else has died of it
+        return  # another process has died of it
     path.unlink()
     if strike["whole"]:
         for pid in processes_below(path.parent.parent):

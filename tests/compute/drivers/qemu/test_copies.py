@@ -95,7 +95,7 @@ def test_a_repeated_call_finds_its_copy_and_a_new_file_is_a_new_copy(store, fill
     [job] = ask(store, "query-jobs")
     assert not copies.copy(store, MACHINE, DISK, target).done
     assert [each["id"] for each in ask(store, "query-jobs")] == [job["id"]]
-    target.unlink()  # as who begins anew does
+    target.unlink()  # as at a new start
     copies.copy_running(store, MACHINE, DISK, target)
     assert target.read_bytes() == filled.read_bytes()
     assert ask(store, "query-jobs") == []

@@ -177,7 +177,7 @@ def test_a_guest_shares_its_rate_among_its_interfaces_and_has_another_one_from_i
     host.do(networks.make, host.store, *host.about(7, network_out=4000, **changes))
     assert "rate over 500000000 bytes/second burst 50000000 bytes" in host.run("nft", "list", "limits")
     assert host.counted("skerry-7", "over_out") == 0
-    for none in (None, 0, 200_000):  # Linux refuses bursts of 2 GB and more, and plans may mean "much" by a figure
+    for none in (None, 0, 200_000):  # Linux refuses bursts of 2 GB and more, and a plan may have a huge figure
         host.do(networks.make, host.store, *host.about(7, network_out=none, **changes))
         assert "rate_out" not in host.run("nft", "list", "limits")
 
@@ -197,7 +197,7 @@ def test_a_guest_receives_no_more_than_its_host_lets_it(world, host, plug):
     [
         (PUBLIC, "198.18.0.66", INTERNET),
         (PUBLIC, OTHER, INTERNET),
-        (PUBLIC, PRIVATE, INTERNET),  # its own, and no address for the world
+        (PUBLIC, PRIVATE, INTERNET),  # its own addresses, and none for the world
         (V6, "fd00:18::66", INTERNET6),
     ],
 )
@@ -250,7 +250,7 @@ def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, 
         assert guest.reaches(second.address, 2222, 60)
         assert guest.reaches(address6, 2223, 60)
         told = ["198.18.0.4/30", "fd00:18::4/126"]
-        for _ in range(2):  # a host that has lost its table, as by a restart, gets it again
+        for _ in range(2):  # a host that has lost its table, e.g. by a restart, gets it again
             second.do(networks.set_peers, second.store, second.address, peers, told)
             assert not guest.reaches(second.address, 2222)
             assert not guest.reaches(address6, 2223)

@@ -232,7 +232,7 @@ def test_a_host_that_was_killed_does_not_answer_and_does_again_when_it_is_back(h
 @pytest.mark.guest
 def test_a_host_that_hangs_does_not_answer_within_the_time_of_a_call(host):
     define(host)
-    host.process.send_signal(19)  # stopped: connections come about, and nobody speaks there
+    host.process.send_signal(19)  # stopped: connections are accepted, and nothing is sent
     host.agent.close()
     try:
         with pytest.raises(Unreachable):
@@ -330,7 +330,7 @@ def test_hosts_prove_that_they_have_the_same_volumes(pair, tmp_path):
     second.shared = tmp_path / "others"
     (second.shared / "volumes").mkdir(parents=True)
     second.administrator.admit(public(second.identity))
-    second.agent.close()  # what a key may do is settled when a connection begins
+    second.agent.close()  # the permissions of a key are fixed when a connection begins
     assert not first.driver.same_volumes(second.driver)
 
 

@@ -56,7 +56,7 @@ def finish(driver: MemoryDriver) -> None:
 def back_up(moment: datetime, driver: MemoryDriver) -> None:
     assert take_due(moment) == 1
     finish(driver)
-    finish(driver)  # what it superseded
+    finish(driver)  # the deletion of the backups that it replaced
 
 
 def kept(instance: Instance) -> list[tuple[str, str]]:

@@ -255,7 +255,7 @@ def test_many_zones_cost_a_fixed_number_of_queries(tmp_path, account, django_ass
 
 def test_a_name_server_that_does_not_take_it_is_told_of(tmp_path, account):
     zone(account)
-    for _ in range(2):  # and again, by the next run, which has nothing to write
+    for _ in range(2):  # again by the next run, which has nothing to write
         with pytest.raises(CommandError, match="false failed"):
             call_command("export_zones", str(tmp_path), reload="false")
 

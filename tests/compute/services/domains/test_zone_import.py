@@ -72,7 +72,7 @@ class _Handler(socketserver.BaseRequestHandler):
         query = dns.message.from_wire(self.request.recv(size))
         for wire in self.server.answer(query):
             self.request.sendall(struct.pack("!H", len(wire)) + wire)
-        self.request.recv(1)  # until the other side has enough
+        self.request.recv(1)  # until the client disconnects
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_of_two_slaac_pools_of_a_region_the_first_is_meant_whatever_makes_the_in
         id=key + 1000, region=world.region, kind="slaac", network="2001:db8:78::/64", gateway="fe80::1"
     )
     first.pk = key
-    first.save(force_insert=True)  # its row lies behind the other's
+    first.save(force_insert=True)  # its row is stored after the other's
     made = world.create()
     assert made.ipv6 == slaac_in(world.region.pk, made.pk)
     assert made.ipv6.startswith("2001:db8:77:")

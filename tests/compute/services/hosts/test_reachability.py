@@ -57,7 +57,7 @@ def silence(driver: MemoryDriver, host: Host | None) -> None:
 
 def speak(driver: MemoryDriver) -> None:
     driver.before = lambda number, name: None
-    del driver.powered_off, driver.usage, driver.power  # those of the class are there again
+    del driver.powered_off, driver.usage, driver.power  # restores the methods of the class
 
 
 def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host, driver, said):

@@ -142,7 +142,7 @@ def test_a_default_that_is_no_choice_has_to_be_chosen():
 
 
 def test_hostile_text_is_read_in_no_time():
-    began = time.thread_time()  # which goes on only while it is at work
+    began = time.thread_time()  # processor time of this thread alone
     words = "<udf " + "a " * 32_000
     blanks = '<udf a="' + " " * 30_000 + "\n" + " " * 30_000 + '">'
     quotes = "<udf a='" * 8_000

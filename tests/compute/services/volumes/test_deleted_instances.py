@@ -35,7 +35,7 @@ def instance(request, world, driver) -> Instance:
 
 @pytest.fixture
 def volume(world, instance) -> Volume:
-    """A volume that is to be created for the instance, in the profile that it boots."""
+    """A volume in creation for the instance, in the profile that the instance boots."""
     return volumes.create(world.actor, VolumeSpec(label="data", compute_id=instance.pk))
 
 

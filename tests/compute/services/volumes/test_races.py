@@ -92,7 +92,7 @@ def test_volumes_attached_at_once_do_not_share_a_slot_or_exceed_eight(world, oth
     instance = others[0]
 
     def attach(number: int):
-        while True:  # as a client does, whose attachment has to wait for that of another
+        while True:  # retries like a client whose attachment must wait for another one
             try:
                 made = volumes.create(world.actor, VolumeSpec(label=f"data-{number}", compute_id=instance.pk))
             except DomainError as error:

@@ -94,7 +94,7 @@ def test_what_was_put_off_by_a_longer_interval_or_a_wrong_clock_is_due(account, 
     """No service waits for an hour because its interval was an hour until a moment ago."""
     settings.PROBE_EVERY = 60
     near, far = watch(account), watch(account)
-    make_due(near, ago=-90)  # as late as the next check of one that was claimed just now may be
+    make_due(near, ago=-90)  # as late as the next check after a claim may be
     make_due(far, ago=-3600)
     assert claimed() == [far.pk]
 

@@ -69,7 +69,7 @@ class Host:
 @pytest.fixture
 def host(region, process_env) -> Iterator[Host]:
     needs_haproxy()
-    with tempfile.TemporaryDirectory(prefix="lb") as folder:  # sockets' paths have to be short
+    with tempfile.TemporaryDirectory(prefix="lb") as folder:  # the paths of sockets must be short
         Path(folder).chmod(0o755)
         host = Host(Path(folder), process_env)
         try:
@@ -89,7 +89,7 @@ def test_what_the_page_says_shares_traffic_out(host: Host, api, servers: list[We
         assert host.process.poll() is None, host.log.read_text()
         try:
             return set(client.names(4))
-        except OSError:  # it has not taken the port up yet
+        except OSError:  # it does not listen on the port yet
             return set()
 
     until(lambda: names() == {"one", "two"}, "traffic")
