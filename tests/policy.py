@@ -108,7 +108,7 @@ CALLERS = {
 
 @dataclass(frozen=True)
 class Caller:
-    """A caller. `tokens` are the ids of personal tokens that the paths name: its own, if it may have any."""
+    """A caller. `token_id` is the personal token in paths: the caller's own, or the owner's for other accounts."""
 
     name: str
     api: APIClient

@@ -99,7 +99,7 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, setting
         page = browser.get(f"{site}/login", timeout=600)
         [form] = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
         for cookie in browser.cookies:
-            cookie.secure = False  # as browsers do on this machine
+            cookie.secure = False  # as browsers treat localhost
         browser.post(
             f"{site}/login", {"csrfmiddlewaretoken": form, "username": user.username, "password": password},
             headers={"Referer": f"{site}/login"}, timeout=600,

@@ -128,7 +128,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert set(Service.objects.values_list("status", flat=True)) == {"ok"}
     assert Event.objects.filter(message__endswith=" is up.").count() == OTHERS + 2
 
-    # wrong and down, once, which counts as an accident
+    # wrong and down, once: a single failure is no problem yet
     watched.let_shop(answer(b"Error establishing a database connection"))
     watched.mail.__exit__()
     watched.mail = None
