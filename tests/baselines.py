@@ -1,11 +1,12 @@
-"""Files in git that guards compare with."""
+"""Baselines: files in git that tests compare with."""
 
 import os
 from pathlib import Path
 
 
 def compared_with(baseline: Path, lines: list[str], write: bool) -> None:
-    """Compare `lines` with a file in git, so that a change shows as a diff; or write it anew."""
+    """Compare `lines` with a file in git, so that a change shows as a diff. With `write`, write the file
+    instead."""
     text = "\n".join(lines) + "\n"
     if write:
         baseline.write_text(text)
@@ -13,6 +14,6 @@ def compared_with(baseline: Path, lines: list[str], write: bool) -> None:
 
 
 def stale(name: str) -> str:
-    """What to do about the file `name`, which is not as the test that runs would write it."""
+    """Return the message for a file `name` that differs from what the running test would write."""
     test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
     return f'{name} differs; if that is meant, run: make test ARGS="{test} --write-baselines"'

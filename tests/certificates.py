@@ -1,4 +1,4 @@
-"""Certificates for tests, signed by themselves."""
+"""Self-signed certificates for tests."""
 
 import ssl
 from datetime import datetime, timedelta
@@ -18,14 +18,14 @@ BEGINS = datetime(2026, 1, 1)
 
 
 def new_key(bits: int | None = None):
-    """A private key: of the curve P-256, or RSA of so many bits."""
+    """Return a private key: RSA with `bits` bits if given, else of the curve P-256."""
     return rsa.generate_private_key(65537, bits) if bits else ec.generate_private_key(ec.SECP256R1())
 
 
 def certificate(
     key, common_name: str | None = "www.example.com", dns: str = "www.example.com", ca=None, others=()
 ) -> str:
-    """A PEM certificate for the key, signed by itself or by `ca`'s key. `others` are more extensions of it."""
+    """Return a PEM certificate for the key, signed by itself or by `ca`'s key. `others` are more extensions."""
     names = [] if common_name is None else [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
     issuer = [x509.NameAttribute(NameOID.COMMON_NAME, "ca")] if ca else names
     begun = (
@@ -45,20 +45,20 @@ def certificate(
 
 
 def pem(key, password: str | None = None) -> str:
-    """The key as PEM."""
+    """Return the key as PEM."""
     protection = BestAvailableEncryption(password.encode()) if password else NoEncryption()
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection).decode()
 
 
 def bent(text: str, old: str, new: str) -> str:
-    """A PEM certificate with some bytes of it, in hex, replaced by others."""
+    """Return a PEM certificate in which some bytes, given in hex, are replaced by others."""
     der = ssl.PEM_cert_to_DER_cert(text)
     assert bytes.fromhex(old) in der
     return ssl.DER_cert_to_PEM_cert(der.replace(bytes.fromhex(old), bytes.fromhex(new)))
 
 
 def huge_key(bits: int) -> rsa.RSAPrivateKey:
-    """What looks like an RSA key of so many bits. Its primes are none, and to find that out takes long."""
+    """Return an invalid RSA key of `bits` bits. Its factors are not primes, and checking them takes long."""
     p = (1 << bits // 2) - 1
     public = rsa.RSAPublicNumbers(e=65537, n=p * p)
     numbers = rsa.RSAPrivateNumbers(p=p, q=p, d=65537, dmp1=65537, dmq1=65537, iqmp=1, public_numbers=public)

@@ -1,4 +1,4 @@
-"""An API client that holds every answer against the committed OpenAPI document."""
+"""An API client that checks every answer against the committed OpenAPI document."""
 
 import json
 import re
@@ -22,7 +22,7 @@ FORMATS = jsonschema.FormatChecker(())
 
 @FORMATS.checks("date-time-local")
 def _is_time(value: Any) -> bool:
-    """UTC without offset and fraction, as the contract writes times."""
+    """Tell whether a value is a time in UTC without offset and fraction, as in the contract."""
     return value is None or re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", value) is not None
 
 
@@ -31,20 +31,20 @@ DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "openapi.yaml"
 
 @dataclass(frozen=True)
 class File:
-    """A body that is no JSON."""
+    """A body that is not JSON."""
 
     content: bytes
     media_type: str
 
     @classmethod
     def form(cls, name: str, content: bytes, field: str = "file") -> "File":
-        """A file in a form, as browsers send it."""
+        """Return a file in a form, as browsers send it."""
         data = encode_multipart(BOUNDARY, {field: SimpleUploadedFile(name, content)})
         return cls(data, MULTIPART_CONTENT)
 
 
 class APIClient:
-    """Speaks JSON with a bearer token. A documented operation that answers something else fails the test.
+    """A client that sends JSON with a bearer token. An answer that the document does not allow fails the test.
 
     Requests come from `address`.
     """
@@ -87,7 +87,8 @@ class APIClient:
 
 
 def check(method: str, path: str, response) -> None:
-    """Hold an answer of the API against the document: its status, its fields, their types, and no others."""
+    """Check an answer of the API against the document: its status, its fields and their types. Other fields
+    fail."""
     assert response.status_code != 500, response.content
     if response.status_code == 204:
         assert response.content == b""
@@ -114,16 +115,21 @@ def check(method: str, path: str, response) -> None:
 
 
 def assert_spelled(field: str | None, reason: str) -> None:
-    """Hold that a reason names its field as the request spells it: ``alerts.io``, in an item of a list by the path
-    in the item. The reason for an item that is one value may show the value."""
+    """Check that a reason names its field as the request spells it, e.g. ``alerts.io``.
+
+    In an item of a list, the name is the path in the item. The reason for an item that is one value may show
+    the value.
+    """
     named = re.match(r"(\S+) (?:is required|is not valid|must be (?:at least |at most )?[0-9])", reason)
     if field is not None and field != "X-Filter" and not field.endswith("]") and named and named[1] != "Length":
         assert named[1] == spelled(field), f"{field}: {reason}"
 
 
 def assert_documented(method: str, path: str, status: int) -> None:
-    """Hold that an operation's document names the status of a refusal. Of paths and methods there are not, and of
-    failures, nothing is documented by itself."""
+    """Check that the document of an operation names the status of a refusal.
+
+    Unknown paths, wrong methods and failures of the server are not documented for each operation.
+    """
     try:
         template = template_of(method, path)
     except AssertionError:
@@ -134,17 +140,17 @@ def assert_documented(method: str, path: str, status: int) -> None:
 
 
 def documented(method: str, path: str) -> dict[str, Any]:
-    """What an operation's 200 answer may be, by its media type."""
+    """Return the documented 200 answers of an operation, by media type."""
     return document()["paths"][template_of(method, path)][method.lower()]["responses"]["200"]["content"]
 
 
 def answer_of(method: str, path: str) -> jsonschema.Draft202012Validator:
-    """What an operation's 200 answer must be like, in JSON."""
+    """Return the validator of an operation's 200 answer in JSON."""
     return _answer(method.lower(), template_of(method, path))
 
 
 def template_of(method: str, path: str) -> str:
-    """The operation's path in the document. Fails where that has none."""
+    """Return the operation's path in the document. Fails if the document has no such path."""
     path = re.sub(r"^/v4beta/", "/v4/", re.sub(r"/+", "/", path)).rstrip("/")
     for template, pattern in _paths():
         if pattern.fullmatch(path) and method.lower() in document()["paths"][template]:
@@ -166,7 +172,8 @@ def document() -> dict[str, Any]:
 
 @cache
 def _paths() -> list[tuple[str, re.Pattern[str]]]:
-    """Paths as patterns. An id that is a text may hold slashes, so the more literal path comes first."""
+    """Return the paths as patterns. An id that is a text may have slashes, so the more literal path comes
+    first."""
     found = sorted(document()["paths"], key=lambda path: (path.count("{"), -len(path)))
     return [(path, re.compile(_pattern(path, item))) for path in found for item in [document()["paths"][path]]]
 
@@ -180,7 +187,7 @@ def _pattern(path: str, item: dict[str, Any]) -> str:
 
 
 def _strict(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of the document that refuses properties that are not in it."""
+    """Return a schema of the document that refuses unknown properties."""
     if "$ref" in schema:
         target: Any = document()
         for part in schema["$ref"].lstrip("#/").split("/"):
@@ -215,12 +222,12 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def errors(response: Any, status: int = 400) -> dict[str | None, str]:
-    """What is wrong with each field, by the body of a refusal of that status; None stands for the whole."""
+    """Return the reason for each field in a refusal with that status. The key None is for the whole request."""
     assert response.status_code == status, response.content
     return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
 def wrong_fields(response: Any) -> list[str]:
-    """The fields a refusal names, in its order and as often as it does."""
+    """Return the fields in a refusal, in its order, with repetitions."""
     assert response.status_code == 400, response.content
     return [error["field"] for error in response.json()["errors"]]

@@ -1,7 +1,7 @@
-"""The cast, and the clients that everybody calls the API with.
+"""The users of the tests, and their clients of the API.
 
-On one account there are the owner, who may do everything, and a restricted user; the stranger owns another
-account; staff belong to none.
+One account has the owner, who may do everything, and a restricted user. The stranger owns another account.
+Staff belong to none.
 """
 
 import gc
@@ -27,8 +27,9 @@ __all__ = ["world"]
 
 _tests = itertools.count(1)
 
-# How long an example takes says how busy the machine is. Fixtures are rows, which examples may share. The same
-# examples each time: what only some runs find holds up those who changed something else (`make fuzz` draws others).
+# The time of an example shows how busy the machine is. Fixtures are rows, which examples may share. Each run
+# has the same examples: random ones would fail for people who changed something else (`make fuzz` draws
+# others).
 hypothesis.settings.register_profile(
     "busy",
     hypothesis.settings(),
@@ -39,7 +40,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("busy")
 
 
-# Whoever is started in the background of a script ignores Ctrl-C, and so would every program that tests start.
+# A process that a script starts in the background ignores Ctrl-C, and its children inherit that.
 for _number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
@@ -53,8 +54,10 @@ def pytest_addoption(parser) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keep nothing of what a test printed and logged once it has passed: nobody sees it, and each process of the
-    run would have gigabytes of it at the end. ``-rP`` and ``-rA`` ask for it."""
+    """Drop the output and the log of a test that passed. Nobody sees them.
+
+    Otherwise each process of the run would keep gigabytes of them. ``-rP`` and ``-rA`` keep them.
+    """
     report = yield
     if report.passed and not set(item.config.option.reportchars) & set("PA"):
         report.sections.clear()
@@ -64,8 +67,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays to the end: looking through all of it for garbage, again and again, would take an
-    eighth of the time of the tests."""
+    """Exempt present objects from garbage collection: they stay to the end. Scanning them takes an eighth of
+    the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -78,30 +81,30 @@ def write_baselines(request) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def _plenty() -> None:
-    """No test runs into a rate limit by accident; those about the limits set their own.
+    """Set high rate limits, so that no test reaches one by accident. Tests of the limits set their own.
 
-    Nor does one count in memory what it means to count in Redis, because that was slow to answer for once.
+    Also wait long for Redis, so that no test counts in memory because Redis was slow for a moment.
     """
     from django.conf import settings
 
     from config.egress import guard
 
-    guard.sources.clear()  # which hosts there are is asked once a minute: in any test, some without a database
+    guard.sources.clear()  # the hosts are queried once a minute: in any test, also without a database
     limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
     settings.LOCK_TIMEOUT = 3600
     settings.TRANSACTION_IDLE_LIMIT = 3600  # a test is one transaction, and may wait for processes
-    # no test asks the name servers of the machine it runs on
+    # no test sends queries to the name servers of the machine
     settings.PROBE_NAMESERVERS, settings.PROBE_DNS_TIMEOUT = ["127.0.0.1@9"], 0.1
     limits.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_hashes() -> None:
-    """Passwords are hashed as ever, but at little cost: that of production is half the time of the tests.
+    """Hash passwords at low cost. At the cost of production, hashing takes half the time of the tests.
 
-    A hash names its cost, so that processes which tests start verify it as well.
+    A hash names its cost, so processes that tests start verify it too.
     """
     PasswordHasher.time_cost, PasswordHasher.memory_cost = 1, 8
 
@@ -123,7 +126,8 @@ def _rows_locked_alone() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _lasting_rows() -> Iterator[None]:
-    """A test that commits leaves no rows but those of content types and permissions, which keep their numbers."""
+    """Truncate all tables after a test that commits, except content types and permissions, which keep their
+    ids."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty())
         yield
@@ -131,7 +135,7 @@ def _lasting_rows() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_keys(settings) -> None:
-    """What a test leaves in Redis is not there for the next one."""
+    """Use keys in Redis of the test's own, so that the next test does not see them."""
     settings.REDIS_PREFIX = f"{settings.REDIS_PREFIX}{next(_tests)}:"
 
 
@@ -160,19 +164,19 @@ def stranger(db) -> User:
 
 @pytest.fixture
 def staff(db) -> User:
-    """The platform's own, at home in the admin."""
+    """A member of the platform's staff, who uses the admin."""
     return StaffFactory(username="staff")
 
 
 @pytest.fixture
 def anonymous(db) -> APIClient:
-    """Calls without a token."""
+    """A client without a token."""
     return APIClient()
 
 
 @pytest.fixture
 def client_for(db) -> Callable[..., APIClient]:
-    """Give a client that calls as a user: ``client_for(owner, "computes:read_only")``."""
+    """Return a function that makes a client for a user: ``client_for(owner, "computes:read_only")``."""
 
     def build(user: User, scopes: str = "*") -> APIClient:
         return APIClient(token_of(user, scopes))

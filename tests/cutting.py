@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that cuts a connection at its COMMIT."""
+"""A proxy in front of PostgreSQL that closes a connection at its COMMIT."""
 
 import select
 import socket
@@ -14,7 +14,7 @@ COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
 
 
 class Cut(Enum):
-    """When the connection is cut."""
+    """The moment at which the connection is closed."""
 
     BEFORE = "the server does not get the COMMIT"
     AFTER = "the server has answered the COMMIT, and the client does not get the answer"
@@ -22,12 +22,12 @@ class Cut(Enum):
 
 
 class Proxy:
-    """Carries bytes from a port of its own to the test's database. `cut` is set by tests and applies once."""
+    """A proxy from a port of its own to the test's database. Tests set `cut`, which applies once."""
 
     def __init__(self) -> None:
         self.cut: Cut | None = None
         self.away_after_cut = False
-        """Whether the database cannot be reached once a connection was cut."""
+        """Whether the database is unreachable after a connection was closed."""
         self._target = connection.get_connection_params()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -78,7 +78,7 @@ class Proxy:
 
 @contextmanager
 def proxied() -> Iterator[Proxy]:
-    """Have the connection of this thread lead through a proxy."""
+    """Route this thread's connection through a proxy."""
     usual = {name: connection.settings_dict[name] for name in ("HOST", "PORT", "OPTIONS")}
     proxy = Proxy()
     connection.close()

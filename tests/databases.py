@@ -1,4 +1,4 @@
-"""Databases of tests: empty ones beside the usual one, and what is left in that by a test that commits."""
+"""Databases of tests: empty ones besides the usual one, and deletion of the rows of a test that commits."""
 
 import itertools
 import secrets
@@ -11,21 +11,22 @@ from django.core.management.color import no_style
 from django.db import IntegrityError, connection, transaction
 
 LASTING = {model._meta.db_table for model in (ContentType, Permission)}
-"""Tables that a migration fills, and no test writes to."""
+"""Tables that a migration fills, and no test changes."""
 ROUNDS = 5
-"""How often the rows are deleted where a server that outlives a test still writes some."""
+"""The number of attempts to delete rows while a server that outlives a test still writes some."""
 BETWEEN = 25
-"""How many times rows are deleted until tables are truncated."""
+"""The number of deletions after which tables are truncated."""
 _times = itertools.count(1)
 
 
 def empty() -> None:
-    """Delete the rows of all tables but the lasting ones.
+    """Delete the rows of all tables except the lasting ones.
 
-    Django would make these anew, with other numbers. A server that outlives a test remembers content types by their
-    numbers, and could not write an entry to the log of the admin in the next one. Most tables are empty, and to
-    delete a few rows takes a tenth of the time that it takes to truncate them all. Now and then they are truncated
-    all the same: what other tests have rolled back takes room, and is read over by all that come after.
+    Django would create these again, with other ids. A server that outlives a test remembers content types by
+    their ids. It could not write to the admin's log in the next test.
+
+    Most tables are empty, and deleting a few rows takes a tenth of the time of truncating all tables. Sometimes
+    they are truncated all the same: rows that tests rolled back take room, and slow the later tests down.
     """
     if next(_times) % BETWEEN == 0:
         connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), _tables()))
@@ -38,7 +39,8 @@ def empty() -> None:
 
 
 def _delete_all() -> None:
-    """Foreign keys are checked at the end, so that any order will do, but not what a server inserts meanwhile."""
+    """Delete all rows. Foreign keys are checked at the end, so the order does not matter, but a server's
+    inserts do."""
     tables = [f'"{name}"' for name in _tables()]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in tables))
@@ -53,14 +55,14 @@ def _tables() -> list[str]:
 
 @contextmanager
 def another_database() -> Iterator[str]:
-    """Have the default connection lead to a new database without a table; yields its name."""
+    """Connect the default connection to a new database without tables. Yields its name."""
     usual = connection.settings_dict["NAME"]
     name = f"{usual}_{secrets.token_hex(4)}"
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
     connection.close()
     connection.settings_dict["NAME"] = name
-    # content types are remembered by their numbers, which are others there
+    # the cache has the ids of the usual database, and this one has others
     ContentType.objects.clear_cache()
     try:
         yield name

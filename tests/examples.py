@@ -1,7 +1,7 @@
-"""Examples of requests and answers for the OpenAPI document: what is really sent and answered, with steady values.
+"""Examples of requests and answers for the OpenAPI document: real requests and answers, with steady values.
 
-They are kept in config/api/examples.json, from which the document takes them; `test_examples.py` writes that file,
-and holds it against what is answered.
+The examples are stored in config/api/examples.json, from which the document takes them. `test_examples.py`
+writes that file, and compares it with the answers.
 """
 
 import json
@@ -21,12 +21,15 @@ from tests.policy import AROUND, BEFORE, BODIES, Caller, Scene, address, due_to_
 from tests.world import STRONG, make_catalogue_world
 
 FIRST_ID, FIRST_MADE_ID = 1001, 2001
-"""The first ids of objects of the scene, and of objects that an operation makes. So one more operation, and one
-more object in the scene, change no other example. What the platform starts with has smaller ids."""
+"""The first ids of objects of the scene, and of objects that an operation makes.
+
+One more operation, or one more object in the scene, changes no other example. The platform's own objects have
+smaller ids.
+"""
 FIRST_MADE_NUMBER = 101
-"""The number in names that factories give for a single operation."""
+"""The number in names that factories give within a single operation."""
 MOST_ITEMS = 2
-"""Of a list, however long: an example shows how it goes on."""
+"""The maximum number of items of a list in an example."""
 
 RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "POST /v4/account/users": lambda scene: {"username": "kari", "email": "kari@example.com", "restricted": True},
@@ -89,15 +92,15 @@ RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
     },
     "POST /v4/volumes": lambda scene: {"label": "data", "region": scene.world.region.pk, "size": 20},
 }
-"""Bodies that show more than those by which the table of who may do what is made."""
+"""Bodies that show more than those of the table of permissions (`tests.policy`)."""
 
 MORE_BEFORE: dict[str, Callable[[Scene], None]] = {
     "GET /v4/account/maintenance": due_to_move,
     "GET /v4/account/notifications": due_to_move,
 }
-"""What has to be there for a list to have something in it."""
+"""Preparations that put an item into a list."""
 
-# What differs from run to run, and what stands for it. The order matters: the first that fits is taken.
+# Values that differ from run to run, and their replacements. The order matters: the first match is used.
 STEADY: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "2026-01-02T03:04:05"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "0f8fad5b-d9cb-469f-a165-70867728950e"),
@@ -118,15 +121,15 @@ STEADY_FIELDS: dict[str, Any] = {
     "scratch": "k3pxp-jbswy",
     "quota": 1000,  # depends on the day of the month
 }
-"""Fields of which each run has another value, of a form that a pattern would not know."""
+"""Fields whose values differ in each run, in a form that a pattern does not match."""
 OF_OBJECTS = {"address", "compute_id", "config_id", "disk_id", "id"}
-"""Fields of requests that name an object of the account by its id or address."""
+"""Fields of requests that contain the id or address of an object of the account."""
 TIME = 1767323045000
-"""Milliseconds since 1970, in place of any."""
+"""Milliseconds since 1970, in place of any time."""
 
 
 def example_scene() -> Scene:
-    """The scene of the examples, on rows of the catalogue, with the same ids and names in each run."""
+    """Create the scene of the examples, on rows of the catalogue, with the same ids and names in each run."""
     restart_sequences(1, 1)
     world = make_catalogue_world()
     restart_sequences(FIRST_ID, 1)
@@ -134,7 +137,7 @@ def example_scene() -> Scene:
 
 
 def restart_sequences(first_id: int, first_number: int) -> None:
-    """Number the rows that are made from now on, and the names that factories give, from here on."""
+    """Set the next ids of rows, and the next number in the names that factories give."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, %s, false)"
@@ -147,18 +150,18 @@ def restart_sequences(first_id: int, first_number: int) -> None:
 
 
 def private_of(scene: Scene) -> str:
-    """The private address that the compute has for the call (`balancing` of tests/policy.py)."""
+    """Return the private address that the compute has during the call (`balancing` of tests/policy.py)."""
     return str(Address.objects.get(pool__kind=AddressPool.Kind.PRIVATE, instance=scene.compute).address)
 
 
 def body_of(operation: str, scene: Scene) -> dict[str, Any] | File:
-    """The body that an operation is sent, or an empty one."""
+    """Return the body for an operation. The default is an empty body."""
     found = RICHER.get(operation) or BODIES.get(operation)
     return found(scene) if found else {}
 
 
 def exchange(route: Route, scene: Scene, caller: Caller, sent: Any = None) -> tuple[Any, Any]:
-    """Send a body, by default the operation's own, and give it with the answer. Nothing of the call remains."""
+    """Send a body, by default the operation's own. Returns the body and the answer. The call is rolled back."""
     operation = operation_of(route)
     with transaction.atomic(), AROUND.get(operation, nullcontext)():
         before(operation, scene)
@@ -180,7 +183,7 @@ def before(operation: str, scene: Scene) -> None:
 
 
 def with_own(sent: Any, own: Any) -> Any:
-    """A body of the document, with the codes that are valid now, and the ids and addresses of this scene."""
+    """Return a body of the document with valid codes, and with the ids and addresses of this scene."""
     if isinstance(sent, dict):
         replaced = STEADY_FIELDS.keys() | OF_OBJECTS
         return {name: own[name] if name in replaced else with_own(sent[name], own[name]) for name in sent}
@@ -194,7 +197,7 @@ def operation_of(route: Route) -> str:
 
 
 def example_of(route: Route, scene: Scene, caller: Caller) -> dict[str, Any]:
-    """What the document shows of the operation: a `request` and a `response`, each where it is JSON."""
+    """Return the document's example of the operation: a `request` and a `response`, each if it is JSON."""
     restart_sequences(FIRST_MADE_ID, FIRST_MADE_NUMBER)
     body, answer = exchange(route, scene, caller)
     found: dict[str, Any] = {}
@@ -211,7 +214,7 @@ def takes_json(route: Route) -> bool:
 
 
 def steady(value: Any, name: str = "", most: int | None = MOST_ITEMS) -> Any:
-    """The value, with what differs from run to run replaced, and of lists the first items."""
+    """Return the value with steady parts in place of varying ones. Lists are cut to `most` items."""
     if name in STEADY_FIELDS:
         return STEADY_FIELDS[name]
     if isinstance(value, dict):
@@ -229,7 +232,7 @@ def steady(value: Any, name: str = "", most: int | None = MOST_ITEMS) -> Any:
 
 
 def shape(value: Any) -> Any:
-    """The fields and JSON types of a value; of a list, those of its items."""
+    """Return the fields and JSON types of a value. For a list, return those of its items."""
     if isinstance(value, dict):
         return {key: shape(child) for key, child in sorted(value.items())}
     if isinstance(value, list):

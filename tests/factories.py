@@ -1,4 +1,4 @@
-"""Rows for tests, each with what it needs to exist. None of them writes events or jobs."""
+"""Rows for tests, each with everything that it needs to exist. Factories write no events or jobs."""
 
 import hashlib
 import io
@@ -64,7 +64,7 @@ class AccountFactory(DjangoModelFactory):
 
 
 class UserFactory(DjangoModelFactory):
-    """An unrestricted user without a password, so good for tokens only; ``password="…"`` gives one."""
+    """An unrestricted user without a password, for tokens only. ``password="…"`` sets one."""
 
     class Meta:
         model = User
@@ -79,7 +79,7 @@ class UserFactory(DjangoModelFactory):
 
 
 class StaffFactory(UserFactory):
-    """A member of the platform's staff: no account, every right in the admin."""
+    """A member of the platform's staff: no account, every permission in the admin."""
 
     account = None
     is_staff = True
@@ -88,7 +88,7 @@ class StaffFactory(UserFactory):
 
 
 class GlobalGrantsFactory(DjangoModelFactory):
-    """The account-level grants of a restricted user, which it makes: read the account, and add nothing."""
+    """The account-level grants of a restricted user, whom the factory makes: read the account, and add nothing."""
 
     class Meta:
         model = GlobalGrants
@@ -109,7 +109,7 @@ class GrantFactory(DjangoModelFactory):
 
 
 class PersonalTokenFactory(DjangoModelFactory):
-    """A token nobody knows, unless ``readable="…"`` says what it is. `token_of` is simpler."""
+    """A token whose value nobody knows, unless ``readable="…"`` sets it. `token_of` is simpler."""
 
     class Meta:
         model = PersonalToken
@@ -124,7 +124,7 @@ class PersonalTokenFactory(DjangoModelFactory):
 
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (8, 8)) -> bytes:
-    """A picture file."""
+    """Return a picture file."""
     file = io.BytesIO()
     Picture.new("RGB", size, (20, 90, 160)).save(file, kind)
     return file.getvalue()
@@ -134,7 +134,7 @@ PICTURE = picture()
 
 
 class OAuthClientFactory(DjangoModelFactory):
-    """A confidential client of an account, with a secret that nobody knows unless ``client_secret="…"`` says it."""
+    """A confidential client of an account. Nobody knows its secret unless ``client_secret="…"`` sets it."""
 
     class Meta:
         model = OAuthClient
@@ -169,14 +169,14 @@ class TicketFactory(DjangoModelFactory):
 
 
 def token_of(user: User, scopes: str = "*", **fields) -> str:
-    """A new personal access token of `user`, as it goes into the ``Authorization`` header."""
+    """Create a personal access token of `user`. Returns it as in the ``Authorization`` header."""
     readable = secrets.token_hex(32)
     PersonalTokenFactory(user=user, scopes=scopes, readable=readable, **fields)
     return readable
 
 
 class EventFactory(DjangoModelFactory):
-    """A notification of the platform's; ``created=…`` puts it in the past."""
+    """A notification of the platform. ``created=…`` puts it in the past."""
 
     class Meta:
         model = Event
@@ -236,7 +236,7 @@ class KernelFactory(DjangoModelFactory):
 
 
 class ImageFactory(DjangoModelFactory):
-    """A public image, beside that of the world; ``account=…, is_public=False`` makes it somebody's."""
+    """A public image besides the world's. ``account=…, is_public=False`` makes it an account's."""
 
     class Meta:
         model = Image
@@ -268,9 +268,9 @@ class HostMigrationFactory(DjangoModelFactory):
 
 
 class AddressPoolFactory(DjangoModelFactory):
-    """A pool of a region, on a network that tests name none of.
+    """A pool of a region, on a network that no test names.
 
-    ``addresses=n`` makes that many free rows in it, from the second address on.
+    ``addresses=n`` adds n free rows, from the second address on.
     """
 
     class Meta:
@@ -341,7 +341,7 @@ class ConfigFactory(DjangoModelFactory):
 
 
 class VolumeFactory(DjangoModelFactory):
-    """A volume that is ready; ``instance=…`` attaches it."""
+    """A volume that is ready. ``instance=…`` attaches it."""
 
     class Meta:
         model = Volume
@@ -353,7 +353,7 @@ class VolumeFactory(DjangoModelFactory):
 
 
 class FirewallFactory(DjangoModelFactory):
-    """A firewall that lets everything through; ``on=instance`` puts it on one, of which no host is told."""
+    """A firewall that accepts everything. ``on=instance`` attaches it to one. No host is notified."""
 
     class Meta:
         model = Firewall
@@ -370,7 +370,7 @@ class FirewallFactory(DjangoModelFactory):
 
 
 class NodeBalancerFactory(DjangoModelFactory):
-    """A load balancer; ``to=instance`` gives it a node there."""
+    """A load balancer. ``to=instance`` gives it a node there."""
 
     class Meta:
         model = NodeBalancer
@@ -394,7 +394,7 @@ class NodeBalancerFactory(DjangoModelFactory):
 
 
 class NodeBalancerConfigFactory(DjangoModelFactory):
-    """A config with all defaults, on a port of its own, which is none that tests name."""
+    """A config with all defaults, on a port of its own that no test names."""
 
     class Meta:
         model = NodeBalancerConfig
@@ -404,7 +404,7 @@ class NodeBalancerConfigFactory(DjangoModelFactory):
 
 
 class NodeBalancerNodeFactory(DjangoModelFactory):
-    """A node of a config on an instance; ``config=…`` and ``instance=…`` go together."""
+    """A node of a config on an instance. ``config=…`` and ``instance=…`` belong together."""
 
     class Meta:
         model = NodeBalancerNode
@@ -416,7 +416,7 @@ class NodeBalancerNodeFactory(DjangoModelFactory):
 
 
 class StackScriptFactory(DjangoModelFactory):
-    """An account's own script, for every image; what it asks for is read out of ``script="…"``."""
+    """An account's own script, for every image. Its fields are parsed from ``script="…"``."""
 
     class Meta:
         model = StackScript
@@ -461,7 +461,7 @@ class ContactFactory(DjangoModelFactory):
 
 
 class CredentialFactory(DjangoModelFactory):
-    """A credential that holds what ``username="…"`` and ``password="…"`` say."""
+    """A credential with the values of ``username="…"`` and ``password="…"``."""
 
     class Meta:
         model = Credential
@@ -489,7 +489,7 @@ class ServiceFactory(DjangoModelFactory):
 
 
 class IssueFactory(DjangoModelFactory):
-    """An open issue with its ticket; ``services=[…]`` are ids."""
+    """An open issue with its ticket. ``services=[…]`` are ids."""
 
     class Meta:
         model = Issue

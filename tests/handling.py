@@ -1,4 +1,4 @@
-"""Requests as the server hands them over to Django's handler."""
+"""Requests as the server passes them to Django's handler."""
 
 import io
 import json
@@ -21,9 +21,10 @@ class Answer:
 
 
 def call(method: str, path: str, content: bytes, content_type: str, token: str = "", **more: Any) -> Answer:
-    """The handling of a request, as a server does it."""
+    """Handle a request as a server does."""
     for signal in (request_started, request_finished):
-        # Django's test client connects it after each of its requests, and it would close the test's connection
+        # Django's test client reconnects it after each of its requests, and it would close the test's
+        # connection
         signal.disconnect(close_old_connections)
     path, _, query = path.partition("?")
     seen: list[str] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "regions", "tags", "compute", "managed")
-"""From left to right: an app imports those to its left, and config."""
+"""From left to right: an app imports the apps to its left, and config."""
 OURS = (*APPS, "config", "tests")
 BELOW = {
     "actors",
@@ -25,10 +25,10 @@ BELOW = {
     "scopes",
     "ssh_keys",
 }
-"""What is below the models of an app, or beside them: names, parsers and registries that know no table."""
+"""Modules below the models of an app, or beside them: names, parsers and registries without tables."""
 REFERENCES = {"refs", "listeners", "resources", "machine_names"}
 
-# layer: the layers of apps, and then the packages and modules of config, that it may import besides itself
+# layer: the layers of apps, and the packages and modules of config, that it may import besides itself
 LAYERS: dict[str, tuple[set[str], set[str]]] = {
     **{name: (BELOW, set()) for name in BELOW},
     "models": (BELOW, {"encryption"}),
@@ -102,7 +102,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "apps": (BELOW | REFERENCES | {"models", "services", "jobs", "worker", "checks"}, {"api", "egress"}),
 }
 
-# of config: what each package or module of it may import besides itself; none but the first may import apps
+# of config: the packages and modules that each may import besides itself; only the first may import apps
 CONFIG: dict[str, set[str]] = {
     "urls": {"api", "monitoring", "reference"},
     "openapi": set(),
@@ -172,7 +172,7 @@ CONFIG: dict[str, set[str]] = {
 PLAIN_VALUES = "compute.drivers.base"
 """The protocol and the values of drivers: the only module of `drivers` that jobs and services may import."""
 ENTRANCES = {"urls", "rsgi", "streams", "console_broker", "presence", "management"}
-"""Of config: what may import apps. Addresses, servers and commands lead to them."""
+"""Packages of config that may import apps: addresses, servers and commands."""
 
 IMPORTERS = {"import_module", "import_string", "__import__"}
 """Functions that import the module of a dotted name."""
@@ -180,7 +180,7 @@ IMPORTERS = {"import_module", "import_string", "__import__"}
 
 @dataclass(frozen=True)
 class Import:
-    """`module` imports `target`, on a line of its file."""
+    """An import: `module` imports `target`, on a line of its file."""
 
     module: str
     target: str
@@ -191,7 +191,7 @@ class Import:
 
 
 def modules() -> Iterator[tuple[str, bool, ast.Module]]:
-    """Name, whether it is a package, and source of every module but migrations and tests."""
+    """Yield name, whether it is a package, and syntax tree of every module except migrations and tests."""
     for top in (*APPS, "config"):
         for path in sorted((ROOT / top).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
@@ -233,7 +233,7 @@ IMPORTS = [found for each in MODULES for found in imports_of(*each)]
 
 
 def within(name: str, *packages: str) -> bool:
-    """Whether a dotted name is one of the packages or in it."""
+    """Tell whether a dotted name is one of the packages or in it."""
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
@@ -242,13 +242,14 @@ def app_of(name: str) -> str:
 
 
 def layer_of(name: str) -> str:
-    """``models``, ``services``, ``api`` … of a module of ours; "" of a top-level package itself, and of others."""
+    """Return the layer of a module of ours: ``models``, ``services``, ``api`` … Empty for top-level packages
+    and others."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[0] in OURS else ""
 
 
 def graph_of(names: Iterable[str], imports: Iterable[Import]) -> dict[str, dict[str, Import]]:
-    """Which module imports which, with the first import that does."""
+    """Return the imports of each module, with the first import of each target."""
     graph: dict[str, dict[str, Import]] = {name: {} for name in names}
     for each in imports:
         target = each.target if each.target in graph else each.target.rpartition(".")[0]

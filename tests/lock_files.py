@@ -1,4 +1,4 @@
-"""The packages of each lock file, and processes that have those of a smaller one alone."""
+"""The packages of each lock file, and processes that have only those of a smaller one."""
 
 import os
 import re
@@ -12,17 +12,17 @@ PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+?)(?:\s*;.*)?(?: \\)?$
 
 
 def pins(name: str) -> dict[str, str]:
-    """Each package of a lock file, by its normalized name, with its version."""
+    """Return each package of a lock file, by its normalized name, with its version."""
     return {normalized(package): version for package, version in PIN.findall((ROOT / name).read_text())}
 
 
 def normalized(name: str) -> str:
-    """A package's name as indexes compare it."""
+    """Return a package's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def modules_beyond(name: str) -> set[str]:
-    """The modules here that no package of the lock file `name` brings."""
+    """Return the installed modules that no package of the lock file `name` brings."""
     wanted = set(pins(name))
     return {
         module
@@ -32,7 +32,7 @@ def modules_beyond(name: str) -> set[str]:
 
 
 def only(name: str, env: dict[str, str] | None = None) -> dict[str, str]:
-    """`env`, or this process's environment, for a Python that finds the packages of the lock file `name` alone."""
+    """Return an environment in which Python finds only the packages of the lock file `name`."""
     given = dict(os.environ if env is None else env)
     path = [str(ROOT / "tests" / "without"), *filter(None, [given.get("PYTHONPATH")])]
     return given | {"PYTHONPATH": os.pathsep.join(path), "WITHOUT_MODULES": ",".join(sorted(modules_beyond(name)))}

@@ -1,4 +1,4 @@
-"""Which tables' rows each transaction locks, and in what order: read off the statements while they run."""
+"""Record the tables whose rows each transaction locks, and their order, from the executed statements."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ SOURCE = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}(?:\s+(?:AS\s+)?(?!ON\b|WHERE\b|J
 
 @dataclass(frozen=True)
 class Edge:
-    """Rows of the table `after` were asked for while rows of `before` were locked."""
+    """Rows of the table `after` were requested while rows of `before` were locked."""
 
     before: str
     after: str
@@ -39,10 +39,10 @@ class Edge:
 
 @cache
 def touched(sql: str) -> tuple[tuple[str, str], ...]:
-    """What a statement does to rows, in the order it says so, each with the table.
+    """Return a statement's effects on rows, in its order, each with the table.
 
-    ``lock`` is a ``SELECT … FOR``, ``try`` one that skips what others have locked, so that it waits for nobody;
-    ``write`` changes or deletes rows, ``insert`` makes new ones.
+    ``lock`` is a ``SELECT … FOR``. ``try`` is one that skips locked rows, so it waits for no lock. ``write``
+    changes or deletes rows, ``insert`` adds rows.
     """
     found: list[tuple[str, str]] = []
     for match in STATEMENT.finditer(sql):
@@ -60,15 +60,17 @@ def touched(sql: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (verb, table)
         for verb, table in found
-        if table in _tables() and not (verb == "write" and table in skipped)  # written is what it locked by trying
+        if table in _tables() and not (verb == "write" and table in skipped)  # it writes rows locked by `try`
     )
 
 
 @cache
 def joined(sql: str) -> frozenset[str]:
-    """The tables that a statement joins to those of which it locks rows; none where it waits for no lock.
+    """Return the tables that a locking statement joins to those whose rows it locks. Empty if it waits for no
+    lock.
 
-    Once the lock is free, PostgreSQL compares the locked row as it is then with the joined rows as they were.
+    Once the lock is free, PostgreSQL compares the new version of the locked row with old versions of the joined
+    rows.
     """
     for match in STATEMENT.finditer(sql):
         if match["locking"] and not match["trying"] and len(sources := _sources(sql, match.start())) > 1:
@@ -77,9 +79,9 @@ def joined(sql: str) -> frozenset[str]:
 
 
 def _sources(sql: str, end: int) -> dict[str, str]:
-    """The tables that the select reads whose locking clause stands at `end`, by the names they have in it."""
+    """Return the tables of the select whose locking clause is at `end`, by their names in the select."""
     depth, start = 0, end
-    flat: list[str] = []  # without what stands in parentheses
+    flat: list[str] = []  # without text in parentheses
     while start > 0 and depth >= 0:
         start -= 1
         depth += (sql[start] == ")") - (sql[start] == "(")
@@ -96,26 +98,26 @@ def _tables() -> frozenset[str]:
 
 @cache
 def _keys() -> dict[str, str]:
-    """The column of each table's primary key."""
+    """Return the column of each table's primary key."""
     models = apps.get_models(include_auto_created=True)
     return {model._meta.db_table: model._meta.pk.column for model in models if model._meta.pk is not None}
 
 
 class Recorder:
-    """Notes the edges of every transaction, row by row.
+    """A recorder of the edges of every transaction, row by row.
 
-    A transaction is the outermost atomic block that no test opened. The rows that a transaction inserts itself are
-    its own: nobody waits for them. PostgreSQL tells which rows a statement has changed: they bear the number of a
-    transaction that is not older than this one.
+    A transaction is the outermost atomic block that no test opened. Nobody waits for rows that a transaction
+    inserts itself. PostgreSQL shows which rows a statement has changed: their transaction number is not older
+    than this one.
     """
 
     def __init__(self) -> None:
         self.during = ""
-        """What the test does at the moment, for its messages."""
+        """The present action of the test, for messages."""
         self.gates: dict[tuple[Edge, frozenset[str]], str] = {}
-        """`during` what an edge was seen first, with the tables of which rows were locked before both."""
+        """`during` at the first occurrence of an edge, with the tables whose rows were locked before both."""
         self.unordered: dict[tuple[str, frozenset[str]], str] = {}
-        """`during` what rows of a table were locked in another order than that of their keys, with the gates."""
+        """`during` when rows of a table were locked in another order than that of their keys, with the gates."""
         self._locked: dict[str, set[Any]] = {}
         self._own: dict[str, set[Any]] = {}
         self._blocks: list[bool] = []
@@ -153,20 +155,21 @@ class Recorder:
         self.gates.setdefault((edge, frozenset(self._locked) - {edge.before}), self.during)
 
     def _note_order(self, verb: str, table: str, new: list[Any]) -> None:
-        """Note rows that were locked in no order, or before a row with a lower key."""
+        """Record rows that were locked in no order, or after a row with a higher key."""
         late = min(new) < max(self._locked.get(table) or new[:1])
         if late or new != sorted(new) or (verb == "write" and len(new) > 1):
             self.unordered.setdefault((table, frozenset(self._locked) - {table}), self.during)
 
     def _changed(self, table: str) -> set[Any]:
-        """The keys of the rows that this transaction has inserted or changed, and of some that it has locked."""
+        """Return the keys of the rows that this transaction has inserted or changed, and of some that it has
+        locked."""
         return _rows(table, f"xmin::text::bigint >= {self._begin} OR xmax::text::bigint >= {self._begin}")
 
     def enter(self, by_a_test: bool) -> None:
         self._blocks.append(not by_a_test)
 
     def begun(self) -> None:
-        """Note the number of the transaction or savepoint that has just begun, if it is the outermost."""
+        """Record the number of the transaction or savepoint that has just begun, if it is the outermost."""
         if self._blocks.count(True) == 1 and self._blocks[-1]:
             ((self._begin,),) = _ask("INSERT INTO lock_marks VALUES (1) RETURNING xmin::text::bigint")
 
@@ -177,7 +180,7 @@ class Recorder:
 
 
 def _ask(sql: str, params: Any = None) -> list[tuple[Any, ...]]:
-    """Rows of a statement that is not recorded."""
+    """Return the rows of a statement that is not recorded."""
     with connection.connection.cursor() as cursor:
         return cursor.execute(sql, params).fetchall()
 
@@ -187,9 +190,9 @@ def _rows(table: str, condition: str = "true") -> set[Any]:
 
 
 def _chosen(sql: str, params: Any, table: str) -> list[Any] | None:
-    """The keys of the rows that a locking select is about to lock, in its order; None for any other statement.
+    """Return the keys of the rows that a locking select will lock, in its order. None for any other statement.
 
-    A transaction that locks a row again leaves no trace on it, and all transactions of a test are one in the end.
+    A second lock of a row leaves no trace on it, and all transactions of a test are really one.
     """
     locking = [match for match in STATEMENT.finditer(sql) if match["locking"]][-1]
     begin = _from(sql)
@@ -203,7 +206,7 @@ def _chosen(sql: str, params: Any, table: str) -> list[Any] | None:
 
 
 def _from(sql: str) -> int | None:
-    """Where the FROM of a select stands; None for any other statement."""
+    """Return the position of a select's FROM. None for any other statement."""
     if not sql.lstrip().upper().startswith("SELECT"):
         return None
     for match in re.finditer(r"\bFROM\b", sql):
@@ -220,7 +223,7 @@ def _deleted_from(sql: str) -> frozenset[str]:
 
 @contextmanager
 def recorded() -> Iterator[Recorder]:
-    """Record what this connection does meanwhile."""
+    """Record the statements of this connection during the block."""
     recorder = Recorder()
     enter, leave = Atomic.__enter__, Atomic.__exit__
     with connection.cursor() as cursor:

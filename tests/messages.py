@@ -1,4 +1,4 @@
-"""Messages in the queues of the broker, under the prefix of one test: no worker takes them."""
+"""Messages in the queues of the broker, under the prefix of one test. No worker takes them."""
 
 import time
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from config import queues
 from config.celery import app
 
 PATIENT = {"socket_connect_timeout": 120, "socket_timeout": 120}
-"""A machine that is busy with tests may take longer to answer than an installation waits."""
+"""Long timeouts, because a machine that is busy with tests may answer later than an installation waits."""
 
 
 @contextmanager
 def own_connection(test: Any) -> Iterator[Connection]:
-    """A connection to the broker whose keys are those of one test, with its `settings` fixture."""
+    """Yield a connection to the broker whose keys belong to one test, with its `settings` fixture."""
     options = settings.CELERY_BROKER_TRANSPORT_OPTIONS | {"global_keyprefix": test.REDIS_PREFIX} | PATIENT
     test.CELERY_BROKER_TRANSPORT_OPTIONS = options
     with Connection(settings.CELERY_BROKER_URL, transport_options=options) as connection:
@@ -27,14 +27,14 @@ def own_connection(test: Any) -> Iterator[Connection]:
 
 
 class Messages:
-    """Sends messages as the platform does."""
+    """A sender of messages in the platform's form."""
 
     def __init__(self, connection: Connection, patch: pytest.MonkeyPatch):
         self.connection = connection
         self.patch = patch
 
     def send(self, queue: str = "celery", priority: int = 0, age: float = 0) -> None:
-        """Send a message to a queue that says that it was sent `age` seconds ago."""
+        """Send a message to a queue, with a time of sending `age` seconds ago."""
         with self.patch.context() as patch:
             patch.setattr("config.celery.time", SimpleNamespace(time=lambda: time.time() - age))
             app.send_task(
@@ -48,7 +48,7 @@ class Messages:
 
 @contextmanager
 def messages(test: Any) -> Iterator[Messages]:
-    """Messages of one test, with its `settings` fixture."""
+    """Yield the sender of one test's messages, with its `settings` fixture."""
     with pytest.MonkeyPatch.context() as patch, own_connection(test) as connection:
         patch.setattr(queues, "TIMEOUT_SECONDS", 120)
         yield Messages(connection, patch)

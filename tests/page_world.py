@@ -59,7 +59,7 @@ from tests.factories import (
 from tests.world import World
 
 PROVIDER = OpenID("https://id.example.com", "our-id", "our-secret", name="Example ID")
-"""A provider that nobody asks: pages name it."""
+"""A provider that pages name, and no test calls."""
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 SCRIPT = """#!/bin/sh
 # <UDF name="motd" label="Message of the day" default="" example="Welcome">
@@ -82,7 +82,7 @@ OWN_OBJECTS: dict[str, type[Model]] = {"rename-token": PersonalToken, "rename-ss
 
 @dataclass(frozen=True)
 class PageWorld:
-    """An account with objects of every kind. `restricted` has every grant; `instance` has parts of every kind."""
+    """An account with objects of every kind. `restricted` has every grant. `instance` has parts of every kind."""
 
     world: World
     owner: User
@@ -115,7 +115,7 @@ class PageWorld:
         return made
 
     def add_more(self, number: int = 1) -> None:
-        """Add `number` of all that pages show."""
+        """Add `number` of everything that pages show."""
         for _ in range(number):
             self._add_objects()
             for user in (self.owner, self.restricted):
@@ -205,7 +205,7 @@ class PageWorld:
         return {}
 
     def browser(self, user: User) -> Client:
-        """A browser in which the user has just signed in, and set a password that the next page shows."""
+        """Return a browser in which the user has just signed in, and set a password that the next page shows."""
         browser = signed_in(user)
         session = browser.session
         session["confirmed"] = time.time()

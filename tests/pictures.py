@@ -1,4 +1,4 @@
-"""Pictures that cost their decoder much more than their bytes do."""
+"""Pictures that cost their decoder far more than their bytes suggest."""
 
 import io
 
@@ -6,7 +6,8 @@ from PIL import Image
 
 
 def scans(count: int, side: int = 64) -> bytes:
-    """A progressive JPEG that has the scan of one more pass `count` times, `side` pixels wide and high."""
+    """Return a progressive JPEG, `side` pixels wide and high, that repeats the scan of one more pass `count`
+    times."""
     file = io.BytesIO()
     Image.new("RGB", (side, side), "red").save(file, "JPEG", progressive=True)
     photograph = file.getvalue()

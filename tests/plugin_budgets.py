@@ -1,10 +1,12 @@
-"""A pytest plugin: a test that takes long has a mark, and runs when asked for. Loaded by ``-p`` in pyproject.toml.
+"""A pytest plugin: a test that takes long has a mark, and runs when asked for. Loaded by ``-p`` in
+pyproject.toml.
 
-A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and says at its end how many.
-``--slow`` takes those alone, ``--everything`` takes all, ``--also guest`` takes those of one mark as well. Who
-names tests gets them, whatever their marks. A mark of `APART` is left out of ``--slow`` and ``--everything`` too.
+A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and reports their number at
+its end. ``--slow`` runs the marked tests alone, ``--everything`` runs all, ``--also guest`` adds the tests of
+one mark. A run that names tests runs them, whatever their marks. Marks of `APART` are left out of ``--slow``
+and ``--everything`` too.
 
-That a test carries its mark is held at the moment it would start the program: an audit hook refuses.
+A test without the required mark fails when it starts the program: an audit hook refuses the start.
 """
 
 import sys
@@ -24,10 +26,10 @@ MARKS = {
     "tour": "types what the documents show into a shell beside a server",
     "upgrade": "applies every migration by itself, one after the other",
 }
-"""In the order of the alphabet."""
+"""In alphabetical order."""
 
 APART = {"crash": "make test-crash"}
-"""Marks of tests that take longer than those of all others together, with what runs them."""
+"""Marks of tests that take longer than all others together, with the command that runs them."""
 
 STARTS = {
     "celery": {"browser", "clients", "system", "tour"},
@@ -72,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def wanted(config: pytest.Config) -> bool | None:
-    """Whether tests that take long are those to run; None for whichever were named, or all."""
+    """Tell whether slow tests are those to run. None if the run names tests, or runs all."""
     option = config.option
     if option.slow:
         return True
@@ -101,7 +103,7 @@ def marks_of(item: pytest.Item) -> list[str]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With pytest-xdist, tell the first process, which has collected nothing."""
+    """Send the counts to pytest-xdist's first process, which has collected nothing."""
     if output := getattr(session.config, "workeroutput", None):
         output["left_out"] = dict(session.config.stash[LEFT_OUT])
 
@@ -137,7 +139,7 @@ def _refuse(event: str, arguments: tuple) -> None:
 
 
 def lacking(item: pytest.Item, command: str | bytes | Sequence[object]) -> str | None:
-    """What is wrong with `item` if it starts `command`."""
+    """Return the problem of `item` starting `command`. None if the item has the required mark."""
     words = [command] if isinstance(command, str | bytes) else list(command)
     for word in (Path(str(word)).name for word in words):
         if word in STARTS and not STARTS[word].intersection(marks_of(item)):

@@ -1,10 +1,11 @@
 """A pytest plugin: tests need no service. Loaded by ``-p`` in pyproject.toml, before Django's settings.
 
-Where DATABASE_URL or REDIS_URL is unset the embedded service takes its place, in a state folder of
-the tests' own. With pytest-xdist the first process starts them and its workers inherit where they
-are; each worker has a database of its own (pytest-django) and a prefix of its own for keys in Redis.
-Two runs would destroy each other's databases, so each holds a lock on its state folder, and on the database's name.
-A run that is ended by SIGTERM or SIGHUP ends as by Ctrl-C, and stops the services that it has started.
+If DATABASE_URL or REDIS_URL is unset, the embedded service takes its place, in a state folder of the tests'
+own. With pytest-xdist, the first process starts the services, and its workers inherit their addresses. Each
+worker has a database of its own (pytest-django) and a prefix of its own for keys in Redis.
+
+Two runs would destroy each other's databases, so each run locks its state folder and the database's name. A run
+that is ended by SIGTERM or SIGHUP ends as by Ctrl-C, and stops its services.
 """
 
 import fcntl
@@ -29,7 +30,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     """Point the settings at the tests' state folder, before pytest-django reads them."""
     if WORKER is None:
         os.environ["STATE_DIR"] = str((ROOT / os.environ.get("STATE_DIR", ".state")).resolve() / "test")
-        # Random, for others may run the same tests on the same Redis.
+        # Random, because others may run the same tests on the same Redis.
         os.environ["REDIS_PREFIX"] = f"test-{secrets.token_hex(4)}:"
     else:
         os.environ["REDIS_PREFIX"] += f"{WORKER}:"
@@ -40,7 +41,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
 def pytest_configure(config: pytest.Config) -> None:
     from django.conf import settings
 
-    # Each test client builds the middleware anew, which must not walk all static files each time.
+    # Each test client builds the middleware anew, which must not scan all static files each time.
     settings.WHITENOISE_AUTOREFRESH = True
     if WORKER is None and not (config.option.collectonly or config.option.help):
         _end_by_signals(config)
@@ -48,9 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _end_by_signals(config: pytest.Config) -> None:
-    """Have SIGTERM and SIGHUP end the run as Ctrl-C does: at the end of the process, its services are stopped.
+    """Make SIGTERM and SIGHUP end the run as Ctrl-C does. The services are stopped at the end of the process.
 
-    The first signal alone counts. ``timeout`` sends two, and a second interrupt would end the stop of a service.
+    Only the first signal counts. ``timeout`` sends two, and a second interrupt would end the stop of a service.
     """
     first = os.getpid()
     signals: list[int] = []
@@ -65,7 +66,7 @@ def _end_by_signals(config: pytest.Config) -> None:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         before = signal.getsignal(number)
-        if before == signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
+        if before == signal.SIG_DFL:  # nohup ignores SIGHUP on purpose
             signal.signal(number, end)
             config.add_cleanup(lambda number=number: signal.signal(number, signal.SIG_DFL))
 
@@ -75,7 +76,8 @@ def _start(config: pytest.Config, state: Path) -> None:
     from config.laptop.embedded import EmbeddedError, services
 
     stack = ExitStack()
-    # Callbacks run in reverse: the keys go while the server is there, and the locks are free when it has stopped.
+    # Callbacks run in reverse: the keys are deleted while the server runs, and the locks are released after it
+    # stops.
     config.add_cleanup(stack.close)
     for path, what in locks(state):
         stack.enter_context(alone(path, what))
@@ -94,9 +96,10 @@ def _start(config: pytest.Config, state: Path) -> None:
 
 
 def locks(state: Path) -> Iterator[tuple[Path, str]]:
-    """The files that a run locks, and the names of what is then its own: its folder, and a database on a server.
+    """Yield the files that a run locks, with the name of the locked thing: its folder, or a database on a
+    server.
 
-    Runs on one database from two machines are not told of each other.
+    Runs on one database from two machines do not see each other's lock.
     """
     from django.conf import settings
 
@@ -112,9 +115,10 @@ def locks(state: Path) -> Iterator[tuple[Path, str]]:
 
 @contextmanager
 def alone(path: Path, what: str) -> Iterator[None]:
-    """Lock the file for the length of the block. Raises `pytest.UsageError` while another process has it.
+    """Lock the file for the length of the block. Raises `pytest.UsageError` while another process holds the
+    lock.
 
-    The lock is this process's: it ends with it, however it ends, and no process that a test starts has it.
+    The lock belongs to this process and ends with it. No process that a test starts inherits it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -129,7 +133,7 @@ def alone(path: Path, what: str) -> Iterator[None]:
 
 
 def _forget_keys() -> None:
-    """Delete what this run left in Redis, which may be somebody's."""
+    """Delete the keys of this run in Redis. The server may have others."""
     import redis
     from django.conf import settings
 
@@ -139,22 +143,23 @@ def _forget_keys() -> None:
         if keys:
             client.delete(*keys)
     except redis.ConnectionError:
-        pass  # a test stopped it; with it went the keys
+        pass  # a test stopped the server, and the keys are gone with it
     finally:
         client.close()
 
 
 @pytest.fixture
 def process_env(db: None) -> dict[str, str]:
-    """The environment for a process a test starts, so that it uses the test's database and Redis.
+    """The environment of a process that a test starts, so that it uses the test's database and Redis.
 
-    The test must commit what the process is to see (``transactional_db``).
+    The test must commit the rows that the process is to see (``transactional_db``).
     """
     return environment()
 
 
 def environment() -> dict[str, str]:
-    """As `process_env`, for what lives longer than a test. The test database must have been made."""
+    """Return the environment as `process_env` does, for processes that outlive a test. The test database must
+    exist."""
     from urllib.parse import quote
 
     from django.db import connection

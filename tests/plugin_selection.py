@@ -1,10 +1,11 @@
 """A pytest plugin: a few tests start at once. Loaded by ``-p`` in pyproject.toml.
 
-To read all files of tests takes longer than most tests. With ``-k`` those are left out that hold none of its words,
-neither in their path nor in their text: no test there could match, but for one whose parameters are computed.
-``--all-files`` reads them all the same, and so does a word that no file holds. And what is found in a few files
-is run in one process: another one would have to import everything, and to make a database, before it could take a
-test.
+Reading all files of tests takes longer than most tests. With ``-k``, the plugin leaves out files that have none
+of the words in their path or text. Such a file has no matching test, unless the test has computed parameters.
+If no file has the words, or with ``--all-files``, all files are read.
+
+If only a few files match, the run has one process. Another process would import everything and create a
+database first.
 """
 
 import re
@@ -17,7 +18,7 @@ from _pytest.mark.expression import Expression
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 FEW = 4
-"""Files; with more of them several processes are worth their start."""
+"""The largest number of files that one process runs alone."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out a file that can hold no test that ``-k`` asks for. None lets others decide."""
+    """Leave out a file that has no test for ``-k``. None leaves the decision to other hooks."""
     words = words_of(config)
     return True if words and is_test_file(collection_path) and not could_match(collection_path, words) else None
 
@@ -41,12 +42,12 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """No other process for a few files. None lets xdist count processors."""
+    """Start no other process for a few files. None lets xdist count processors."""
     return 0 if 0 < len(selected(config)) <= FEW else None
 
 
 def selected(config: pytest.Config) -> list[Path]:
-    """The files that the command line leaves to be read; empty if it names folders, or nothing."""
+    """Return the files that the command line selects. Empty if it names folders, or nothing."""
     named = [Path(argument.partition("::")[0]) for argument in config.option.file_or_dir]
     files = named if named and all(path.suffix == ".py" for path in named) else []
     words = words_of(config)
@@ -56,10 +57,10 @@ def selected(config: pytest.Config) -> list[Path]:
 
 
 def words_of(config: pytest.Config) -> str:
-    """The expression of ``-k`` where it can be decided for a whole file, else "".
+    """Return the expression of ``-k`` if a whole file can be decided by it, else "".
 
-    That a file holds a word says nothing about which of its tests do not, so an expression with ``not`` cannot. Nor
-    can one whose words no file holds: what it asks for has a name that is computed, if it exists.
+    A file with a word may still have tests without it, so an expression with ``not`` cannot be decided. If no
+    file has the words, the test's name is computed, if it exists.
     """
     expression = config.option.keyword
     if config.option.all_files or re.search(r"\bnot\b", expression):
@@ -68,7 +69,7 @@ def words_of(config: pytest.Config) -> str:
 
 
 def could_match(path: Path, words: str) -> bool:
-    """Whether the file at `path` holds the words of an expression: all where it says ``and``, one for ``or``."""
+    """Tell whether the file at `path` has the words of an expression: all for ``and``, one for ``or``."""
     text = text_of(path)
     try:
         return Expression.compile(words).evaluate(lambda word, /, **_: word.lower() in text)
@@ -78,7 +79,7 @@ def could_match(path: Path, words: str) -> bool:
 
 @cache
 def text_of(path: Path) -> str:
-    """Path and content of a file in small letters, as ``-k`` compares."""
+    """Return path and content of a file in lower case, as ``-k`` compares."""
     path = path.resolve()
     name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     return f"{name}\n{path.read_text(errors='replace')}".lower()

@@ -1,4 +1,4 @@
-"""Every operation of the API, called by every kind of caller: what test_policy.py writes down."""
+"""Every operation of the API, called by every kind of caller. test_policy.py writes the results down."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -108,7 +108,7 @@ CALLERS = {
 
 @dataclass(frozen=True)
 class Caller:
-    """Someone who calls. `tokens` are the ids of personal tokens that the paths name: its own, where it may."""
+    """A caller. `token_id` is the personal token in paths: the caller's own, or the owner's for other accounts."""
 
     name: str
     api: APIClient
@@ -118,7 +118,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Own:
-    """What a user has for itself."""
+    """A user's own objects."""
 
     login: Login
     device: TrustedDevice
@@ -143,7 +143,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Scene:
-    """What stands on the account that the calls are about. The compute is off and has one disk and profile."""
+    """The objects of the account that the calls are about. The compute is off and has one disk and profile."""
 
     world: World
     account: Account
@@ -213,7 +213,7 @@ def scene_of(world: World) -> Scene:
 
 
 def taken(compute: Instance, number: int) -> list[Address]:
-    """Free public addresses, given to the compute."""
+    """Return free public addresses, given to the compute."""
     rows = list(Address.objects.filter(instance=None, public=True, region=compute.region)[:number])
     Address.objects.filter(pk__in=[row.pk for row in rows]).update(instance=compute)
     Instance.objects.filter(pk=compute.pk).update(ipv4=[row.address for row in rows])
@@ -245,7 +245,7 @@ def callers_of(account: Account, client: OAuthClient, entities: list[tuple[str, 
 
 
 def firewall_of(scene: Scene) -> Firewall:
-    """The one that is on the compute, before any other was made."""
+    """Return the account's first firewall, which is on the compute."""
     return Firewall.objects.filter(account=scene.account).earliest("pk")
 
 
@@ -297,11 +297,11 @@ OBJECTS: dict[str, Callable[[Scene, Caller], Any]] = {
     "/v4/volumes/{id}": lambda scene, caller: scene.volume.pk,
     "/v4/support/tickets/{ticket_id}": lambda scene, caller: scene.ticket.pk,
 }
-"""What each parameter of a path names, by the path up to it."""
+"""The objects of each path parameter, by the path up to it."""
 
 
 def assignment(scene: Scene) -> dict[str, Any]:
-    """The compute's address, assigned to the compute."""
+    """Assign the compute's address to the compute."""
     own = {"address": scene.address.address, "compute_id": scene.compute.pk}
     return {"region": scene.compute.region_id, "assignments": [own]}
 
@@ -414,7 +414,7 @@ BODIES: dict[str, Callable[[Scene], dict[str, Any] | File]] = {
     "POST /v4/profile/tokens": lambda scene: {"label": "another", "scopes": UNUSED},
     "PUT /v4/profile/tokens/{id}": lambda scene: {"label": "another"},
 }
-"""What is sent; an empty object where nothing is said."""
+"""The bodies of operations. The default is an empty object."""
 
 
 def without_managed(scene: Scene) -> None:
@@ -422,7 +422,7 @@ def without_managed(scene: Scene) -> None:
 
 
 def before_nothing(scene: Scene) -> None:
-    """The firewall is on no compute yet."""
+    """Detach all firewalls from computes."""
     FirewallDevice.objects.all().delete()
 
 
@@ -431,19 +431,19 @@ def running(scene: Scene) -> None:
 
 
 def due_to_move(scene: Scene) -> None:
-    """A host migration is scheduled, and there is another host to go to."""
+    """Schedule a host migration. There is another host to move to."""
     HostFactory(region=scene.world.region)
     HostMigrationFactory(instance=scene.compute)
 
 
 def outdated(scene: Scene) -> None:
-    """The compute's type is no longer sold, and another one replaces it."""
+    """Deprecate the compute's type. Another type replaces it."""
     successor = InstanceTypeFactory(id="g7-test-2")
     InstanceType.objects.filter(pk=scene.compute.type_id).update(deprecated=True, successor=successor)
 
 
 def balancing(scene: Scene) -> None:
-    """The region offers load balancers, the compute has a private address, and something was measured."""
+    """Offer load balancers in the region, give the compute a private address, and write measurements."""
     Region.objects.filter(pk=scene.world.region.pk).update(capabilities=["Computes", "NodeBalancers"])
     region = scene.world.region
     private = Address.objects.filter(region=region, public=False, instance=None).order_by("address")
@@ -457,20 +457,20 @@ def with_backups(scene: Scene) -> None:
 
 
 def sampled(scene: Scene) -> None:
-    """There is something to chart, of the last day and of March 2026."""
+    """Write samples of the last day and of March 2026."""
     for at in (now(), datetime(2026, 3, 4, tzinfo=UTC)):
         Sample.objects.create(instance=scene.compute, at=at, **dict.fromkeys(COUNTERS, 0.0))
 
 
 def questions_answered(scene: Scene) -> None:
-    """By everybody, which two-factor authentication needs."""
+    """Let every user answer the security questions, which two-factor authentication needs."""
     SecurityAnswer.objects.bulk_create(
         SecurityAnswer(user=user, question_id=number) for user in User.objects.all() for number in (1, 2, 3)
     )
 
 
 def secret_given(scene: Scene) -> None:
-    """To everybody, to be confirmed by a code."""
+    """Give every user a secret of two-factor authentication, to be confirmed by a code."""
     until = now() + timedelta(hours=1)
     SecondFactor.objects.bulk_create(
         SecondFactor(user=user, pending=encrypt_json({"secret": TOTP_SECRET}), pending_until=until)
@@ -479,7 +479,7 @@ def secret_given(scene: Scene) -> None:
 
 
 def code_sent(scene: Scene) -> None:
-    """To everybody's phone."""
+    """Send a code to everybody's phone."""
     until, code = now() + timedelta(minutes=10), encrypt_json({"code": "123456"})
     PhoneVerification.objects.bulk_create(
         PhoneVerification(user=user, number="+4740612345", encrypted=code, expiry=until)
@@ -510,7 +510,7 @@ BEFORE: dict[str, Callable[[Scene], None]] = {
     "POST /v4/compute/instances/{id}/reboot": running,
     "POST /v4/compute/instances/{id}/shutdown": running,
 }
-"""What has to be so for the call to be good."""
+"""Preparations for a good call."""
 
 
 ZONE = """\
@@ -522,12 +522,12 @@ moved.example.com. 3600 IN SOA ns1.example.com. dns.example.com. 1 2 3 4 5
 moved.example.com. 3600 IN NS ns1.example.com.
 www.moved.example.com. 3600 IN A 203.0.113.7
 """
-"""The message of a transfer."""
+"""The message of a zone transfer."""
 
 
 @contextmanager
 def zone_transferred() -> Iterator[None]:
-    """Name servers transfer a zone to us, without being asked."""
+    """Replace the transfer of a zone, so that no name server is asked."""
     zone = zone_import.read("moved.example.com", [dns.message.from_text(ZONE)])
     with patch.object(zone_import, "_transfer", lambda name, place: zone):
         yield
@@ -536,11 +536,11 @@ def zone_transferred() -> Iterator[None]:
 AROUND: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "POST /v4/domains/import": zone_transferred,
 }
-"""What other machines have to do for the call to be good."""
+"""Stand-ins for other machines, for a good call."""
 
 
 def values_of(route: Route, scene: Scene, caller: Caller) -> dict[str, Any]:
-    """What each parameter of the route's path names."""
+    """Return the object of each parameter of the route's path."""
     path = ""
     values = {}
     for piece in route.documented.strip("/").split("/"):
@@ -552,18 +552,18 @@ def values_of(route: Route, scene: Scene, caller: Caller) -> dict[str, Any]:
 
 
 def address(route: Route, scene: Scene, caller: Caller) -> str:
-    """The route's path with its parameters filled in."""
+    """Return the route's path with its parameters filled in."""
     return route.fill(values_of(route, scene, caller))
 
 
 def operation_of(route: Route) -> str:
-    """The name of the route in the tables here: ``PUT /v4/account``."""
+    """Return the name of the route in the tables here: ``PUT /v4/account``."""
     return f"{route.method.upper()} {route.documented}"
 
 
 @contextmanager
 def arranged(route: Route, scene: Scene) -> Iterator[None]:
-    """All is so that a call of the route is a good one. Nothing of what happens within remains."""
+    """Prepare a good call of the route. The block is rolled back."""
     operation = operation_of(route)
     with transaction.atomic(), AROUND.get(operation, nullcontext)():
         if operation in BEFORE:
@@ -574,9 +574,9 @@ def arranged(route: Route, scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def prepared(route: Route, scene: Scene) -> Iterator[Callable[[Caller, Any], Any]]:
-    """A call of the route, by a caller and with a body, where all is so that the call is a good one.
+    """Yield a function that calls the route as a caller, with a body, prepared for a good call.
 
-    Nothing of the calls remains.
+    The calls are rolled back.
     """
 
     def call(caller: Caller, body: Any) -> Any:
@@ -592,19 +592,19 @@ def prepared(route: Route, scene: Scene) -> Iterator[Callable[[Caller, Any], Any
 
 
 def body_of(route: Route, scene: Scene) -> Any:
-    """A good body; an empty object where nothing is said."""
+    """Return a good body. The default is an empty object."""
     operation = operation_of(route)
     return BODIES[operation](scene) if operation in BODIES else {}
 
 
 def status(route: Route, scene: Scene, caller: Caller) -> int:
-    """The status that the caller is answered."""
+    """Return the status of the caller's call."""
     with prepared(route, scene) as call:
         return call(caller, body_of(route, scene)).status_code
 
 
 def status_of_wrong_body(route: Route, scene: Scene, caller: Caller) -> int:
-    """The status that the caller is answered who sends what no operation takes: a list, or a broken file."""
+    """Return the status of a call with a body that no operation accepts: a list, or a broken file."""
     good = body_of(route, scene)
     wrong: Any = File(b"broken", good.media_type) if isinstance(good, File) else ["wrong"]
     with prepared(route, scene) as call:

@@ -1,29 +1,30 @@
-"""Ports for servers that are started as processes, and so told where to listen."""
+"""Ports for servers that are started as processes with a given port."""
 
 import itertools
 import os
 import random
 import socket
 
-# Systems give connections, and sockets that ask for any port, ones from here on (Linux; others from 49152).
-# One of those may be taken again before the server that it was found for listens.
+# From here on, systems give ports to connections and to sockets that ask for any port (Linux; others from
+# 49152). Such a port could be taken before the server that it was found for listens.
 _EPHEMERAL = 32_768
 _LOWEST = 20_000
 _SHARE = 500
 
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _first = _LOWEST + _worker * _SHARE % (_EPHEMERAL - _LOWEST - _SHARE)
-# Every other one: `make serve` has its streams at the port after its own, and listens there a while later.
+# Every second one: `make serve` listens with its streams on the next port, a while later.
 _ports = itertools.cycle(range(_first, _first + _SHARE, 2))
-# Two runs on one machine begin at different ones.
+# Two runs on one machine begin at different ports.
 for _ in range(random.SystemRandom().randrange(_SHARE // 2)):
     next(_ports)
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """A port of IPv4 `address` that nobody listens on by TCP or UDP, and nobody gets by chance.
+    """Return a port of IPv4 `address` that no process listens on by TCP or UDP, and that the system gives to
+    none.
 
-    Each worker of a run has ports of its own, and gives each of them once before any of them twice.
+    Each worker of a run has ports of its own, and repeats one only after all others.
     """
     for port in itertools.islice(_ports, _SHARE // 2):
         try:

@@ -1,4 +1,4 @@
-"""Many at once: real threads on a real database."""
+"""Concurrent actions, in real threads on a real database."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ RACERS = 12
 
 
 def race(action: Callable[[int], Any]) -> list[Any]:
-    """Let all racers loose at the same moment; returns what each returned or was refused with."""
+    """Run the action in all threads at the same moment. Returns each thread's result or refusal."""
     gate = threading.Barrier(RACERS)
     results: list[Any] = [None] * RACERS
 
@@ -35,21 +35,21 @@ def race(action: Callable[[int], Any]) -> list[Any]:
 
 
 def done(results: list) -> list:
-    """What was done. Nobody may have been thrown out by anything but a refusal."""
+    """Return the results of the actions that succeeded. Fails if an action ended in any error but a refusal."""
     assert None not in results
     return [result for result in results if not isinstance(result, DomainError)]
 
 
 def refused(results: list) -> list:
-    """Those that were refused; nobody may have been thrown out by anything else."""
+    """Return the refusals. Fails if an action ended in any other error."""
     assert None not in results
     return [result for result in results if isinstance(result, DomainError)]
 
 
 def held_up() -> bool:
-    """Whether some transaction comes to wait for a lock that this one holds, within two minutes.
+    """Tell whether a transaction waits for a lock that this one holds, within two minutes.
 
-    Others of the server's, in whichever database, wait for each other all the time.
+    Transactions of other tests, in any database of the server, wait for each other all the time.
     """
     deadline = time.monotonic() + 120
     waits = "NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"

@@ -1,8 +1,9 @@
-"""The reasons that the API answers, read off the code: docs/errors.md has each of them.
+"""The reasons in answers of the API, found in the code. docs/errors.md has each of them.
 
-A reason is the text of an error that a service raises or adds to the problems of a request, of a view's or field's
-validation, or of a constraint. Most are written where they are raised. Others are a constant, the answer of a
-function, or the text of another error: those are looked up. Where that is beyond this module, `BY_HAND` has them.
+A reason is the text of an error that a service raises or adds to the problems of a request. It can also be the
+text of a validation of a view or field, or of a constraint. Most texts are written where they are raised.
+Others are a constant, the result of a function, or the text of another error. This module looks them up.
+`BY_HAND` has those that it cannot find.
 """
 
 import ast
@@ -35,7 +36,7 @@ ELSEWHERE = re.compile(
     r"/(oauth|jobs/(?!queue)|egress|monitoring|prober|services/catalogue)/"
     r"|^config/(?!api/(?!answers|field_types)|server/|middleware|error_pages)|/(apps|tasks|admin|missing_processes|pools)\.py$"
 )
-"""Modules whose own errors no request to the API is answered with."""
+"""Modules whose own errors are no answers of the API."""
 FOR_STAFF = {
     "accounts/services/external.py", "accounts/services/outbox.py", "accounts/services/passwords.py",
     "accounts/services/security_keys.py", "accounts/services/suspension.py", "accounts/services/attempts.py",
@@ -43,17 +44,17 @@ FOR_STAFF = {
     "compute/services/hosts/registry.py", "compute/services/hosts/this_machine.py", "compute/services/consoles.py",
     "managed/services/decryptions.py",
 }  # fmt: skip
-"""Services that only pages call: the admin, the users' own, commands."""
+"""Services that only pages and commands call: the admin and the users' own pages."""
 
 STATUSES = {
     "Denied": 403, "Missing": 404, "Invalid": 400, "Busy": 400, "ValidationError": 400, "Problem": 400,
     "ParseError": 400, "refuse": 400, "problem": 0,
 }  # fmt: skip
-"""What refuses, and how it is answered: 0 where another place says so."""
+"""The statuses of errors and functions that refuse. With 0, another place defines the status."""
 
 
 PASSED_ON: list[str] = []
-"""Of an expression whose texts are those of another place, which is found there."""
+"""The mark of an expression whose texts are found in another place."""
 
 BY_HAND: dict[tuple[str, str], list[str]] = {
     ("accounts/serializers/ssh_keys.py", "invalid"): PASSED_ON,
@@ -100,12 +101,12 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("tags/services/__init__.py", "each.reason"): PASSED_ON,
     ("tags/services/labels.py", "reason"): PASSED_ON,
 }  # fmt: skip
-"""By module and expression: the texts that it may be."""
+"""By module and expression: the possible texts."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason with the status and the field that it is answered with; parts that vary stand in angle brackets."""
+    """A reason with the status and the field of its answer. Varying parts are in angle brackets."""
 
     reason: str
     status: int
@@ -115,7 +116,7 @@ class Refusal:
 
 @dataclass
 class Source:
-    """A module of ours: its nodes, with what each is in, and its names."""
+    """A module of ours: its nodes with their parents, and its names."""
 
     path: str
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
@@ -125,7 +126,7 @@ class Source:
         return vars(import_module(self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")))
 
     def within(self, node: ast.AST, *kinds: type[ast.AST]) -> Iterator[Any]:
-        """The nodes of these kinds around a node, the nearest first."""
+        """Yield the nodes of these kinds around a node, the nearest first."""
         while node in self.parents:
             node = self.parents[node]
             if isinstance(node, kinds):
@@ -151,7 +152,7 @@ def sources() -> dict[str, Source]:
 
 @cache
 def functions() -> dict[str, list[tuple[Source, ast.FunctionDef]]]:
-    """All functions and methods by their name."""
+    """Return all functions and methods by their name."""
     found: dict[str, list[tuple[Source, ast.FunctionDef]]] = {}
     for source in sources().values():
         for node in source.parents:
@@ -161,11 +162,11 @@ def functions() -> dict[str, list[tuple[Source, ast.FunctionDef]]]:
 
 
 class Unknown(Exception):
-    """This expression is beyond us."""
+    """This module cannot read the expression."""
 
 
 def called(source: Source, call: ast.Call) -> list[tuple[Source, ast.FunctionDef]]:
-    """The functions of ours that a call may be of: by the module's names, else by a name that few have."""
+    """Return the functions of ours that a call may mean: by the module's names, else by a rare name."""
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
     all_of_it = functions().get(name, [])
     try:
@@ -180,7 +181,7 @@ def called(source: Source, call: ast.Call) -> list[tuple[Source, ast.FunctionDef
 
 
 def texts(source: Source, node: ast.expr, depth: int = 0) -> list[str]:
-    """The texts that an expression may be."""
+    """Return the possible texts of an expression."""
     if depth > 6:
         raise Unknown(ast.unparse(node))
     if isinstance(node, ast.Constant):
@@ -210,7 +211,7 @@ def texts(source: Source, node: ast.expr, depth: int = 0) -> list[str]:
 
 
 def _piece(source: Source, node: ast.expr) -> str:
-    """A piece of an f-string: its text, its value where that is the same for everybody, or a word for it."""
+    """Return a piece of an f-string: its text, its value if it is fixed, or a word for it."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     assert isinstance(node, ast.FormattedValue)
@@ -269,7 +270,7 @@ def _of_a_name(source: Source, node: ast.Name, depth: int) -> list[str]:
 
 
 def _of_an_error(source: Source, node: ast.expr, name: str, depth: int) -> list[str]:
-    """What ``str(error)`` may be: the texts of errors that functions called in the ``try`` raise."""
+    """Return the possible texts of ``str(error)``: those of errors that functions called in the ``try`` raise."""
     for handler in source.within(node, ast.ExceptHandler):
         if handler.name == name:
             trial = source.parents[handler]
@@ -292,7 +293,7 @@ def _raised(source: Source, body: Iterable[ast.AST], kind: str, depth: int) -> I
 
 
 def field_of(source: Source, node: ast.expr | None) -> str:
-    """The field that an error names: empty for none, with a word in angle brackets where it varies."""
+    """Return the field that an error names: empty for none, with a word in angle brackets if it varies."""
     if node is None:
         return ""
     try:
@@ -302,14 +303,14 @@ def field_of(source: Source, node: ast.expr | None) -> str:
 
 
 def _arguments(node: ast.AST) -> tuple[str, ast.expr, ast.expr | None] | None:
-    """Of a call that refuses, or a body of an error: what it is called, the reason and the field."""
+    """Return the called name, the reason and the field of a call that refuses, or of the body of an error."""
     if isinstance(node, ast.Dict):
         pairs = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if _is_text(key)}
         return ("problem", pairs["reason"], None) if {*pairs} == {"field", "reason"} else None
     if not isinstance(node, ast.Call):
         return None
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-    if name == "refuse" and len(node.args) > 2:  # of the server, which answers itself
+    if name == "refuse" and len(node.args) > 2:  # the server's own function, which answers by itself
         return "problem", node.args[1], None
     if name in STATUSES and node.args:
         named = next((keyword.value for keyword in node.keywords if keyword.arg == "field"), None)
@@ -327,7 +328,7 @@ def _is_text(node: ast.expr | None) -> bool:
 
 
 def collected() -> tuple[list[Refusal], list[str]]:
-    """All refusals, and what is beyond this module."""
+    """Return all refusals, and the expressions that this module cannot read."""
     found = [Refusal(reason, status, "", "config/api/exceptions.py") for _, status, reason in FIXED]
     unknown = []
     for path, source in sources().items():
@@ -351,7 +352,7 @@ def collected() -> tuple[list[Refusal], list[str]]:
 
 
 def bodies() -> list[type[Resource]]:
-    """The resources that some operation takes as its body."""
+    """Return the resources that operations accept as their body."""
     written = (route for route in routes() if route.method != "get")
     found = {request_of(route) or route.serializer for route in written}
     return sorted(found, key=lambda resource: resource.__qualname__)
@@ -372,7 +373,7 @@ def reasons_of(given: serializers.Field, path: str = "") -> Iterator[tuple[str, 
 
 
 def of_fields() -> Iterator[Refusal]:
-    """The refusals by fields of bodies, which no service sees."""
+    """Yield the refusals by fields of bodies, which no service sees."""
     for resource in bodies():
         path = resource.__module__.replace(".", "/") + ".py"
         for field_path, reason in reasons_of(resource()):

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 
 class Server(Protocol):
-    """A server that was started. `wait` returns once it answers, and fails with its log where it never will."""
+    """A server that was started. `wait` returns once it answers, and fails with its log if it never will."""
 
     def wait(self) -> None: ...
 
@@ -18,7 +18,7 @@ S = TypeVar("S", bound=Server)
 
 @contextmanager
 def running(server: S) -> Iterator[S]:
-    """The server, from when it answers until the end of the block."""
+    """Yield the server once it answers. Stops it at the end of the block."""
     try:
         server.wait()
         yield server
@@ -27,9 +27,9 @@ def running(server: S) -> Iterator[S]:
 
 
 def is_web_process(command_line: Sequence[str]) -> bool:
-    """Whether a process is one of granian's.
+    """Tell whether a process is one of granian's.
 
-    Granian forks them until Python 3.13: their command line is granian's own. From 3.14 on it spawns them, beside a
-    tracker of resources that is none.
+    Granian forks them until Python 3.13, with its own command line. From 3.14 on it spawns them, together with
+    a tracker of resources, which does not count.
     """
     return "granian" in command_line or "--multiprocessing-fork" in command_line

@@ -1,4 +1,4 @@
-"""docs/architecture.md shows the imports as they are; run with --write-baselines, this draws them."""
+"""docs/architecture.md shows the real imports. With --write-baselines, this module draws them."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,27 +12,27 @@ GRAPH = re.compile(r"(<!-- graph: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def app(name: str) -> str:
-    """The app of a module. What opens apps, as URLs and commands do, is apart from the rest of config."""
+    """Return the app of a module. Modules that import apps, such as URLs and commands, are apart from config."""
     if app_of(name) == "config":
         return "entrances" if layer_of(name) in ENTRANCES else "config"
     return app_of(name) if app_of(name) in APPS else ""
 
 
 def layer(name: str) -> str:
-    """The layer of a module of compute, which has them all; another app is one part."""
+    """Return the layer of a module of compute, which has all layers. Each other app is one part."""
     if app_of(name) != "compute":
         return app(name) if app(name) not in ("entrances", "managed") else ""
     return "names" if layer_of(name) in BELOW | REFERENCES else layer_of(name)
 
 
 def room(name: str) -> str:
-    """The room of a module of compute/services."""
+    """Return the package of a module of compute/services."""
     parts = name.split(".")
     return parts[2] if parts[:2] == ["compute", "services"] and len(parts) > 2 else ""
 
 
 DRAWN: dict[str, Callable[[str], str]] = {"apps": app, "layers": layer, "rooms": room}
-"""The graphs of the page, and what a module counts as in each."""
+"""The graphs of the page, each with the function that maps a module to its node."""
 
 
 def edges(part_of: Callable[[str], str]) -> set[tuple[str, str]]:
@@ -41,7 +41,7 @@ def edges(part_of: Callable[[str], str]) -> set[tuple[str, str]]:
 
 
 def without_shortcuts(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Edges but those that a longer way makes as well: of a -> b -> c and a -> c the last."""
+    """Return the edges without shortcuts: of a -> b -> c and a -> c, without the last."""
     left = set(found)
     for one, other in sorted(left):
         graph: dict[str, set[str]] = {}

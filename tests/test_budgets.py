@@ -1,4 +1,4 @@
-"""What takes long is marked, left out of a run that names nothing, and never lost."""
+"""Slow tests are marked, left out of a run that names nothing, and never lost."""
 
 import re
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_a_test_without_its_mark_starts_nothing():
 
 @pytest.mark.parametrize(("room", "mark"), ROOMS.items())
 def test_all_tests_of_some_folders_are_marked(room, mark):
-    """What a shell starts there, no hook of this interpreter sees."""
+    """No hook of this interpreter sees the programs that a shell starts there, so the marks are checked."""
     marked = re.compile(rf"^pytestmark = .*pytest\.mark\.{mark}\b", re.MULTILINE)
     modules = sorted((TESTS / room).glob("test_*.py"))
     assert modules

@@ -1,6 +1,7 @@
-"""A copy of the database, the broker and the logs opens nothing.
+"""A copy of the database, the broker and the logs gives no access.
 
-Everything that lets somebody in is made once, through pages and the API, and looked for in all that is kept of it.
+Every secret that gives access is created once, through pages and the API. Then the test searches all stored
+data for it.
 """
 
 import base64
@@ -38,7 +39,8 @@ from tests.factories import StackScriptFactory
 from tests.world import World
 
 OWN = ("", "access", "accounts", "compute", "config", "managed", "regions", "tags", "django", "celery")
-"""Loggers that LOG_LEVEL=DEBUG opens, and more. Libraries that log tokens stay at WARNING (config/logging.py)."""
+"""Loggers that LOG_LEVEL=DEBUG enables, and more. Libraries that log tokens stay at WARNING
+(config/logging.py)."""
 TABLES = """
 SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables
  WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
@@ -46,21 +48,21 @@ SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables
 
 
 class Canaries(dict[str, str]):
-    """Secrets by what they are."""
+    """Secrets by their names."""
 
     def new(self, name: str, size: int = 12) -> str:
-        """A secret that somebody chose, with so many random bytes."""
+        """Add a secret as a person would choose it, with `size` random bytes."""
         return self.add(name, f"canary{secrets.token_hex(size)}")
 
     def add(self, name: str, secret: str) -> str:
-        """A secret that the platform made."""
+        """Add a secret that the platform made."""
         assert len(secret) > 11, name
         assert name not in self
         self[name] = secret
         return secret
 
     def found_in(self, text: str) -> list[str]:
-        """The names of those that can be read there: plain, or within something in hexadecimal or base64."""
+        """Return the names of the secrets in the text, plain or encoded in hexadecimal or base64."""
         folded = text.lower()
         return [
             name
@@ -71,18 +73,18 @@ class Canaries(dict[str, str]):
 
 @cache
 def spellings(secret: str) -> set[str]:
-    """The secret, and what base64 makes of it, wherever in the encoded text it begins."""
+    """Return the secret and its base64 encodings, for each position in the encoded text."""
     found = {secret}
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for before in range(3):
             encoded = encode(b"." * before + secret.encode()).decode().rstrip("=")
-            # the first and last characters are of its neighbours too
+            # the first and last characters also depend on their neighbours
             found.add(encoded[-(-before * 8 // 6) : -2])
     return found
 
 
 def database() -> Iterator[str]:
-    """Each row of each table as text, and each of its binary values as what it would be as text."""
+    """Yield each row of each table as text, and each of its binary values decoded as text."""
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
         for (table,) in cursor.fetchall():
@@ -94,7 +96,7 @@ def database() -> Iterator[str]:
 
 
 def broker() -> Iterator[str]:
-    """Each key of Redis with its value: limits, caches, tasks."""
+    """Yield each key of Redis with its value: limits, caches, tasks."""
     client = redis.Redis.from_url(configured.REDIS_URL, decode_responses=True, encoding_errors="replace")
     kinds = {
         "string": client.get, "hash": client.hgetall, "set": client.smembers,
@@ -105,13 +107,13 @@ def broker() -> Iterator[str]:
 
 
 def link_in_last_mail() -> str:
-    """The path in it, whose last part lets somebody in."""
+    """Return the link in the last mail. Its last part gives access."""
     text = decrypt_json(Message.objects.latest("pk").encrypted)["text"]
     return re.findall(r"(/password/\S+)", text)[0]
 
 
 def people(kept: Canaries, user: User) -> APIClient:
-    """Passwords, sessions, tokens, second factors, answers, codes and links."""
+    """Create passwords, sessions, tokens, second factors, answers, codes and links."""
     first = kept.new("password")
     user.set_password(first)
     user.save(update_fields=["password"])
@@ -160,7 +162,7 @@ def people(kept: Canaries, user: User) -> APIClient:
     kept.add("session that owes a code", half.session.session_key)
     assert half.post("/login/code", {"code": kept.new("wrong code")}).status_code == 200
 
-    number = 83_615_372_901_553  # longer than any: six digits may be part of some id by chance
+    number = 83_615_372_901_553  # longer than any real code: six digits may be part of an id by chance
     with patch("accounts.services.phone.secrets.randbelow", return_value=number):
         sent = api.post("/v4/profile/phone-number", {"iso_code": "NO", "phone_number": "40612345"})
     assert sent.status_code == 200
@@ -183,7 +185,7 @@ def people(kept: Canaries, user: User) -> APIClient:
         == 302
     )
 
-    away = SessionStore()  # on the way to a provider
+    away = SessionStore()  # during a sign-in with a provider
     away["external"] = {name: kept.new(f"{name} of a sign-in elsewhere") for name in ("state", "nonce", "verifier")}
     away.save()
     kept.add("session on the way to a provider", away.session_key)
@@ -191,7 +193,7 @@ def people(kept: Canaries, user: User) -> APIClient:
 
 
 def apps(kept: Canaries, user: User, api: APIClient) -> None:
-    """Secrets of OAuth clients, codes, tokens, verifiers."""
+    """Create secrets of OAuth clients, codes, tokens, verifiers."""
     body = {"label": "Dashboard", "redirect_uri": "https://app.example/done"}
     made = api.post("/v4/account/oauth-clients", body).json()
     kept.add("client secret", made["secret"])
@@ -214,7 +216,7 @@ def apps(kept: Canaries, user: User, api: APIClient) -> None:
 
 
 def machines(kept: Canaries, world: World, api: APIClient, driver: MemoryDriver) -> None:
-    """Root's passwords, what a script is given, upload addresses, keys of load balancers."""
+    """Create root passwords, values of a script, upload addresses, keys of load balancers."""
     instances, body = "/v4/compute/instances", {"region": world.region.pk, "type": world.type.pk}
     script = StackScriptFactory(
         account=world.account, script="#!/bin/sh\n# <UDF name='db_password' label='It'/>\n", images=["any/all"]
@@ -247,7 +249,7 @@ def machines(kept: Canaries, world: World, api: APIClient, driver: MemoryDriver)
 
 
 def watched(kept: Canaries, world: World, api: APIClient) -> None:
-    """Credentials and the key pair of managed."""
+    """Create credentials and the key pair of managed."""
     world.account.managed = True
     world.account.save(update_fields=["managed"])
     for n in (1, 2):
@@ -266,7 +268,7 @@ def test_a_copy_of_the_database_the_broker_and_the_logs_opens_nothing(
     world, settings, tmp_path, monkeypatch, caplog, django_capture_on_commit_callbacks
 ):
     settings.UPLOADS_DIR, settings.JOB_BACKOFF = tmp_path, 0
-    # as in production, with a gateway that does not answer: errors tell nothing either
+    # as in production, with a gateway that does not answer: its errors must show no secret either
     settings.SMS_GATEWAY, settings.SMS_HTTP_URL = "accounts.sms.http", "http://127.0.0.1:9/send"
     Region.objects.update(capabilities=["Computes", "NodeBalancers"])
     for name in OWN:

@@ -1,4 +1,4 @@
-"""What the pages name is there, and what is there they name."""
+"""Links, names and commands of the documents exist, and every page, variable and command is documented."""
 
 import ast
 import builtins
@@ -23,7 +23,7 @@ VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
 
 
 def anchors(page: Path) -> set[str]:
-    """What links within a page name its headings by."""
+    """Return the anchors of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
@@ -46,7 +46,8 @@ def test_what_is_to_be_typed_is_shell(page):
 
 
 def named_in(tree: ast.AST) -> set[str]:
-    """The names that a block defines or imports. Methods count: actions are named as their services."""
+    """Return the names that a block defines or imports. Methods count, because actions have their services'
+    names."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -61,7 +62,7 @@ def named_in(tree: ast.AST) -> set[str]:
 
 
 def imported_by(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The modules that a block imports, each with a name that it takes from there, or an empty one."""
+    """Yield the modules that a block imports, each with an imported name or an empty one."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)

@@ -1,4 +1,4 @@
-"""A run of tests that is ended by a signal stops the services that it has started."""
+"""A run of tests that a signal ends stops its services."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def test_that_does_not_end():
 
 @contextmanager
 def run_of_tests(folder: Path, *options: str) -> Iterator[subprocess.Popen]:
-    """A run that is in the midst of a test, on services of its own in ``folder/state``."""
+    """Start a run that is in the middle of a test, with services of its own in ``folder/state``."""
     (folder / "test_long.py").write_text(TEST)
     apart = {"STATE_DIR": str(folder / "state"), "DATABASE_URL": "", "REDIS_URL": ""}
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "REDIS_PREFIX"))}
@@ -60,7 +60,7 @@ def servers(folder: Path) -> list[Postgres | Valkey]:
 
 @pytest.mark.parametrize(("number", "options"), [(signal.SIGHUP, ()), (signal.SIGTERM, ("-n", "2"))])
 def test_a_run_that_is_ended_stops_its_services(tmp_path, number, options):
-    """As by ``timeout``, which sends the signal to the first process, and then to all."""
+    """As by ``timeout``, which signals the first process, and then all processes."""
     with run_of_tests(tmp_path, *options) as process:
         assert all(each.answers() for each in servers(tmp_path))
         process.send_signal(number)

@@ -1,6 +1,6 @@
-"""docs/errors.md has every reason that the API answers, each with what to do; --write-baselines adds rows.
+"""docs/errors.md has every reason of the API, each with advice. --write-baselines adds rows.
 
-What to do is written by hand in the rows, and stays when the tables are written anew.
+The advice is written by hand in the rows, and stays when the tables are written anew.
 """
 
 import re
@@ -41,11 +41,11 @@ AREAS = {
     "tags": ("tags/",),
     "instances": ("compute/",),
 }
-"""The tables of the page, and the modules whose reasons are in each: the first that fits."""
+"""The tables of the page, and the modules of each. The first match counts."""
 
 
 def pattern(reason: str) -> re.Pattern[str]:
-    """What a reason looks like when the words in angle brackets are something."""
+    """Return the pattern of a reason, in which any text may replace the words in angle brackets."""
     return re.compile(".+".join(re.escape(piece) for piece in re.split(r"<[^<>]+>", reason)))
 
 
@@ -54,7 +54,7 @@ def covers(row: str, reason: str) -> bool:
 
 
 def by_hand(page: str) -> list[str]:
-    """The reasons of the tables that are for all operations."""
+    """Return the reasons in the tables for all operations."""
     return [row["reason"] for row in ROW.finditer(TABLE.sub("", page))]
 
 
@@ -70,13 +70,13 @@ def refusals() -> Iterator[Refusal]:
 
 
 def shown(field: str) -> str:
-    """A field as the page has it: where the code takes its name from elsewhere, that of the request."""
+    """Return a field as the page has it: if the code takes its name from elsewhere, the request's name."""
     left = re.sub(r"^(<[a-z]+>\.?)+", "", field)
     return "its field" if not left else f"`{field}`" if left == field else f"`….{left}`"
 
 
 def rows(found: Iterable[Refusal], advice: dict[tuple[str, str], str], area: str) -> str:
-    """The table of an area. A reason has one row, with all fields that it is said of."""
+    """Return the table of an area. A reason has one row, with all its fields."""
     merged: dict[str, tuple[set[int], set[str]]] = {}
     for each in found:
         statuses, fields = merged.setdefault(each.reason, (set(), set()))
@@ -91,7 +91,7 @@ def rows(found: Iterable[Refusal], advice: dict[tuple[str, str], str], area: str
 
 
 def written(page: str, found: list[Refusal]) -> str:
-    """The page with its tables as the code has them."""
+    """Return the page with its tables made from the code."""
     general = by_hand(page)
 
     def table(match: re.Match[str]) -> str:
@@ -139,7 +139,7 @@ def test_words_in_angle_brackets_stand_for_anything():
 
 
 def test_reasons_are_found_however_they_are_made(found):
-    """An example of each way: a text, a constant, a function's, another error's, a constraint's, a field's."""
+    """One example of each source: a text, a constant, a function, another error, a constraint, a field."""
     said = {(each.reason, each.status) for each in found}
     assert {
         ("Exactly one of disk_id and volume_id is needed.", 400),

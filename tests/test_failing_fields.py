@@ -1,4 +1,4 @@
-"""All failing fields at once, whatever is wrong with each: every two independent fields of every body."""
+"""All failing fields are named at once, whatever their problems: every two independent fields of every body."""
 
 from itertools import combinations
 from typing import Any
@@ -21,7 +21,7 @@ def scene(world) -> Scene:
 
 
 def fields_of(route: Route) -> dict[str, serializers.Field]:
-    """The fields of the route's body that are looked at, by their name on the wire."""
+    """Return the fields of the route's body that are checked, by their names in requests."""
     body = request_of(route)
     if body is None:
         return {}  # any JSON object
@@ -30,7 +30,7 @@ def fields_of(route: Route) -> dict[str, serializers.Field]:
 
 
 def misshapen(field: serializers.Field) -> Any:
-    """A value that the field is refused for, whatever else is so."""
+    """Return a value that the field always refuses."""
     return 7 if isinstance(field, serializers.CharField | serializers.ChoiceField) else "wrong"
 
 
@@ -40,7 +40,8 @@ def good_body(route: Route, scene: Scene) -> dict[str, Any]:
 
 
 def breaks_of(route: Route, scene: Scene) -> dict[str, list[Any]]:
-    """For each field the values to try: one of the wrong shape, and one that says something wrong, if any can."""
+    """Return for each field the values to try: one of the wrong shape, and one with wrong content, if there is
+    any."""
     wrong = WRONG.get(operation_of(route), lambda scene: {})(scene)
     fields = fields_of(route)
     assert set(wrong) <= set(fields), f"{operation_of(route)} has no {set(wrong) - set(fields)}"
@@ -48,12 +49,12 @@ def breaks_of(route: Route, scene: Scene) -> dict[str, list[Any]]:
 
 
 def named(answer: Any) -> set[str]:
-    """The fields of the body that a refusal names, nested ones by their outermost."""
+    """Return the body's fields in a refusal. A nested field counts as its outermost one."""
     return {str(field).partition(".")[0].partition("[")[0] for field in errors(answer)}
 
 
 def test_every_field_that_is_wrong_on_its_own_exists():
-    """A name in the tables that no route has any more is a test that no longer runs."""
+    """If no route has a name in the tables any more, its test no longer runs."""
     known = {operation_of(route) for route in ROUTES}
     assert set(WRONG) | set(FULL_BODIES) | set(DEPENDENT) <= known
 
@@ -94,7 +95,7 @@ def test_every_two_fields_are_named_together(route: Route, scene):
 
 @pytest.mark.parametrize("operation", NESTED)
 def test_items_of_a_list_hide_nothing_of_each_other(operation: str, scene):
-    """Neither do shapes hide values, within one item or in another; and each is named where the client put it."""
+    """Wrong shapes hide no wrong values, in one item or in others. Each is named by its place in the request."""
     (route,) = (route for route in ROUTES if operation_of(route) == operation)
     owner = next(caller for caller in scene.callers if caller.name == "owner")
     body, fields = NESTED[operation]

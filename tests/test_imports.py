@@ -1,4 +1,4 @@
-"""Imports run one way, from a layer to those below it, and never in a circle."""
+"""Imports go one way, from a layer to the layers below, and never in a circle."""
 
 import ast
 from collections import deque
@@ -31,7 +31,7 @@ def refuse(*found: Import) -> None:
 
 
 def allowed(each: Import) -> bool:
-    """Whether the table of layers has the edge."""
+    """Tell whether the table of layers has the edge."""
     own, target = layer_of(each.module), layer_of(each.target)
     if app_of(each.module) == "config":
         if app_of(each.target) in APPS:
@@ -119,7 +119,7 @@ def test_nothing_imports_tests():
 
 
 def circle_through(graph: Mapping[str, Mapping[str, Import]], start: str) -> list[Import]:
-    """The shortest way from a module back to itself, or nothing."""
+    """Return the shortest path from a module back to itself, or nothing."""
     came: dict[str, Import] = {}
     waiting = deque([start])
     while waiting:

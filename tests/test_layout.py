@@ -1,4 +1,4 @@
-"""The tests lie as the tree does, and what several of them need lies in no test module."""
+"""Test modules have the folders of the tree. Shared helpers are in modules without tests."""
 
 import ast
 from pathlib import Path
@@ -12,7 +12,7 @@ FILES = sorted(TESTS.rglob("*.py"))
 
 
 def imported(path: Path) -> set[str]:
-    """The modules that a file of tests names in imports, wherever in it; of ``from x import y``, x and x.y."""
+    """Return the modules that a test file imports, anywhere in it. For ``from x import y``, x and x.y."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -29,7 +29,7 @@ def test_modules_of_tests_are_known_by_their_names():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
 def test_no_module_imports_a_module_of_tests(path):
-    """Whoever needs a helper of it would run with its marks and fixtures, or without them: nobody can say which."""
+    """A shared helper in a test module would run with that module's marks and fixtures, or without them."""
     modules = {module_of(each) for each in FILES if each.name.startswith("test_")}
     assert not imported(path) & modules, "what several modules need lies in one that has no tests"
 

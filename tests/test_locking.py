@@ -1,4 +1,4 @@
-"""Rows are locked in the order that docs/locking.md says."""
+"""Rows are locked in the order of docs/locking.md."""
 
 import re
 from contextlib import nullcontext
@@ -30,7 +30,8 @@ CALLERS = ("owner", "r/w")
 
 @dataclass
 class Order:
-    """The table of the page: the owners from the top down, and what belongs to them with its owners."""
+    """The table of the page: the owners from the top down, and the tables that belong to them with their
+    owners."""
 
     owners: list[str] = field(default_factory=list)
     owners_of: dict[str, set[str]] = field(default_factory=dict)
@@ -49,9 +50,9 @@ class Order:
         return {*self.owners, *self.owners_of}
 
     def violation(self, edge: Edge, gates: frozenset[str]) -> str | None:
-        """What is wrong with locking rows of these two tables after those of `gates`, or None.
+        """Return the problem of locking rows of these two tables after rows of `gates`, or None.
 
-        Nobody who keeps to the order waits for rows that belong to one which this transaction has locked.
+        A transaction that keeps the order never waits for rows whose owner this transaction has locked.
         """
         first, then = edge.before, edge.after
         if first in self.owners_of and not self.owners_of[first] & gates:
@@ -64,7 +65,7 @@ class Order:
 
 
 def call_everything(locks: Recorder, world: World) -> None:
-    """Every operation that writes, as an unrestricted user and as one with the grants for it."""
+    """Call every operation that writes, as an unrestricted user and as one with the required grants."""
     with transaction.atomic():
         scene = scene_of(world)
         for route in routes():
@@ -76,14 +77,14 @@ def call_everything(locks: Recorder, world: World) -> None:
 
 
 def run_everything(locks: Recorder, world: World) -> None:
-    """A job of every kind: to its end, and until its last effect is refused, so that it unwinds."""
+    """Run a job of every kind to its end. Then run it until its last effect is refused, so that it rolls back."""
     for kind in KINDS:
         effects = run(locks, world, kind)
         run(locks, world, kind, refused=effects - 1)
 
 
 def run(locks: Recorder, world: World, kind: str, refused: int | None = None) -> int:
-    """Run a job of this kind, whose effect of this number is refused; returns how many effects there were."""
+    """Run a job of this kind, with the effect of this number refused. Returns the number of effects."""
     with transaction.atomic():
         driver = MemoryDriver()
         locks.during = f"enqueuing {kind}"
@@ -132,7 +133,7 @@ def test_rows_are_locked_in_the_order_of_the_page(locks):
     ],
 )
 def test_a_create_from_an_own_image_locks_the_account_before_the_image(world, named, refused):
-    """Such a create locks the account for the VLANs of its profiles, or for those that a backup has."""
+    """The create locks the account because of the VLANs of its profiles or of its backup."""
     Region.objects.filter(pk=world.region.pk).update(capabilities=[*CAPABILITIES, "Vlans"])
     image = ImageFactory(account=world.account, is_public=False)
     with recorded() as locks, pytest.raises(Invalid, match=refused) if refused else nullcontext():

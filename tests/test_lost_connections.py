@@ -1,4 +1,4 @@
-"""Every entrance replaces a database connection that has ended: the first call afterwards is answered."""
+"""Every entry point replaces a database connection that has ended: the first call afterwards is answered."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,19 +29,19 @@ PARAMETER = re.compile(r"<(?:\w+:)?\w+>|\(\?P<\w+>[^)]*\)|[\^$\\]")
 BETA = "v4beta"
 """The same views as below ``v4``."""
 MISSING = "987654"
-"""In place of each parameter: nothing has this number, so no call deletes what the next one needs."""
+"""The value of each parameter. Nothing has this id, so no call deletes what the next one needs."""
 THREADS = 3
 
 
 @pytest.fixture
 def end() -> Iterator[Callable[[], int]]:
-    """End all connections of this process; returns how many there were."""
+    """Return a function that ends all connections of this process and returns their number."""
     with administrator() as own:
         yield lambda: end_all(own)
 
 
 def entrances() -> list[tuple[str, str]]:
-    """Method and path of every view of the URL configuration; one path of a view that has several."""
+    """Return method and path of every view of the URL configuration, with one path for each view."""
     found: dict[tuple[object, ...], str] = {}
     for path, pattern in patterns():
         view = pattern.callback
@@ -77,7 +77,7 @@ def test_every_view_is_answered(owner, settings, end):
 
 
 def connect() -> None:
-    """Have a connection in this thread that works."""
+    """Open a working connection in this thread."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
 
@@ -94,7 +94,7 @@ def in_every_thread(pool: Executor, number: int, function: Callable[[], R]) -> l
 
 
 def admitted() -> str:
-    """The refusal of a console to somebody who comes a second time."""
+    """Return the reason for which a console refuses an invalid ticket."""
     with streams._fresh_connection(), pytest.raises(Ended) as ended:
         ConsoleBroker().admit("1", "")
     return ended.value.reason

@@ -1,4 +1,4 @@
-"""Two runs of the tests on one folder, or one database, would destroy each other's: the second stops at once."""
+"""Two runs of the tests on one folder or database would destroy each other's data. The second stops at once."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ except pytest.UsageError as error:
 
 
 def another(path: Path) -> str:
-    """What another process says that wants the lock."""
+    """Try the lock in another process, and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", TRY, path], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
     )
@@ -40,7 +40,7 @@ def test_a_second_run_on_the_same_is_refused_with_a_line_until_the_first_ends(tm
 
 
 def test_this_run_holds_the_lock_of_its_folder():
-    """By any process of it: with xdist the first has the lock, and its workers run the tests."""
+    """Any process of the run. With xdist the first process has the lock, and its workers run the tests."""
     path = Path(os.environ["STATE_DIR"]) / "tests.lock"
     said = another(path)
     assert said.startswith("Another run of the tests is on ")

@@ -1,4 +1,4 @@
-"""Pages have a fixed number of queries, and the number is written down."""
+"""Pages have a fixed number of queries, which is in git."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ BASELINE = Path(__file__).parent / "page_queries.txt"
 
 
 def measured(pages: PageWorld) -> dict[str, str]:
-    """The number of queries of a GET of each page; the status instead, if the answer is no page.
+    """Return the number of queries of a GET of each page, or the status if the answer is not a page.
 
-    A restricted user with every grant needs the most queries. Two pages are those of others.
+    A restricted user with every grant needs the most queries. Two pages belong to other users.
     """
     others, found = {"instances-tag": pages.owner, "staff-console": pages.staff}, {}
     for name in SHOWN:

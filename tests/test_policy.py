@@ -1,4 +1,4 @@
-"""Who may do what, as it really comes out: docs/policy.txt."""
+"""Permissions of every kind of caller, as found by calls: docs/policy.txt."""
 
 from functools import cache
 from pathlib import Path
@@ -39,7 +39,7 @@ def scene(world) -> Scene:
 
 
 Outcome = tuple[int, int | None]
-"""The status of a good call, and that with a wrong body where the operation takes one."""
+"""The status of a good call, and that of a call with a wrong body, if the operation has a body."""
 
 
 def outcomes(route: Route, scene: Scene) -> dict[str, Outcome]:
@@ -59,7 +59,7 @@ def line_of(route: Route, answered: dict[str, Outcome]) -> str:
 
 
 def assert_works(route: Route, answered: dict[str, Outcome]) -> None:
-    """Hold that the call is a good one: what others are answered says something only then."""
+    """Check that the call is a good one. Only then do the statuses of other callers mean anything."""
     key = operation_of(route)
     good, wrong = answered["owner"]
     assert good in (200, 204), (
@@ -68,12 +68,12 @@ def assert_works(route: Route, answered: dict[str, Outcome]) -> None:
     )
     if wrong is not None:
         assert wrong == 400
-        # where the body names the entity, it is read before what the caller may do with that
+        # the body names the entity, so it is read before permissions on the entity are checked
         in_body = route.grant == access.READ_WRITE and not route.parameters
         unlike = {name: cell for name, cell in answered.items() if cell[0] != 200 and cell[0] != cell[1]}
         unlike = {name: cell for name, cell in unlike.items() if not (in_body and cell == (403, 400))}
         if key == "POST /v4/images":
-            # a disk that is not there, which the body names, is a 404
+            # a disk of the body that does not exist is a 404
             unlike = {name: cell for name, cell in unlike.items() if cell != (404, 400)}
         assert not unlike, f"{key}: the body is looked at before who asks and for what: {unlike}"
 
@@ -86,13 +86,13 @@ def heading() -> str:
 
 @cache
 def written() -> dict[str, str]:
-    """The committed lines, by their operation."""
+    """Return the committed lines by operation."""
     lines = TABLE.read_text().removeprefix(heading()).splitlines()
     return {line[:WIDTH].rstrip(): line for line in lines}
 
 
 def test_the_table_has_every_operation_and_no_other(scene, write_baselines):
-    """What stands in each line is held against the calls below, where all cores share them."""
+    """This test checks the list of lines. The calls below check each line, and all cores share them."""
     if write_baselines:
         answered = {route: outcomes(route, scene) for route in ROUTES}
         for route in ROUTES:
@@ -113,7 +113,7 @@ def test_every_answer_follows_from_what_the_endpoint_declares(route: Route, scen
     good = {name: answered for name, (answered, _) in found.items()}
     scope, grant = route.scope, route.grant
     if not scope.token:
-        # what is public; one that the path names here is not, and only those with a grant find it
+        # public things; the path here names a private one, which only callers with a grant find
         owned = route.parameters and grant != access.ANYONE
         assert {good["none"], good["bare"], good["other"]} == {404 if owned else 200}
         return
@@ -128,7 +128,7 @@ def test_every_answer_follows_from_what_the_endpoint_declares(route: Route, scen
         assert (good["r/o"] == 403) == (grant == access.READ_WRITE)
         assert good["r/w"] == 200
     elif grant == access.READ_WRITE:
-        # the entity is named in the body: one that the caller may not see is not valid there
+        # the body names the entity: one that the caller may not see is not valid there
         assert {good["bare"], good["other"]} <= {400, 404}
         assert good["r/o"] == 403
         assert good["r/w"] == 200

@@ -1,4 +1,4 @@
-"""A client can PUT what it GOT: read-only fields are ignored, and what is already so is no change."""
+"""A client can PUT what it has read: read-only fields are ignored, and equal values change nothing."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ROUTES = [
     route for route in routes() if route.method == "put" and route.path in READ and route.documented != PICTURE
 ]
 NAMED = ("/v4/compute/instances/{compute_id}/ips/{id}", "/v4/networking/ips/{id}")
-"""An address shows the platform's name for it. Put back, that is the name which the customer gave: a change."""
+"""An address shows the platform's name for it. A PUT of that name sets it as the customer's name: a change."""
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)

@@ -1,4 +1,4 @@
-"""How many of each thing an account, a user or a domain may have: one table, and one test of all of it."""
+"""The quotas of accounts, users and domains: one table, and one test of all of them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""``-k`` reads the files alone that can hold what it asks for, and a few files take one process."""
+"""``-k`` reads only the files that may have a match, and a few files need one process."""
 
 from types import SimpleNamespace
 

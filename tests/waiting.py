@@ -1,14 +1,15 @@
-"""Waiting for what has to come: for a state, never for a time."""
+"""Waiting for a state, never for a fixed time."""
 
 import time
 from collections.abc import Callable
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 600, every: float = 0.02) -> None:
-    """Return when `condition` holds; fail when it does not within `seconds`, many leases and retries.
+    """Return when `condition` is true. Fail if it is not within `seconds`, which allows for many leases and
+    retries.
 
-    Who looks by a request or a program looks less often than `every` 0.02 seconds: two cores have both the looking
-    and what is waited for.
+    Set `every` higher than 0.02 seconds if the condition sends a request or runs a program. The condition
+    shares two cores with the work that it waits for.
     """
     deadline = time.monotonic() + seconds
     while not condition():

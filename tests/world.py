@@ -28,12 +28,12 @@ class World:
     actor: Actor
 
     def create(self, actor: Actor | None = None, **fields) -> Instance:
-        """Make an instance as a client would: deployed from the image, unless ``image=None``."""
+        """Create an instance as a client would: deployed from the image, unless ``image=None``."""
         spec = {"region": self.region.pk, "type": self.type.pk, "image": self.image.pk, "root_pass": STRONG}
         return create(actor or self.actor, InstanceSpec(**{**spec, **fields}))
 
     def offline(self, **fields) -> Instance:
-        """As `create`, and it is there and off, with no job that made it."""
+        """Create an instance that is off, without the job that made it."""
         made = self.create(**fields)
         made.jobs.all().delete()
         Instance.objects.filter(pk=made.pk).update(status=Instance.Status.OFFLINE)
@@ -66,7 +66,7 @@ def make_world() -> World:
 
 
 def make_catalogue_world() -> World:
-    """A small world of rows that every fresh installation has: its regions, types, images and kernels."""
+    """Return a small world of rows that every fresh installation has: its regions, types, images and kernels."""
     seed()
     listed = json.loads(CATALOGUE.read_text())["regions"]
     Region.objects.bulk_create(
@@ -80,7 +80,7 @@ def make_catalogue_world() -> World:
 
 
 def catalogue_rows() -> tuple[Region, InstanceType, Image]:
-    """The rows of the seeded catalogue that examples name."""
+    """Return the rows of the seeded catalogue that examples name."""
     return (
         Region.objects.get(pk="us-east"),
         InstanceType.objects.get(pk="g6-nanode-1"),
@@ -89,7 +89,7 @@ def catalogue_rows() -> tuple[Region, InstanceType, Image]:
 
 
 def _inhabited(region: Region, plan: InstanceType, image: Image, private: str) -> World:
-    """A host and addresses in the region, and an account with its owner."""
+    """Add a host and addresses to the region, and an account with its owner."""
     host = Host.objects.create(label=f"{region.pk}-h1", region=region)
     for kind, prefix in (("public", PUBLIC), ("private", private)):
         pool = AddressPool.objects.create(region=region, kind=kind, network=f"{prefix}0/24", gateway=f"{prefix}1")

@@ -1,4 +1,4 @@
-"""Apps that ask users for access, and the browsers of those users."""
+"""Apps that ask users for access, and the browsers of the users."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ LIST, PROFILE = "/v4/compute/instances", "/v4/profile"
 
 
 def browser_of(user: User) -> Client:
-    """A browser in which the user is signed in, and which checks forms for forgery as a real one is."""
+    """Return a browser in which the user is signed in. It checks forms for forgery as a real one does."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(user)
     return browser
@@ -33,12 +33,12 @@ def redirected(response) -> dict[str, str]:
 
 
 def call(token: str, path: str = LIST):
-    """GET `path` with a bearer token."""
+    """Send GET for `path` with a bearer token."""
     return Client().get(path, HTTP_AUTHORIZATION=f"Bearer {token}")
 
 
 class App:
-    """An app, as its developer would write it: no OAuth library."""
+    """An app as a developer would write it, without an OAuth library."""
 
     def __init__(self, public: bool, name: str = "Dashboard", account: Account | None = None):
         self.secret = None if public else ClientSecret().hash()
@@ -55,7 +55,7 @@ class App:
         self.pkce = public
 
     def wish(self, scope: str = "computes:read_only", **changed) -> dict[str, str]:
-        """The parameters of an authorization request; None takes one out."""
+        """Return the parameters of an authorization request. None removes a parameter."""
         wish = {
             "client_id": self.id, "response_type": "code", "redirect_uri": REDIRECT, "scope": scope, "state": "s&1",
         }  # fmt: skip
@@ -66,11 +66,11 @@ class App:
         return {name: value for name, value in {**wish, **changed}.items() if value is not None}
 
     def ask(self, browser: Client, scope: str = "computes:read_only", **changed):
-        """Show the consent page."""
+        """Open the consent page."""
         return browser.get("/oauth/authorize", self.wish(scope, **changed))
 
     def consent(self, browser: Client, scope: str = "computes:read_only", *, allow: bool = True, **changed):
-        """Show the page, and press one of its buttons."""
+        """Open the consent page, and press one of its buttons."""
         page = self.ask(browser, scope, **changed)
         assert page.status_code == 200, page.content
         fields = dict(page.context["parameters"])
@@ -85,7 +85,7 @@ class App:
         return found["code"]
 
     def post(self, path: str, data: dict, **headers):
-        """Call an endpoint as a form, naming and authenticating the app."""
+        """Call an endpoint with a form, which names and authenticates the app."""
         own = {"client_id": self.id, "client_secret": self.secret}
         fields = {name: value for name, value in {**own, **data}.items() if value is not None}
         return Client().post(path, fields, **headers)
@@ -103,7 +103,7 @@ class App:
         return self.post("/oauth/revoke", {"token": token, **changed})
 
     def tokens(self, user: User, scope: str = "computes:read_only") -> dict:
-        """The whole flow."""
+        """Run the whole flow, and return the tokens."""
         response = self.exchange(self.code(user, scope))
         assert response.status_code == 200, response.content
         return response.json()

@@ -1,4 +1,4 @@
-"""A security key in Python, as CTAP2 keys answer browsers: for tests without one."""
+"""A security key in Python, which answers browsers as CTAP2 keys do. Tests need no real key."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ PRESENT, WITH_KEY = 0x01, 0x40
 
 @dataclass
 class Authenticator:
-    """`count` is what it has counted up to; one that is None does not count."""
+    """`count` is the key's signature counter. With None the key does not count."""
 
     origin: str
     count: int | None = 0
@@ -23,7 +23,7 @@ class Authenticator:
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
 
     def create(self, options: str) -> str:
-        """What ``navigator.credentials.create`` gives, in JSON."""
+        """Return the answer of ``navigator.credentials.create`` as JSON."""
         asked = json.loads(options)
         length = len(self.credential).to_bytes(2, "big")
         with_key = self._data(asked["rp"]["id"], WITH_KEY) + bytes(16) + length + self.credential + self._cose()
@@ -32,7 +32,7 @@ class Authenticator:
         return self._answer(clientDataJSON=client, attestationObject=attestation)
 
     def get(self, options: str) -> str:
-        """What ``navigator.credentials.get`` gives, in JSON."""
+        """Return the answer of ``navigator.credentials.get`` as JSON."""
         asked = json.loads(options)
         if self.count is not None:
             self.count += 1

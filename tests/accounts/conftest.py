@@ -1,4 +1,4 @@
-"""What the tests of accounts share."""
+"""Shared fixtures of the tests of accounts."""
 
 from tests.accounts.apps import app, spa, web
 from tests.accounts.providers import forger, provider, provider_process

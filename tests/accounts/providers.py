@@ -1,4 +1,4 @@
-"""Providers to sign in with: a real one in a process of its own, and one that says whatever a test makes it say."""
+"""Providers to sign in with: a real one in a process of its own, and a forged one that tests control."""
 
 import json
 import subprocess
@@ -26,12 +26,12 @@ SITE = "http://testserver"
 OUR_SECRET = "what-we-tell-the-provider"
 BACK = f"{SITE}/login/external/callback"
 TIMEOUT_SECONDS = 120.0
-"""Seconds for an answer that comes at once, on a machine that is busy with other tests."""
+"""Seconds to wait for an answer that is immediate, on a busy machine."""
 
 
 @pytest.fixture(scope="session")
 def provider_process(tmp_path_factory) -> Iterator[OpenID]:
-    """The real one, started where a test first needs it."""
+    """The real provider, started when a test first needs it."""
     command = [sys.executable, "-m", "tests.oidc_provider", str(tmp_path_factory.mktemp("provider")), BACK]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -43,14 +43,15 @@ def provider_process(tmp_path_factory) -> Iterator[OpenID]:
 
 @pytest.fixture
 def provider(provider_process, settings) -> OpenID:
-    """People may sign in with the real one."""
+    """Let people sign in with the real provider."""
     openid.forget()
     settings.SITE_URL, settings.OPENID = SITE, provider_process
     return provider_process
 
 
 def sign_in_there(url: str, person: str) -> str:
-    """Sign in at the real provider, as a person in a browser; returns the path it sends the browser back to."""
+    """Sign in at the real provider, as a person in a browser. Returns the path that it redirects the browser
+    to."""
     with requests.Session() as browser:
         page = browser.get(url)
         assert page.status_code == 200, page.text
@@ -66,7 +67,7 @@ def sign_in_there(url: str, person: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """The path and query of an address of ours."""
+    """Return the path and query of an address of ours."""
     assert url.startswith(f"{BACK}?"), url
     parts = urlsplit(url)
     return f"{parts.path}?{parts.query}"
@@ -74,15 +75,16 @@ def path_of(url: str) -> str:
 
 @cache
 def key(name: str, number: int = 1) -> RSAKey:
-    """A key of that name; another number makes another. Made once: that takes longer than any test."""
+    """Return a key with that name. Another number gives another key. Keys are cached, because making them takes
+    long."""
     return RSAKey.generate_key(2048, {"kid": name, "use": "sig", "alg": "RS256"})
 
 
 class Forger:
-    """A provider of which everything can be changed: what it serves, what it claims, and how it signs.
+    """A provider of which everything can be changed: its documents, its claims and its signatures.
 
-    `claims` are put over those of a good ID token; None takes one out. `answers` replace what a path answers with,
-    by a status and a body. `stall` is set where an answer is to be held back, until `release` is.
+    `claims` override those of a good ID token. None removes a claim. `answers` replace the status and body of a
+    path. Set `stall` to hold an answer back until `release` is set.
     """
 
     def __init__(self):
@@ -121,7 +123,7 @@ class Forger:
         if form is not None:
             self.forms.append(form)
         if path == self.stall:
-            # byte after byte, as a server would that keeps a client waiting for ever
+            # byte by byte, like a server that blocks a client forever
             while not self.release.wait(0.02):
                 try:
                     handler.wfile.write(b"H")
@@ -152,7 +154,7 @@ class Forger:
         return {"access_token": "a", "token_type": "Bearer", "id_token": self.id_token(form["code"][0])}
 
     def id_token(self, code: str) -> str:
-        """One that is right for `code`, which is the subject's name, but for what the test has changed."""
+        """Return a token that is right for `code`, the subject's name, except for the test's changes."""
         moment = int(time.time())
         good = {
             "iss": self.issuer, "aud": "our-id", "sub": code, "iat": moment, "exp": moment + 60,
@@ -162,7 +164,7 @@ class Forger:
         return jwt.encode(self.header, claims, self.keys[-1], [self.header["alg"]])
 
     def sign_in_there(self, url: str, person: str = "kari") -> str:
-        """As `sign_in_there`, but nobody is asked for anything."""
+        """Sign in like the function `sign_in_there`, without any question."""
         wish = dict(parse_qsl(urlsplit(url).query))
         assert wish["redirect_uri"] == BACK
         self.nonces[person] = wish["nonce"]
@@ -171,7 +173,7 @@ class Forger:
 
 @pytest.fixture
 def forger(settings) -> Iterator[Forger]:
-    """People may sign in with this one."""
+    """Let people sign in with this provider."""
     openid.forget()
     forger = Forger()
     settings.SITE_URL, settings.OPENID = SITE, forger.config

@@ -18,24 +18,25 @@ from tests.oidc_provider import subject_of
 PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"
 DESCRIPTION = "/.well-known/openid-configuration"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-"""Of all second factors in these tests."""
+"""The secret of all second factors in these tests."""
 MOMENT = 1_800_000_000
 
 
 def code(*, ahead: int = 0) -> str:
-    """What the authenticator app shows, or will show `ahead` steps from now: some clocks run ahead."""
+    """Return the authenticator app's code, now or `ahead` steps from now. Some clocks run ahead."""
     return pyotp.TOTP(SECRET).at(MOMENT + ahead * second_factor.STEP)
 
 
 @pytest.fixture(autouse=True)
 def _one_moment(monkeypatch) -> None:
-    """Time stands still for second factors: no test runs over the end of a step, no guess is right by chance."""
+    """Stop the clock of second factors, so that no test crosses the end of a step and no guess is right by
+    chance."""
     monkeypatch.setattr(second_factor, "time", SimpleNamespace(time=lambda: MOMENT))
     monkeypatch.setattr(pyotp, "random_base32", lambda: SECRET)
 
 
 def tie(user: User, config: openid.OpenID, subject: str) -> None:
-    """`user` has chosen the provider."""
+    """Link `user` to an account at the provider."""
     external.tie(
         user, config.issuer, subject, label="kari", provider=config.name,
         authentication_type=config.authentication_type,
@@ -44,19 +45,19 @@ def tie(user: User, config: openid.OpenID, subject: str) -> None:
 
 
 def start(browser: Client, **fields) -> str:
-    """Press the button on the login page; returns where the browser is sent."""
+    """Press the button on the login page. Returns the address that the browser is sent to."""
     answer = browser.post("/login/external", fields)
     assert answer.status_code == 302, answer.content
     return answer["Location"]
 
 
 def come_in(browser: Client, there, person: str = "kari", **fields):
-    """The whole way; `there` is what a person does at the provider."""
+    """Sign in with the provider. `there` is the function that acts as the person at the provider."""
     return browser.get(there(start(browser, **fields), person))
 
 
 def mailed() -> list[tuple[str, str]]:
-    """To whom mails wait to be sent, and their subjects, in order."""
+    """Return the recipients and subjects of the mails in the outbox, in order."""
     return [(each.recipient, each.subject) for each in Message.objects.order_by("pk")]
 
 
@@ -75,14 +76,14 @@ def path_in_mail(name: str = "password") -> str:
 
 @pytest.fixture
 def tied(owner, provider) -> User:
-    """The owner signs in with the real provider, as kari."""
+    """The owner, who signs in with the real provider as kari."""
     tie(owner, provider, subject_of("kari"))
     return owner
 
 
 @pytest.fixture
 def forged(owner, forger) -> User:
-    """The owner signs in with the one that lies, as kari."""
+    """The owner, who signs in with the forged provider as kari."""
     tie(owner, forger.config, "kari")
     return owner
 

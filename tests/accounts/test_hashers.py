@@ -1,4 +1,4 @@
-"""The hash of passwords: one thread for each guess, and hashes of earlier days are good."""
+"""The hash of passwords: one thread for each guess. Hashes with earlier parameters stay valid."""
 
 import argon2
 import pytest

@@ -17,15 +17,16 @@ from tests.bench import redis_keys
 from tests.bench.databases import BASE_DIR, Databases
 from tests.bench.errors import BenchError
 
-# Raised, not removed: each request is still counted against all its limits.
+# Raised, not removed: each request still counts against all its limits.
 RAISED = "1000000000/60"
 
 
 @contextmanager
 def backends() -> Iterator[Databases]:
-    """PostgreSQL and Redis: those of the environment, else embedded ones in a state folder of the benchmark's.
+    """Yield databases on the PostgreSQL of the environment, or on embedded services in a state folder of the
+    benchmark.
 
-    Afterwards DATABASE_URL names the database of this run, and every process started inherits it.
+    During the block, DATABASE_URL names the database of this run, and every process that it starts inherits it.
     """
     from config.laptop.embedded import addresses, services
 
@@ -47,7 +48,7 @@ def backends() -> Iterator[Databases]:
 
 
 def configure() -> None:
-    """Set what the servers and this process read from the environment: production, with raised limits."""
+    """Set the environment of the servers and of this process: production, with raised limits."""
     os.environ.update(
         DJANGO_SETTINGS_MODULE="config.settings",
         PRODUCTION="1",
@@ -98,7 +99,7 @@ def parse() -> argparse.Namespace:
 
 
 def end(number: int, frame: FrameType | None) -> NoReturn:
-    """Leave by the way of an exception, so that everything started is stopped."""
+    """Raise an exception to exit, so that all started processes are stopped."""
     sys.exit(128 + number)
 
 

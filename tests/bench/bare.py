@@ -1,10 +1,13 @@
-"""The limit: what the same work costs on the same application server without a framework.
+"""The lower limit: the cost of the same work on the same application server without a framework.
 
-A handwritten WSGI function that lists, retrieves and creates instances: one SQL to authenticate, one for the
-work, a dict for each row, orjson. It keeps one connection for each thread, with prepared statements. It writes
-the rows our create writes, under the same durability, and its answers have the same fields; it has no rate
-limits, grants, error bodies or request log, and checks nothing of what it is sent. It knows no language of
-filters: it has one SQL for the only kind of filter that the benchmark sends, and reads that filter's values.
+A handwritten WSGI function lists, retrieves and creates instances. It uses one SQL statement to authenticate,
+one for the work, a dict for each row, and orjson. It keeps one connection for each thread, with prepared
+statements.
+
+The function writes the rows that our create writes, under the same durability, and its answers have the same
+fields. It has no rate limits, grants, error bodies or request log, and validates no input. It has no language
+of filters. It has one SQL statement for the only kind of filter that the benchmark sends, and reads the values
+of that filter.
 
 Run by ``granian --interface wsgi tests.bench.bare:application`` with DATABASE_URL set.
 """
@@ -42,7 +45,7 @@ PARTS = "JOIN compute_host AS h ON h.id = i.host_id JOIN compute_instancetype AS
 
 
 def page_of(condition: str, order: str) -> str:
-    """SQL of page 1 of the instances that meet the condition. Each row begins with the number of all of them."""
+    """Return the SQL of page 1 of the instances that meet the condition. Each row begins with the total."""
     return f"""
         WITH total AS (SELECT count(*) AS results FROM compute_instance AS i WHERE {condition})
         SELECT total.results, {COLUMNS}
@@ -72,7 +75,8 @@ FREEST = """
                  (c.memory - c.memory_used)::float8 / c.memory, (c.vcpus - c.vcpus_used)::float8 / c.vcpus,
                  (c.disk - c.disk_used)::float8 / c.disk) DESC, c.id
              LIMIT 1 FOR NO KEY UPDATE"""
-"""The host to place an instance on. As in ours, one that others are at is waited for only if there is no other."""
+"""The host to place an instance on. As in our code, a host that is locked is waited for only if there is no
+other."""
 
 # What `compute.services.instances.instances.create` writes for an image deploy, as one statement: it is its own
 # transaction.
@@ -169,7 +173,7 @@ fernet = Fernet(Fernet.generate_key())
 
 
 def instance(row: tuple) -> dict:
-    """The contract's instance of one row of COLUMNS."""
+    """Return the contract's instance for one row of COLUMNS."""
     (
         pk, label, region, type_, image, status, group, tags, ipv4, ipv6,
         cpu, io, network_in, network_out, transfer_quota,
@@ -239,7 +243,7 @@ def list_instances(account: int, x_filter: str | None) -> dict:
 
 
 def values_of(x_filter: str) -> dict:
-    """The values of a filter of `tests.bench.traffic.filter_of`, whose order FILTERED_LIST has."""
+    """Return the values of a filter made by `tests.bench.traffic.filter_of`, in the order of FILTERED_LIST."""
     wanted = orjson.loads(x_filter)
     by_label, by_tags = wanted["+or"]
     return {
@@ -255,8 +259,10 @@ def retrieve_instance(account: int, pk: int) -> dict | None:
 
 
 def create_instance(account: int, username: str, body: dict) -> dict | None:
-    """Deploy an image: the instance with its address, disks, profile, event and job, whose secrets are
-    encrypted."""
+    """Deploy an image. Returns the instance.
+
+    Writes its address, disks, profile, event and job. The job's secrets are encrypted.
+    """
     secrets = {"root_pass": body["root_pass"], "authorized_keys": []}
     parameters = {
         "account": account,
@@ -275,7 +281,8 @@ OPTIONS = orjson.OPT_OMIT_MICROSECONDS
 
 
 def application(environ: dict, start_response: Callable) -> list[bytes]:
-    """``GET`` and ``POST /v4/compute/instances``, ``GET /v4/compute/instances/<id>``; else 401 or 404."""
+    """Serve ``GET`` and ``POST /v4/compute/instances`` and ``GET /v4/compute/instances/<id>``. Else answer 401
+    or 404."""
     status, body = HTTPStatus.OK, respond(environ)
     if body is None:
         status, body = HTTPStatus.NOT_FOUND, {"errors": [{"field": None, "reason": "Not found"}]}
@@ -288,7 +295,7 @@ def application(environ: dict, start_response: Callable) -> list[bytes]:
 
 
 def respond(environ: dict) -> dict | None:
-    """The body of the answer, or None for one that there is nothing at."""
+    """Return the body of the answer, or None if nothing is at the path."""
     digest = hashlib.sha256(environ["HTTP_AUTHORIZATION"].removeprefix("Bearer ").encode()).hexdigest()
     caller = execute(AUTHENTICATE, (digest,)).fetchone()
     if caller is None:

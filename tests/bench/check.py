@@ -1,4 +1,4 @@
-"""Whether the two servers do the same work: a ratio between different answers would mean nothing."""
+"""Check that the two servers do the same work. A ratio between different answers would mean nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,20 +8,20 @@ from tests.bench.errors import BenchError
 from tests.bench.traffic import PATH, create_body, filter_of, owner
 
 Ask = Callable[..., Any]
-"""Takes a path under /v4, an account's number and, to POST it, a body, or an `x_filter`; returns the parsed
-answer."""
+"""A function of a path under /v4, an account's number, and a body to POST or an `x_filter`. It returns the
+parsed answer."""
 
 SAMPLE = 20
 
-# What is drawn anew for each instance.
+# Fields whose values are random in each instance.
 DRAWN = ("id", "label", "ipv4", "ipv6", "host_uuid", "created", "updated")
 
 
 def same_answers(ours: Ask, bare: Ask, sizes: Sizes) -> None:
     """Compare a sample of lists, filtered lists and retrieves, and one create, of the two servers.
 
-    Raises BenchError that names the first difference. The creates may differ only in what is DRAWN. A filter that
-    finds all instances or none is an error too: equal answers would not show that a server filters.
+    Raises BenchError with the first difference. The creates may differ only in the fields of DRAWN. A filter
+    that finds all instances or none is an error too: equal answers would not show that a server filters.
     """
     for account in range(1, sizes.accounts + 1, max(1, sizes.accounts // SAMPLE)):
         listed, filtered = ours(PATH, account), ours(PATH, account, x_filter=filter_of(account))
@@ -38,7 +38,7 @@ def same_answers(ours: Ask, bare: Ask, sizes: Sizes) -> None:
 
 
 def undrawn(instance: dict[str, Any]) -> dict[str, Any]:
-    """The instance with only the type of what is DRAWN."""
+    """Return the instance with only the types of the fields in DRAWN."""
     return {key: type(value).__name__ if key in DRAWN else value for key, value in instance.items()}
 
 

@@ -1,7 +1,7 @@
-"""The rows the benchmark runs on: by default 100,000 instances over 1,000 accounts, made in a few seconds.
+"""The rows of the benchmark: by default 100,000 instances of 1,000 accounts, made in a few seconds.
 
-Instance ``i`` belongs to account ``(i - 1) % accounts + 1``, so an account's rows lie scattered over the table
-as they do after years of use, and both servers' answers can be checked by arithmetic.
+Instance ``i`` belongs to account ``(i - 1) % accounts + 1``. An account's rows are scattered over the table, as
+after years of use. The answers of both servers can be checked by arithmetic.
 """
 
 import hashlib
@@ -34,13 +34,14 @@ TYPES = ("g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-4")
 IMAGE = "compute/debian11"
 KERNELS = ("compute/latest-64bit", "compute/grub2")
 ROOM = "2000000000"
-"""Of each part, on each host: enough for all that any round creates."""
+"""Capacity of each host for each resource: enough for all instances that any round creates."""
 ROOT_PASSWORD = "Xk9#mQ2$vL7pWz4n"
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many rows. With `addresses`, each instance holds one and the pools have as many again or more."""
+    """Numbers of rows. With `addresses`, each instance has one address, and the pools have at least as many
+    free ones."""
 
     accounts: int = 1_000
     instances: int = 100_000
@@ -48,12 +49,12 @@ class Sizes:
 
     @property
     def hosts(self) -> int:
-        """As many as hold the instances: what is used of one is counted in an integer."""
+        """The number of hosts that the instances need. What is used of a host is stored as an integer."""
         return 20 * max(1, self.instances // 100_000)
 
     @property
     def key(self) -> str:
-        """Changes whenever the rows would: of the sizes and of this file."""
+        """A key that changes whenever the rows would: it depends on the sizes and on this file."""
         with open(__file__) as source:
             return f"{self}{source.read()}"
 
@@ -64,7 +65,7 @@ def token(account: int) -> str:
 
 
 def fill(connection: psycopg.Connection, sizes: Sizes) -> None:
-    """Insert all rows in one transaction. The database must be migrated and empty but for a catalogue."""
+    """Insert all rows in one transaction. The database must be migrated, and empty except for a catalogue."""
     with connection.transaction():
         connection.execute("SET LOCAL synchronous_commit = off")
         _skip_foreign_key_checks(connection)
@@ -79,20 +80,22 @@ def fill(connection: psycopg.Connection, sizes: Sizes) -> None:
 
 
 def _skip_foreign_key_checks(connection: psycopg.Connection) -> None:
-    """The rows refer to each other rightly; checking each takes longer than inserting it."""
+    """Skip the checks of foreign keys. The rows are consistent, and checking each takes longer than inserting
+    it."""
     if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() == (True,):
         connection.execute("SET LOCAL session_replication_role = replica")
 
 
 def _database_knows(field: models.Field) -> bool:
-    """Whether the field's column has a default."""
+    """Tell whether the field's column has a default in the database."""
     return field.db_default is not models.NOT_PROVIDED
 
 
 def _insert(connection: psycopg.Connection, model: type[models.Model], source: str, **columns: str) -> None:
-    """``INSERT INTO model SELECT columns FROM source``, each column an SQL expression.
+    """Run ``INSERT INTO model SELECT columns FROM source``, each column an SQL expression.
 
-    Fields left out get what Django would give them, where its defaults are not the database's.
+    Fields that `columns` leaves out get the values that Django would give them, unless the database has
+    defaults.
     """
     expressions: dict[str, sql.Composable] = {}
     for field in model._meta.local_concrete_fields:
@@ -148,7 +151,8 @@ def _catalogue(connection: psycopg.Connection, sizes: Sizes) -> None:
 
 
 def _accounts(connection: psycopg.Connection, sizes: Sizes) -> None:
-    """Accounts 1 to n, each with one unrestricted user and one full token, all of the same number."""
+    """Insert accounts 1 to n, each with one unrestricted user and one full token. All three have the same
+    number."""
     numbers = f"generate_series(1, {sizes.accounts}) AS n"
     _insert(connection, Account, numbers, id="n", euuid="gen_random_uuid()", email="'owner' || n || '@example.com'")
     _insert(
@@ -191,7 +195,7 @@ def _instances(connection: psycopg.Connection, sizes: Sizes) -> None:
 
 
 def _reservations(connection: psycopg.Connection) -> None:
-    """What each instance holds of its host, and what is used of the hosts by that."""
+    """Insert the reservation of each instance on its host, and add up what is used of each host."""
     table = Instance._meta.db_table
     _insert(
         connection, Reservation, f"{table} AS i JOIN {InstanceType._meta.db_table} AS t ON t.id = i.type_id",
@@ -205,7 +209,7 @@ def _reservations(connection: psycopg.Connection) -> None:
 
 
 def _parts(connection: psycopg.Connection) -> None:
-    """Two disks and a configuration profile for each instance that is offline, so that it can be booted."""
+    """Insert two disks and a configuration profile for each instance that is offline, so that it can be booted."""
     table = Instance._meta.db_table
     source = f"{table} AS i WHERE i.status = 'offline'"
     _insert(
@@ -226,12 +230,13 @@ def _parts(connection: psycopg.Connection) -> None:
 
 
 def _address(number: str) -> str:
-    """SQL of the address that instance `number` has: of the benchmark range, odd and even in a /16 each."""
+    """Return the SQL of the address of instance `number`, in the benchmark range. Odd and even numbers have a
+    /16 each."""
     return f"(inet '198.18.0.10' + ({number} % 2) * 65536 + ({number} / 2) % 65000)"
 
 
 def _addresses(connection: psycopg.Connection, sizes: Sizes) -> None:
-    """Pools of a /16 for each region: one address held by each instance, the others free."""
+    """Insert pools of a /16 for each region: one address for each instance, the others free."""
     assert sizes.instances <= 100_000, "the benchmark range has no room for more"
     regions = f"unnest(ARRAY{list(REGIONS)}) WITH ORDINALITY AS r (region, n)"
     _insert(
@@ -254,7 +259,7 @@ def _addresses(connection: psycopg.Connection, sizes: Sizes) -> None:
 
 
 def _set_sequences(connection: psycopg.Connection) -> None:
-    """Let the next id of each table follow those given by hand."""
+    """Set the sequence of each table to continue after the ids that were given by hand."""
     for model in (Account, User, PersonalToken, Host, Instance, Disk, Config, AddressPool):
         table = model._meta.db_table
         connection.execute(

@@ -1,7 +1,7 @@
-"""Databases of the benchmark's own, next to the one that DATABASE_URL names.
+"""The benchmark's own databases, next to the one that DATABASE_URL names.
 
-``<name>_bench_seed`` is filled once and kept for the next run; ``<name>_bench`` is copied from it for each run
-and dropped afterwards, so that every run starts from the same rows whatever the last one wrote.
+``<name>_bench_seed`` is filled once and kept for the next run. ``<name>_bench`` is copied from it for each run
+and dropped afterwards, so that every run starts from the same rows.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 class Databases:
-    """Makes, copies and drops databases on the server of `url` (a ``postgres://`` address)."""
+    """Databases on the server of `url` (a ``postgres://`` address), which are made, copied and dropped."""
 
     def __init__(self, url: str):
         self.url = url
@@ -31,10 +31,10 @@ class Databases:
         return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
 
     def seeded(self, suffix: str, key: str, fill: Callable[[psycopg.Connection], None], fresh: bool) -> str:
-        """The name of a migrated database filled by `fill`.
+        """Return the name of a migrated database filled by `fill`.
 
-        One of an earlier run is used again if it was completed under the same `key` and the same migrations;
-        both are kept as the database's comment, which is written last.
+        A database of an earlier run is used again if it was completed under the same `key` and the same
+        migrations. Both are stored in the database's comment, which is written last.
         """
         name = self.prefix + suffix
         key = hashlib.sha256((key + _migrations()).encode()).hexdigest()
@@ -57,7 +57,7 @@ class Databases:
 
     @contextmanager
     def copy(self, source: str):
-        """A copy of database `source` for the length of the block; yields its address."""
+        """Copy database `source` for the length of the block. Yields the address of the copy."""
         with self._server() as server:
             _drop(server, self.prefix)
             server.execute(
@@ -73,7 +73,7 @@ class Databases:
                 _drop(server, self.prefix)
 
     def drop_all(self) -> None:
-        """Drop every database the benchmark keeps."""
+        """Drop every database that the benchmark keeps."""
         with self._server() as server:
             kept = server.execute(
                 "SELECT datname FROM pg_database WHERE datname = %s OR starts_with(datname, %s)",
@@ -87,7 +87,7 @@ class Databases:
 
 
 def migrate(url: str) -> None:
-    """Make the tables of the database at `url`, in a process of its own: settings are read once."""
+    """Migrate the database at `url`, in a process of its own: settings are read once in each process."""
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
         cwd=BASE_DIR,

@@ -1,5 +1,5 @@
-"""What ends a benchmark before its figures."""
+"""Errors that end a benchmark before it has figures."""
 
 
 class BenchError(Exception):
-    """A server or a worker did not do its part; the text says which, and what it said."""
+    """A server or a worker failed. The text names it and quotes its output."""

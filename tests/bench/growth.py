@@ -1,7 +1,7 @@
-"""Whether page 1 of a list slows down as the table grows.
+"""Measure whether page 1 of a list slows down as the table grows.
 
-The same account with the same 100 instances among 1,000 of other accounts and among 1,000,000: one server on
-each database, one connection, short turns, so that whatever else the machine does hits both.
+The same account has the same 100 instances, among 1,000 of other accounts and among 1,000,000. Each database
+has one server with one connection. The turns are short, so that other load on the machine affects both.
 """
 
 import statistics
@@ -30,12 +30,13 @@ class Growth:
 
     @property
     def ratio(self) -> float:
-        """The median of the turns' ratios: each compares two moments that lie next to each other."""
+        """The median of the turns' ratios. Each ratio compares two measurements that directly follow each
+        other."""
         return statistics.median(large / small for small, large in zip(self.small, self.large, strict=True))
 
 
 def measure(databases: Databases, log: Path, *, turns: int, seconds: float, fresh: bool = False) -> Growth:
-    """Take `turns` on each database, each of `seconds`. Fills the databases where they are not yet."""
+    """Take `turns` on each database, each of `seconds`. Fills the databases if they are not filled yet."""
     names = [
         databases.seeded(suffix, sizes.key, partial(data.fill, sizes=sizes), fresh)
         for suffix, sizes in (("_small", SMALL), ("_large", LARGE))

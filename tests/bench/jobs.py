@@ -1,8 +1,8 @@
-"""Jobs per second through two workers, against Celery's own rate of tasks that do nothing.
+"""Jobs per second through two workers, compared with Celery's rate of tasks that do nothing.
 
-Both are queued beforehand, in turns, and then eaten by one prefork worker with two processes: no-op tasks, boot
-jobs, no-op tasks, boot jobs. Marks between them tell when the workers got there. The driver is the simulated one
-at scale zero, on machines that were made before the clock starts.
+Both are queued beforehand, in turns, and then run by one prefork worker with two processes: no-op tasks, boot
+jobs, no-op tasks, boot jobs. Marks between them show when the workers got there. The driver is the simulated
+one at scale zero. Its machines are created before the measurement.
 """
 
 import statistics
@@ -27,16 +27,16 @@ from tests.bench.worker import MARKS, mark, noop
 
 WORKERS = 2
 PRIORITY = settings.JOB_PRIORITY
-"""Of all messages, so that the queue is eaten in the order in which it was filled."""
+"""The priority of all messages, so that the queue keeps its order."""
 TIMEOUT_SECONDS = 120.0
-"""Seconds the workers get for everything queued."""
+"""Seconds in which the workers run everything that is queued."""
 TAIL = 20.0
-"""Seconds they get for what is left when the end is marked."""
+"""Seconds for the work that remains after the end mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRates:
-    """Per second, each a median of the rounds; `ratio` is the median of the rounds' ratios."""
+    """Rates per second, each a median of the rounds. `ratio` is the median of the rounds' ratios."""
 
     jobs: float
     noops: float
@@ -44,10 +44,10 @@ class JobRates:
 
 
 def measure(folder: Path, *, jobs: int, rounds: int) -> JobRates:
-    """Queue `jobs` boots and as many no-op tasks in each of `rounds`, and let two workers at them.
+    """Queue `jobs` boots and as many no-op tasks in each of `rounds`, and start two workers.
 
-    Needs a seeded database and an empty queue; `folder` gets the marks and the log. Raises BenchError where a
-    job did not end well.
+    Needs a seeded database and an empty queue. `folder` gets the marks and the log. Raises BenchError if a job
+    failed.
     """
     instances = bootable(jobs * rounds)
     make_machines(instances)
@@ -77,7 +77,7 @@ def _mark(name: str) -> None:
 
 
 def bootable(count: int) -> list[Instance]:
-    """`count` instances that are off and have a profile and disks, as a view would fetch them."""
+    """Return `count` instances that are off and have a profile and disks, as a view would fetch them."""
     offline = Instance.objects.filter(status=Instance.Status.OFFLINE).order_by("pk")
     profiles = Prefetch("configs", Config.objects.order_by("pk"))
     found = list(offline.select_related("type", "host").prefetch_related(profiles, "disks")[:count])
@@ -87,7 +87,7 @@ def bootable(count: int) -> list[Instance]:
 
 
 def make_machines(instances: list[Instance]) -> None:
-    """Let the simulated hypervisor know the instances and their disks."""
+    """Create the machines and disks of the instances in the simulated hypervisor."""
     for instance in instances:
         machine = machine_name(instance.pk)
         hypervisor = configured.at(address_of(instance.host))
@@ -114,10 +114,10 @@ def _read(marks: Path) -> Iterator[tuple[str, float]]:
 
 
 def _check_all_done(instance_ids: list[int]) -> None:
-    """Raise BenchError unless every job ends well within `TAIL` seconds.
+    """Raise BenchError unless every job succeeds within `TAIL` seconds.
 
-    When the end is marked, the other process may still run a job. A message that a worker sent again, because the
-    job's host had no free slot, comes after the mark.
+    At the end mark, the other process may still run a job. If a host had no free slot, the worker sent the
+    message again, so it comes after the mark.
     """
     end = time.monotonic() + TAIL
     bad = Job.objects.filter(instance_id__in=instance_ids).exclude(state=Job.State.DONE)

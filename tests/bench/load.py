@@ -1,7 +1,7 @@
 """A closed-loop load of HTTP/1.1 requests over a few keep-alive connections, from one thread.
 
-It shares two cores with the servers it measures, so it is made to cost little: whole requests as bytes, one
-`recv_into` for most answers, and no parsing beyond the status and the length.
+The load shares two cores with the servers that it measures, so it must cost little. It sends whole requests as
+bytes, needs one `recv_into` for most answers, and parses only the status and the length.
 """
 
 import select
@@ -22,7 +22,8 @@ END_OF_CHUNKS = b"0\r\n\r\n"
 
 @dataclass(slots=True)
 class Round:
-    """What one round saw: `seconds` it lasted, each answer's latency, and the load's own CPU seconds."""
+    """The figures of one round: its length in `seconds`, each answer's latency, and the CPU seconds of the load
+    itself."""
 
     seconds: float
     cpu: float
@@ -35,11 +36,11 @@ class Round:
 
 
 class Connection:
-    """One keep-alive connection, at most one request under way."""
+    """One keep-alive connection with at most one request in progress."""
 
     def __init__(self, port: int):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
-        self.socket.settimeout(None)  # read only when ready: a timeout would cost a poll for each call
+        self.socket.settimeout(None)  # reads only ready data: a timeout would cost a poll for each call
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = memoryview(bytearray(BUFFER))
         self.received = 0
@@ -53,7 +54,8 @@ class Connection:
         self.socket.sendall(request)
 
     def receive(self) -> bool:
-        """Read what there is; whether the answer is complete. Raises BenchError for any but a 200."""
+        """Read the available bytes. Returns whether the answer is complete. Raises BenchError for any status
+        but 200."""
         count = self.socket.recv_into(self.buffer[self.received :])
         if not count:
             raise BenchError("the server closed a connection")
@@ -80,10 +82,11 @@ class Connection:
 
 
 def run(port: int, requests: Iterator[bytes], seconds: float, connections: int = 16) -> Round:
-    """Send `requests` to 127.0.0.1:`port` for `seconds`, each connection its next as the last is answered.
+    """Send `requests` to 127.0.0.1:`port` for `seconds`. Each connection sends its next request after an
+    answer.
 
-    More connections than server threads, so that none idles whichever worker the kernel gave them to.
-    Answers that come after the end are waited for and not counted.
+    There are more connections than server threads, so that no thread idles, whichever worker the kernel gave
+    the connections to. Answers that come after the end are awaited but not counted.
     """
     opened = [Connection(port) for _ in range(connections)]
     try:

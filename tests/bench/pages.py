@@ -1,7 +1,7 @@
-"""The customer's pages: their server time, their first paint in a browser, and the load of pages left open.
+"""The customer's pages: their server time, their first paint in a browser, and the load of open pages.
 
-An open page asks for its changing part every few seconds. Most of these requests are answered 204, because nothing
-has changed; the part of an instance with a job under way is asked for more often, and rendered each time.
+An open page polls its changing part every few seconds. Most of these requests are answered 204, because nothing
+has changed. A page of an instance with a running job polls more often, and its part is rendered each time.
 """
 
 import heapq
@@ -27,11 +27,11 @@ from tests.bench.processor import Spent
 from tests.bench.servers import OURS, Served, server
 
 PAGES = {"list": "/home/instances", "create": "/home/instances/new", "instance": "/home/instances/{}"}
-"""The pages whose time is measured; an instance's has its id."""
+"""The pages whose time is measured. An instance's page has its id."""
 OPEN, MOVING = 500, 50
-"""Pages that are open, and those of them whose instance has a job under way."""
+"""The numbers of open pages, and of those whose instance has a running job."""
 AT_REST, UNDER_WAY = 5.0, 2.0
-"""Seconds between two requests of an open page, as templates/compute/instance_state.html has them."""
+"""Seconds between two requests of an open page, as templates/compute/instance_state.html sets them."""
 CONNECTIONS = 8
 TIMEOUT = 10.0
 FIRST_PAINT = """
@@ -55,9 +55,9 @@ class PageTimes:
     answers: dict[str, list[float]]
     paints: dict[str, list[float]]
     spent: Spent
-    """The processor time that open pages cost, in shares of a core."""
+    """The processor time of open pages, in shares of a core."""
     asked: float
-    """Requests of open pages a second."""
+    """Requests of open pages per second."""
 
 
 def measure(sizes: Sizes, log: Path, *, rounds: int, seconds: float) -> PageTimes:
@@ -75,7 +75,7 @@ def measure(sizes: Sizes, log: Path, *, rounds: int, seconds: float) -> PageTime
 
 
 def _cookie(user: User) -> str:
-    """The cookie of a browser in which the user has just signed in."""
+    """Return the cookie of a browser in which the user has just signed in."""
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
@@ -91,7 +91,7 @@ class _Browser:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
 
     def get(self, path: str, cookie: str, expected: Sequence[int] = (200,)) -> bytes:
-        """Return the body of the answer. Raises `BenchError` for another status than those expected."""
+        """Return the body of the answer. Raises `BenchError` for an unexpected status."""
         self.connection.request("GET", path, headers={"Cookie": cookie})
         answer = self.connection.getresponse()
         body = answer.read()
@@ -102,7 +102,7 @@ class _Browser:
 
 def _answers(ours: Served, address: str, cookies: Sequence[str], rounds: int) -> Iterator[float]:
     browser = _Browser(ours.port)
-    for number in range(-2, rounds):  # two that are not counted: the first compile the templates
+    for number in range(-2, rounds):  # two uncounted requests: the first ones compile the templates
         account = number % len(cookies)
         started = time.perf_counter()
         browser.get(address.format(account + 1), cookies[account])
@@ -111,7 +111,7 @@ def _answers(ours: Served, address: str, cookies: Sequence[str], rounds: int) ->
 
 
 def _keep_open(ours: Served, cookies: Sequence[str], seconds: float) -> int:
-    """Ask as `OPEN` pages do, each of an instance of its own account. Return the number of requests."""
+    """Send requests like `OPEN` pages, each of an instance of its own account. Returns the number of requests."""
     browsers = itertools.cycle([_Browser(ours.port) for _ in range(CONNECTIONS)])
     seen: list[bytes] = []
     for account, cookie in enumerate(cookies, 1):
@@ -137,7 +137,7 @@ def _keep_open(ours: Served, cookies: Sequence[str], seconds: float) -> int:
 
 
 def _paints(ours: Served, cookie: str) -> dict[str, list[float]]:
-    """Milliseconds from navigation to the first contentful paint, several of each page."""
+    """Return milliseconds from navigation to the first contentful paint, several for each page."""
     from tests.browser.visitor import start
 
     name, _, value = cookie.partition("=")
@@ -160,7 +160,7 @@ def _paint(driver, address: str) -> float:
 
 
 def lines(times: PageTimes) -> Iterator[str]:
-    """The figures as text."""
+    """Yield the figures as text."""
     shown = ", ".join(f"{name} {statistics.median(each):.0f}" for name, each in times.answers.items())
     yield f"pages: server time, one request at a time, median: {shown} ms"
     if times.paints:

@@ -1,10 +1,10 @@
-"""Whether 1,000 services a minute are checked in time, with slow and dead ones among them.
+"""Measure whether 1,000 services a minute are checked in time, with slow and dead ones among them.
 
-One prefork worker with two processes checks them over a minute, each due at its own moment. What counts is how long
-after it was due a check of a service that answers at once is written, without the time of the answer itself: those
-that take their time must not be in its way. Then all are due at the same moment, as after an outage.
+One prefork worker with two processes checks the services over a minute, each due at its own moment. The figure
+is the lateness of services that answer at once: the time from due to written, without the answer itself. Slow
+services must not delay them. Then all are due at the same moment, as after an outage.
 
-All are paths of one server in a process of its own, on the same cores (`tests.bench.watched`).
+All services are paths of one server in a process of its own, on the same cores (`tests.bench.watched`).
 """
 
 import time
@@ -29,18 +29,19 @@ from tests.ports import free_port
 ACCOUNTS = 100
 SLOW, DEAD = 100, 100
 TIMEOUT = 10
-"""Seconds that a service has to answer. The slow ones need eight of them, the dead ones all."""
+"""Seconds that a service has to answer. Slow services need eight of them, dead ones use all."""
 NOTIFY_EVERY = 2.0
-"""As the clock does."""
+"""The clock's interval in seconds."""
 TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """Seconds between due and written of those that answer at once, and what the workers took of a core meanwhile.
+    """Seconds from due to written for services that answer at once, and the share of a core that the workers
+    used.
 
-    `rate` is of the same checks when all are due at once: per second, from the first notification to the last
-    written.
+    `rate` is the number of checks per second when all are due at once, from the first notification to the last
+    write.
     """
 
     services: int
@@ -54,15 +55,15 @@ class Lateness:
 
 
 def measure(folder: Path, *, services: int, over: float) -> Lateness:
-    """Check `services` once each, spread over as many seconds, and then all at once.
+    """Check `services` services once each, spread over `over` seconds, and then all at once.
 
-    Needs a seeded database. Raises BenchError where a check found anything but the truth.
+    Needs a seeded database. Raises BenchError if a check found a wrong result.
     """
     log = folder / "probes.log"
     port = free_port()
     settings = {"PROBE_ALLOWED": "127.0.0.0/8", "PROBE_EVERY": "3600"}
     with process(watched.command(port), {}, log), worker(settings, log):
-        # warms both processes up: what the first check of a process costs is not what is asked
+        # warms both processes up: the cost of a process's first check is not measured
         add_services(port, 200, accounts=2)
         _make_due(0)
         _check_all(quick_ones(), "warming up")
@@ -86,7 +87,7 @@ def measure(folder: Path, *, services: int, over: float) -> Lateness:
 
 
 def add_services(port: int, count: int, accounts: int) -> None:
-    """Add `count` services over so many accounts: in each thousand SLOW slow and DEAD dead ones."""
+    """Add `count` services to `accounts` accounts: of each thousand, SLOW are slow and DEAD are dead."""
     keys = list(Account.objects.order_by("pk").values_list("pk", flat=True)[:accounts])
     Account.objects.filter(pk__in=keys).update(managed=True)
     slow, dead = count * SLOW // 1000, count * DEAD // 1000
@@ -109,7 +110,7 @@ def quick_ones():
 
 
 def _make_due(over: float) -> dict[int, datetime]:
-    """Let all be due, spread over so many seconds from now. Returns when each is."""
+    """Make all services due, spread over `over` seconds from now. Returns when each is due."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE managed_service SET next_check_at = statement_timestamp()"
@@ -120,7 +121,7 @@ def _make_due(over: float) -> dict[int, datetime]:
 
 
 def _check_all(services, what: str, seconds: float = 0) -> float:
-    """Notify until each of the services was checked. Returns when that was."""
+    """Notify until each of the services was checked. Returns the time of the last check."""
     end = time.monotonic() + seconds + TIMEOUT_SECONDS
     notified = 0.0
     while services.filter(measurements=None).exists():
@@ -134,7 +135,7 @@ def _check_all(services, what: str, seconds: float = 0) -> float:
 
 
 def _check_truth() -> None:
-    """Quick and slow ones are up, dead ones are not, and each was checked once."""
+    """Check that quick and slow services are up, that dead ones are not, and that each was checked once."""
     wrong = Measurement.objects.exclude(service__label="dead").filter(failed=1)
     blind = Measurement.objects.filter(service__label="dead", failed=0)
     if wrong.exists() or blind.exists() or Measurement.objects.count() != Service.objects.count():
@@ -152,7 +153,8 @@ def _lateness(due: dict[int, datetime]) -> Iterator[float]:
 
 @contextmanager
 def _cpu() -> Iterator[list[float]]:
-    """The share of a core that the Celery processes took, as the one item of a list once the block is over."""
+    """Measure the share of a core that the Celery processes used. It is the one item of the list after the
+    block."""
     taken: list[float] = []
     begun, before = time.monotonic(), _cpu_seconds()
     yield taken
@@ -160,7 +162,7 @@ def _cpu() -> Iterator[list[float]]:
 
 
 def _cpu_seconds() -> float:
-    """Of the worker that this process started, and its children."""
+    """Return the CPU seconds of the worker that this process started, and of its children."""
     ours = (child for child in psutil.Process().children(recursive=True) if "celery" in child.cmdline())
     times = [child.cpu_times() for child in ours]
     return sum(each.user + each.system for each in times)

@@ -1,6 +1,6 @@
 """The processor time of the processes that answer requests: the web server's, PostgreSQL's and Redis's.
 
-Requests per second swing with the machine's other load. Processor time swings less.
+Requests per second vary with the other load of the machine. Processor time varies less.
 """
 
 import os
@@ -12,14 +12,14 @@ import psycopg
 import redis
 
 SECOND = os.sysconf("SC_CLK_TCK")
-"""Clock ticks of a second."""
+"""Clock ticks per second."""
 PARENT, GROUP, USER, SYSTEM = 1, 2, 11, 12
-"""Places of these fields of ``/proc/*/stat`` after the command (proc(5))."""
+"""The positions of these fields in ``/proc/*/stat`` after the command (proc(5))."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Seconds of processor time of each kind of process; not a number where it cannot be read."""
+    """Seconds of processor time of each kind of process. NaN if it cannot be read."""
 
     web: float
     database: float
@@ -30,10 +30,10 @@ class Spent:
 
 
 class Processor:
-    """Reads the processor time spent so far.
+    """A reader of the processor time spent so far.
 
-    `group` is the process group of the web server, and `environment` has its variables. PostgreSQL's processes are
-    found by those of a connection, if the server runs on this machine.
+    `group` is the process group of the web server, and `environment` has its variables. If PostgreSQL runs on
+    this machine, its processes are found by a connection.
     """
 
     def __init__(self, group: int, environment: Mapping[str, str]):

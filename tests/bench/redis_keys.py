@@ -1,4 +1,4 @@
-"""What the benchmark keeps in Redis: counters of the rate limits, and notifications that nobody receives."""
+"""The benchmark's keys in Redis: counters of the rate limits, and notifications that nobody receives."""
 
 import os
 
@@ -8,7 +8,7 @@ PREFIX = "skerry-bench:"
 
 
 def forget() -> None:
-    """Delete all of it, and nothing else that is in the same Redis."""
+    """Delete the benchmark's keys, and no others in the same Redis."""
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
         for key in client.scan_iter(f"{PREFIX}*", count=1000):
             client.unlink(key)

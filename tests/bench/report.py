@@ -1,4 +1,4 @@
-"""Prints the figures. The last six lines are for machines: ``bench <name> <number>``."""
+"""Print the figures. The last six lines are for programs: ``bench <name> <number>``."""
 
 # ruff: noqa: T201  (printing is what it is for)
 

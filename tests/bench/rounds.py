@@ -1,4 +1,4 @@
-"""Ours and bare under the same load in alternation, and what comes of it."""
+"""Our server and the bare one under the same load in alternation, and the results."""
 
 import statistics
 from collections.abc import Iterator
@@ -11,23 +11,25 @@ from tests.bench.servers import Served
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rounds of one kind of request against both servers, in the order in which they ran."""
+    """The rounds of one kind of request against both servers, in order of time."""
 
     name: str
     ours: list[load.Round]
     bare: list[load.Round]
     spent: tuple[list[Spent], list[Spent]]
-    """The processor time that the processes took in each round of ours and of the bare server."""
+    """The processor time of each round, for our server and for the bare one."""
 
     @property
     def ratio(self) -> float:
-        """Our requests per second over the bare server's: the median of the pairs of rounds."""
+        """Return our requests per second over the bare server's: the median of the pairs of rounds."""
         return statistics.median(ours.rate / bare.rate for ours, bare in zip(self.ours, self.bare, strict=True))
 
 
 def each(rounds: list[load.Round], spent: list[Spent]) -> list[float]:
-    """Microseconds of processor time for each request: of the web, database and Redis processes, each the median of
-    the rounds."""
+    """Return microseconds of processor time for each request, as medians of the rounds.
+
+    There is one value each for the web, database and Redis processes.
+    """
     return [
         statistics.median(1e6 * of_kind / len(one.latencies) for of_kind, one in zip(kind, rounds, strict=True))
         for kind in zip(*map(astuple, spent), strict=True)
@@ -35,12 +37,12 @@ def each(rounds: list[load.Round], spent: list[Spent]) -> list[float]:
 
 
 def rate(rounds: list[load.Round]) -> float:
-    """The median of the rounds' requests per second."""
+    """Return the median of the rounds' requests per second."""
     return statistics.median(one.rate for one in rounds)
 
 
 def percentile(rounds: list[load.Round], percent: float) -> float:
-    """The latency, in milliseconds, that `percent` of all requests stayed below."""
+    """Return the latency in milliseconds that `percent` of all requests did not exceed."""
     latencies = sorted(latency for one in rounds for latency in one.latencies)
     return 1000 * latencies[min(int(len(latencies) * percent / 100), len(latencies) - 1)]
 

@@ -1,4 +1,4 @@
-"""The processes under measure, started with the commands that ``make serve`` uses."""
+"""The measured processes, started with the commands that ``make serve`` uses."""
 
 import ctypes
 import os
@@ -28,14 +28,14 @@ BARE = "tests.bench.bare:application"
 
 
 def served(name: str, port: int = 0) -> list[str]:
-    """The command line of one child of ``make serve``: ``web``, ``stream``, ``worker`` or ``clock``."""
+    """Return the command line of one child of ``make serve``: ``web``, ``stream``, ``worker`` or ``clock``."""
     (command,) = (list(child.command) for child in children(port) if child.name == name)
     return command
 
 
 @contextmanager
 def process(command: list[str], environment: dict[str, str], log: Path) -> Iterator[subprocess.Popen]:
-    """Run `command` for the length of the block, and stop it and all it started whatever happens."""
+    """Run `command` for the length of the block. Always stops it and all its children."""
     with log.open("ab") as output:
         started = subprocess.Popen(
             command,
@@ -58,14 +58,14 @@ def process(command: list[str], environment: dict[str, str], log: Path) -> Itera
 
 
 def _end_with_parent() -> None:
-    """In the child: be told to stop by the kernel if the benchmark is killed."""
+    """In the child, ask the kernel for a signal when the benchmark is killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A server under measure, its port on 127.0.0.1, and the processor time of the processes that answer."""
+    """A measured server: its port on 127.0.0.1, and the processor time of the processes that answer."""
 
     port: int
     processor: Processor
@@ -75,7 +75,7 @@ class Served:
 def server(application: str, environment: dict[str, str], log: Path, workers: int = WORKERS) -> Iterator[Served]:
     """Serve `application` for the length of the block. Its output goes to `log`.
 
-    One of WSGI has one thread for each process, as ours does.
+    A WSGI application has one thread for each process, as ours has.
     """
     port = free_port()
     *command, _ = served("web", port)
@@ -90,7 +90,7 @@ def server(application: str, environment: dict[str, str], log: Path, workers: in
 
 @contextmanager
 def worker(environment: dict[str, str], log: Path) -> Iterator[None]:
-    """A Celery worker with two processes that knows `tests.bench.worker`'s tasks as well as ours."""
+    """Run a Celery worker with two processes, which has the tasks of `tests.bench.worker` besides ours."""
     command = served("worker")
     command[command.index("-A") + 1] = "tests.bench.worker"
     with process(command, environment, log):
@@ -98,7 +98,7 @@ def worker(environment: dict[str, str], log: Path) -> Iterator[None]:
 
 
 def last_words(log: Path) -> str:
-    """The end of a log, for an error message."""
+    """Return the end of a log, for an error message."""
     return log.read_text(errors="replace")[-4000:]
 
 

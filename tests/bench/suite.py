@@ -1,4 +1,4 @@
-"""All measures of one run, in order. Imported once Django is set up."""
+"""All measurements of one run, in order. Imported after Django is set up."""
 
 # ruff: noqa: T201  (printing is what it is for)
 
@@ -16,7 +16,7 @@ from tests.bench.servers import BARE, OURS, server
 
 
 def run(databases: Databases, folder: Path, *, quick: bool, fresh: bool) -> None:
-    """Take all measures, then print them; what the processes say goes to files in `folder`."""
+    """Take all measurements, then print them. The output of the processes goes to files in `folder`."""
     started = time.monotonic()
     sizes = data.Sizes()
     say(f"rows: {sizes.instances:,} instances over {sizes.accounts:,} accounts")
@@ -39,13 +39,15 @@ def run(databases: Databases, folder: Path, *, quick: bool, fresh: bool) -> None
 
 
 def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> list[Comparison]:
-    """List, retrieve, filtered list and create, ours and bare in turns, after a check that both do the same."""
+    """Measure lists, retrieves, filtered lists and creates, ours and bare in turns, after a check of equal
+    answers."""
     loads = {
         "list": (traffic.lists(sizes), seconds),
         "retrieve": (traffic.retrieves(sizes), seconds),
-        # after the reads above, by which each process knows most tokens: until then they share one thread of a lane
+        # after the reads above, by which each process knows most tokens: unknown tokens share one thread of a
+        # lane
         "filtered": (traffic.filtered_lists(sizes), seconds),
-        # shorter: the pools hold 30,000 free addresses
+        # shorter, because the pools have 30,000 free addresses
         "create": (traffic.creates(sizes), min(seconds, 1.0)),
     }
     comparisons = []
@@ -60,7 +62,7 @@ def compare_servers(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float
 
 
 def measure_jobs(folder: Path, *, count: int, rounds: int) -> jobs.JobRates:
-    """Boot jobs and no-op tasks in turns, on an empty queue."""
+    """Measure boot jobs and no-op tasks in turns, on an empty queue."""
     redis_keys.forget()
     say(f"jobs: {rounds} rounds of {count} no-op tasks and {count} boots through two workers")
     try:
@@ -70,7 +72,7 @@ def measure_jobs(folder: Path, *, count: int, rounds: int) -> jobs.JobRates:
 
 
 def measure_probes(folder: Path, *, services: int, over: float) -> probes.Lateness:
-    """Services that are watched, 1,000 a minute, with slow and dead ones among them."""
+    """Measure the checks of 1,000 services a minute, with slow and dead ones among them."""
     redis_keys.forget()
     say(f"probes: {services} services due over {over:g} s, then all at once, through two workers")
     try:
@@ -80,7 +82,7 @@ def measure_probes(folder: Path, *, services: int, over: float) -> probes.Latene
 
 
 def measure_pages(sizes: data.Sizes, log: Path, *, rounds: int, seconds: float) -> pages.PageTimes:
-    """The customer's pages: their times, and what 500 of them cost that are left open."""
+    """Measure the times of the customer's pages, and the cost of 500 open ones."""
     redis_keys.forget()
     say(f"pages: {rounds} of each page, then {pages.OPEN} open pages for {seconds:g} s")
     try:

@@ -1,4 +1,4 @@
-"""The harness is honest: both servers answer alike and write alike. No timing is looked at."""
+"""The benchmark is fair: both servers answer and write the same. No timing is checked."""
 
 import io
 import json
@@ -22,9 +22,9 @@ SIZES = Sizes(accounts=3, instances=30)
 
 @pytest.fixture
 def seeded(monkeypatch):
-    """The benchmark's rows, seen by both servers inside this test's transaction."""
+    """The benchmark's rows, which both servers see inside this test's transaction."""
     with connection.cursor() as cursor:
-        # opens the test's transaction, in which `fill` then has a savepoint: else it would commit
+        # opens the test's transaction, in which `fill` has a savepoint: otherwise it would commit
         cursor.execute("SELECT 1")
     psycopg_connection = connection.connection
     data.fill(psycopg_connection, SIZES)
@@ -88,7 +88,7 @@ def test_both_servers_write_alike():
 
 
 def written_by(pk: int) -> dict[str, Any]:
-    """The rows of the new instance, without ids and what else is drawn or told by the clock."""
+    """Return the rows of the new instance, without ids, random values and times."""
     instance = Instance.objects.get(pk=pk)
     disks = Disk.objects.filter(instance=instance).order_by("pk")
     job = Job.objects.select_related("event").get(instance=instance)

@@ -15,29 +15,29 @@ PATH = "/compute/instances"
 
 
 def lists(sizes: Sizes) -> Iterator[bytes]:
-    """Page 1 of each account in turn."""
+    """Yield requests of page 1 of each account in turn."""
     return itertools.cycle([request("GET", PATH, token(n)) for n in range(1, sizes.accounts + 1)])
 
 
 def retrieves(sizes: Sizes) -> Iterator[bytes]:
-    """One instance of each account in turn, not the same one in each turn."""
+    """Yield requests of one instance of each account in turn, another one in each turn."""
     picked = range(1, sizes.instances + 1, 7)
     return itertools.cycle([request("GET", f"{PATH}/{n}", token(owner(n, sizes))) for n in picked])
 
 
 def filtered_lists(sizes: Sizes) -> Iterator[bytes]:
-    """Page 1 of a filtered list of each account in turn."""
+    """Yield requests of page 1 of a filtered list of each account in turn."""
     accounts = range(1, sizes.accounts + 1)
     return itertools.cycle([request("GET", PATH, token(n), x_filter=filter_of(n)) for n in accounts])
 
 
 def creates(sizes: Sizes) -> Iterator[bytes]:
-    """An instance from an image for each account in turn."""
+    """Yield creates of an instance from an image, for each account in turn."""
     return itertools.cycle([request("POST", PATH, token(n), create_body(n)) for n in range(1, sizes.accounts + 1)])
 
 
 def filter_of(account: int) -> str:
-    """The ``X-Filter`` of an account. Of 100 instances in one region it finds about 70."""
+    """Return the ``X-Filter`` of an account. Of 100 instances in one region it finds about 70."""
     return json.dumps(
         {
             "region": REGIONS[account % len(REGIONS)],
@@ -59,12 +59,13 @@ def create_body(account: int) -> bytes:
 
 
 def owner(instance: int, sizes: Sizes) -> int:
-    """The account of instance number `instance`."""
+    """Return the account of instance number `instance`."""
     return (instance - 1) % sizes.accounts + 1
 
 
 def ask(port: int, path: str, account: int, body: bytes | None = None, x_filter: str = "") -> Any:
-    """One request, a POST where there is a body; the parsed answer. Raises BenchError for any but a 200."""
+    """Send one request, a POST if there is a body, and return the parsed answer. Raises BenchError for any
+    status but 200."""
     headers = {"Authorization": f"Bearer {token(account)}", "Content-Type": "application/json"}
     if x_filter:
         headers["X-Filter"] = x_filter

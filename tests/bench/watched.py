@@ -1,4 +1,4 @@
-"""The server that `tests.bench.probes` has checked: ``python -m tests.bench.watched PORT``.
+"""The server whose services `tests.bench.probes` checks: ``python -m tests.bench.watched PORT``.
 
 ``/quick`` answers at once, ``/slow`` after eight seconds, ``/dead`` never.
 """
@@ -13,7 +13,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\
 
 
 def command(port: int) -> list[str]:
-    """The command line of a server on this port."""
+    """Return the command line of a server on this port."""
     return [sys.executable, "-m", "tests.bench.watched", str(port)]
 
 
@@ -21,13 +21,13 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         if b"/dead" in head:
-            await reader.read()  # until whoever asked has gone
+            await reader.read()  # until the client has gone
         elif b"/slow" in head:
             await asyncio.sleep(SLOW)
         writer.write(ANSWER)
         await writer.drain()
     except (OSError, asyncio.IncompleteReadError):
-        pass  # it has gone already
+        pass  # the client has gone already
     finally:
         writer.close()
 

@@ -1,4 +1,4 @@
-"""The Celery application of `tests.bench.jobs`: ours, with two tasks that do nothing of ours."""
+"""The Celery application of `tests.bench.jobs`: our application with two more tasks that do no work."""
 
 import os
 import time
@@ -7,16 +7,16 @@ from pathlib import Path
 from config.celery import app
 
 MARKS = "BENCH_MARKS"
-"""Names the variable that holds the file which `mark` writes to."""
+"""The name of the variable with the path of the file that `mark` writes to."""
 
 
 @app.task(name="bench.noop")
 def noop() -> None:
-    """What a task costs that does nothing."""
+    """Do nothing: the cost of a task itself."""
 
 
 @app.task(name="bench.mark")
 def mark(name: str) -> None:
-    """Note the time at which the queue got here, as a line ``<name> <epoch seconds>``."""
+    """Write the time at which the queue reached this task, as a line ``<name> <epoch seconds>``."""
     with Path(os.environ[MARKS]).open("a") as marks:
         marks.write(f"{name} {time.time()}\n")

@@ -1,6 +1,7 @@
-"""The application of web processes, without what these write beside their requests.
+"""The application of web processes, without their periodic writes.
 
-The server outlives a test, on a database that others use: its heartbeats and alarms would come among their rows.
+The server outlives a test, on a database that other tests use. Its heartbeats and alarms would appear among
+their rows.
 """
 
 from config.rsgi import application

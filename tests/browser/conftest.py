@@ -1,4 +1,4 @@
-"""A browser before the project's own server. Without one these tests are skipped, but not in CI."""
+"""A browser and the project's own server. Without a browser these tests are skipped, except in CI."""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ window.setTimeout = (call, wait, ...given) => later(call, wait >= 1000 ? wait / 
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory) -> Iterator[webdriver.Chrome]:
-    """One browser for the run; `visitor` makes it new for each test."""
+    """One browser for the run. `visitor` resets it for each test."""
     if lacking := missing():
         reason = f"No {' and no '.join(lacking)} on the PATH: apt-get install chromium chromium-driver"
         if os.environ.get("CI") == "true":
@@ -39,8 +39,11 @@ def chromium(tmp_path_factory) -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture(scope="session")
 def _server(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Site]:
-    """One server for the run, on the tests' database. Its rate limits let everything through, staff need a second
-    factor for the admin, as in production, and people may sign in with a provider."""
+    """One server for the run, on the tests' database.
+
+    Its rate limits are very high. As in production, staff need a second factor for the admin. People may sign
+    in with a provider.
+    """
     with django_db_blocker.unblock():
         env = environment()
     limits = {f"RATE_LIMIT_{name.upper()}": PLENTY for name in configured.RATE_LIMITS}
@@ -57,14 +60,14 @@ def _server(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Si
 
 @pytest.fixture
 def site(_server, transactional_db, settings) -> Site:
-    """The server. What tests write is committed, so that it sees it."""
+    """The server. Tests commit their rows, so that it sees them."""
     settings.SITE_URL = _server.url
     return _server
 
 
 @pytest.fixture
 def visitor(chromium, site) -> Iterator[Visitor]:
-    """A person with a new browser. At the end, no page may have made the browser complain."""
+    """A person with a reset browser. At the end, the browser's console must have no complaint about a page."""
     visitor = Visitor(chromium, site.url)
     visitor.forget_everything()
     yield visitor
@@ -92,14 +95,14 @@ def worker(site, settings, monkeypatch) -> Iterator[Worker]:
 
 @pytest.fixture
 def app_site() -> Iterator[AppSite]:
-    """The site of an app, where consent leads to."""
+    """The site of an app, to which the consent page redirects."""
     with AppSite() as site:
         yield site
 
 
 @pytest.fixture
 def owner(owner) -> User:
-    """The cast's, who has a password here."""
+    """The owner, with a password."""
     owner.set_password(PASSWORD)
     owner.save(update_fields=["password"])
     return owner

@@ -1,4 +1,4 @@
-"""What holds for every page, whatever is on it: it can be read and used by keyboard, on a phone, light and dark."""
+"""Rules for every page: it can be read and used by keyboard, on a phone, in light and dark colours."""
 
 from pathlib import Path
 
@@ -13,8 +13,9 @@ return [...document.querySelectorAll('input:not([type=hidden]), select, textarea
     .filter(field => ![...field.labels].some(label => label.innerText.trim() && label.getClientRects().length))
     .map(field => field.outerHTML)
 """
-# WCAG 2.2, 1.4.3 for texts and 1.4.11 for the borders of fields. The pages have plain opaque colours, so what lies
-# behind a text is the first ancestor with a colour. Colours may be in any notation; a canvas knows them all.
+# WCAG 2.2, 1.4.3 for texts and 1.4.11 for the borders of fields. The pages have plain opaque colours, so the
+# background of a text is the first ancestor with a colour. Colors may be in any notation: a canvas parses all
+# of them.
 FAINT = """
 const channel = value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4
 const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true})
@@ -59,14 +60,14 @@ for (const element of document.querySelectorAll('body *')) {
 }
 return faint
 """
-# What scrolls by itself, such as a table, may hold what is wide.
+# An element that scrolls by itself, such as a table, may be wider than the page.
 WIDE = """
 if (document.documentElement.scrollWidth <= arguments[0]) return []
 return [...document.querySelectorAll('body *')]
     .filter(element => element.getBoundingClientRect().right > arguments[0])
     .map(element => element.outerHTML.slice(0, 120))
 """
-# After a key was pressed, elements that a script focuses look as those that Tab reaches.
+# After a key press, browsers show the focus on elements that a script focuses as on those that Tab reaches.
 UNSEEN = """
 const outlined = style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
 const unseen = []
@@ -94,7 +95,7 @@ run.then(({violations}) => done(violations.map(words)), error => done([String(er
 
 
 def check(visitor: Visitor) -> None:
-    """Fails where the page that is shown breaks a rule; says which, and by what."""
+    """Fail if the open page breaks a rule. The message names the rule and the element."""
     driver = visitor.driver
     assert driver.title.endswith(" · Skerry")
     assert len(driver.title) > len(" · Skerry")
@@ -105,7 +106,7 @@ def check(visitor: Visitor) -> None:
     unnamed = driver.execute_script(FIELDS)
     assert not unnamed, f"fields without a label: {unnamed}"
     driver.execute_script(AXE)
-    # two of the four looks suffice for axe, which takes longest: a desktop in the light, a phone in the dark
+    # axe takes longest, so it runs on two of the four combinations: a light desktop and a dark phone
     _check_contrast(visitor, DESKTOP, dark=True)
     _check_contrast(visitor, DESKTOP, dark=False)
     _check_with_axe(visitor)
@@ -120,20 +121,20 @@ def check(visitor: Visitor) -> None:
 
 
 def _check_contrast(visitor: Visitor, width: int, *, dark: bool) -> None:
-    """Show the page so, and check the contrast of its texts and fields."""
+    """Show the page in this size and colour scheme, and check the contrast of its texts and fields."""
     visitor.look(width, dark=dark)
     faint = visitor.driver.execute_script(FAINT)
     assert not faint, f"too faint to read, {'dark' if dark else 'light'}: {faint}"
 
 
 def _check_with_axe(visitor: Visitor) -> None:
-    """All rules of axe, those of good practice too."""
+    """Run all rules of axe, including those of good practice."""
     found = visitor.driver.execute_async_script(RUN_AXE)
     assert not found, f"axe found: {found}"
 
 
 def _check_focus(visitor: Visitor) -> None:
-    """Everything that Tab reaches shows that it has the focus."""
+    """Check that every element that Tab reaches shows its focus."""
     visitor.driver.execute_script("document.activeElement.blur(); window.getSelection().removeAllRanges()")
     visitor.keys(Keys.TAB)
     reached, unseen = visitor.driver.execute_script(UNSEEN)

@@ -1,4 +1,4 @@
-"""A second factor for whoever signs in by a browser, without the pages that set one up."""
+"""A second factor for users who sign in by a browser, without the pages that set one up."""
 
 import time
 
@@ -12,11 +12,12 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def give_second_factor(user: User, *, scratch: str = "") -> None:
-    """Turn it on, with the secret of these tests. `scratch` is kept as the digest of the scratch code."""
+    """Enable the second factor with the secret of these tests. `scratch` is stored as the digest of the scratch
+    code."""
     SecondFactor.objects.create(user=user, encrypted=encrypt_json({"secret": SECRET}), scratch=scratch)
     User.objects.filter(pk=user.pk).update(two_factor_auth=True)
 
 
 def code(*, ahead: int = 0) -> str:
-    """What the authenticator app shows, or will show `ahead` steps from now."""
+    """Return the authenticator app's code, now or `ahead` steps from now."""
     return pyotp.TOTP(SECRET).at(time.time() + ahead * second_factor.STEP)

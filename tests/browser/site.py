@@ -1,4 +1,4 @@
-"""The project's own web server, on the test's database; and a site of an app's beside it."""
+"""The project's own web server, on the test's database, and a site of an app."""
 
 import http.client
 import subprocess
@@ -14,7 +14,7 @@ from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 300
-"""How long the server may take to answer first, on a machine that is busy with other tests."""
+"""Seconds until the server's first answer, on a busy machine."""
 
 
 class Site:
@@ -34,7 +34,7 @@ class Site:
             )  # fmt: skip
 
     def wait(self) -> None:
-        """Return once it answers; fails with its log where it does not."""
+        """Return once it answers. Fails with its log if it does not."""
         deadline = time.monotonic() + SECONDS
         while not self._answers():
             assert self.process.poll() is None, self.log.read_text()
@@ -57,9 +57,9 @@ class Site:
 
 
 class AppSite(ThreadingHTTPServer):
-    """Where an app has its users sent back to: ``/done`` on an address of its own.
+    """An app's site, to which users are redirected: ``/done`` on an address of its own.
 
-    `visits` are the queries that browsers came with, in order.
+    `visits` are the queries of the browsers' requests, in order.
     """
 
     daemon_threads = True
@@ -94,10 +94,10 @@ class _AppPage(BaseHTTPRequestHandler):
         self.wfile.write(page)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: what it is asked for is in `visits`."""
+        """Log nothing: `visits` has the requests."""
 
 
 def consent(client: OAuthClient, scope: str = "computes:read_only account:read_write *", **changed: str) -> str:
-    """Where a confidential client sends its users, at this site."""
+    """Return the address to which a confidential client sends its users, at this site."""
     wish = {"response_type": "code", "client_id": client.client_id, "scope": scope, "state": "s", **changed}
     return "/oauth/authorize?" + "&".join(f"{name}={value}" for name, value in wish.items())

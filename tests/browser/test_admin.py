@@ -1,4 +1,4 @@
-"""The admin's own scripts run under the policy that its pages come with."""
+"""The admin's own scripts run under the content security policy of its pages."""
 
 import pytest
 from selenium.common.exceptions import StaleElementReferenceException
@@ -17,7 +17,7 @@ def test_a_field_that_searches_finds_what_it_is_for(visitor: Visitor, staff: Use
     visitor.arrive_as(staff)
     visitor.visit("/admin/accounts/user/add/")
     visitor.driver.find_element(By.CSS_SELECTOR, ".field-account .select2-selection").click()
-    gone = [StaleElementReferenceException]  # what says that it searches gives way to what it finds
+    gone = [StaleElementReferenceException]  # the results replace the "searching" entry
     WebDriverWait(visitor.driver, SECONDS, 0.05, ignored_exceptions=gone).until(
         lambda driver: (
             str(owner.account)

@@ -1,4 +1,4 @@
-"""People let apps act for them, or do not, and think better of it."""
+"""Users grant access to apps, deny it, and revoke it."""
 
 import pytest
 from selenium.webdriver.common.keys import Keys

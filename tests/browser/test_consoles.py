@@ -1,4 +1,4 @@
-"""Consoles in a browser, of simulated machines: what the page says, who may be there, and how one leaves."""
+"""Consoles of simulated machines in a browser: the page's messages, who may use one, and leaving it."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -26,7 +26,7 @@ def owner(world: World) -> User:
 
 @pytest.fixture
 def instance(world: World, worker: Worker) -> Instance:
-    """One that runs on the simulated hypervisor, which the server has as well."""
+    """An instance that runs on the simulated hypervisor, which the server uses too."""
     made = world.create(label="web-1")
     worker.run_jobs()
     return made

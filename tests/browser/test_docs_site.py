@@ -1,4 +1,4 @@
-"""The docs as a site, opened from the disk: it builds without a warning, is searched, and needs no network."""
+"""The docs as a site opened from the disk: it builds without a warning, has a search, and needs no network."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ DESKTOP, PHONE = 1400, 420
 
 
 def look(driver: webdriver.Chrome, width: int) -> None:
-    """Have a window of `width` CSS pixels."""
+    """Set the width of the window in CSS pixels."""
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
 
@@ -69,7 +69,7 @@ def test_a_word_is_found_without_a_server(chromium: webdriver.Chrome, built):
 
 
 def test_each_page_fits_a_phone(chromium: webdriver.Chrome, built):
-    """Tables and blocks scroll by themselves, and the page does not."""
+    """Tables and blocks scroll by themselves. The page does not."""
     look(chromium, PHONE)
     wide = {}
     for page in sorted(built.rglob("*.html")):

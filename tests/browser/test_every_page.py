@@ -1,4 +1,4 @@
-"""Every page, as somebody sees it who has little: no mouse, a small screen, weak eyes."""
+"""Every page, for users without a mouse, with a small screen or with weak eyes."""
 
 from collections.abc import Callable
 
@@ -213,7 +213,7 @@ NOT_WALKED = {
     "instance-watchdog": "the page of instance-settings",
     "staff-console": "needs staff: tests/browser/test_consoles.py",
 }
-"""The names of URLs whose pages the walk leaves out, with the reasons."""
+"""URL names whose pages the walk leaves out, with the reasons."""
 WALKED = [name for name in SHOWN if name not in NOT_WALKED]
 LEADS_ON = {"set-password", "verify-phone-number"}
 """The names of URLs that lead on to a page of their own."""
@@ -226,7 +226,7 @@ def test_no_reason_is_left_over():
 
 @pytest.mark.parametrize("walk", range(WALKS))
 def test_every_page_of_a_filled_account_can_be_read_and_used(visitor, world, walk):
-    visitor.url = visitor.url.replace("127.0.0.1", "localhost")  # pages ask security keys at names alone
+    visitor.url = visitor.url.replace("127.0.0.1", "localhost")  # security keys work at names, not at IP addresses
     pages, problems = PageWorld.of(world, label=LONG), {}
     visitor.come_in(pages.browser(pages.owner), "/home")
     for name in WALKED[walk::WALKS]:
@@ -241,7 +241,7 @@ def test_every_page_of_a_filled_account_can_be_read_and_used(visitor, world, wal
 
 
 class TestTheChecks:
-    """A check that finds nothing wrong anywhere would prove nothing."""
+    """A check that never finds a fault would prove nothing."""
 
     def spoil(self, visitor: Visitor, css: str) -> None:
         sheet = "document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0]"

@@ -27,7 +27,7 @@ def at_home(site, visitor, world: World) -> Visitor:
 
 
 def pick(visitor: Visitor, name: str) -> None:
-    """Click on a radio button, which the bar at the top must not cover."""
+    """Click a radio button, which the bar at the top must not cover."""
     button = visitor.driver.find_element(By.ID, name)
     visitor.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
     button.click()

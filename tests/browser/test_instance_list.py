@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def listed(visitor, owner, account):
-    """The list of three instances, which can be booted."""
+    """Open the list of three instances, which can be booted."""
     for label in ("web-1", "web-2", "web-3"):
         instance = InstanceFactory(account=account, label=label, tags=["web"], ipv4=["203.0.113.7"])
         ConfigFactory(instance=instance, disk=DiskFactory(instance=instance))
@@ -26,7 +26,8 @@ def choose(visitor, label: str) -> None:
 
 
 def row(visitor, label: str) -> str:
-    """The words of a row; empty if the page does not show the row. Read at once: the page changes."""
+    """Return the text of a row, or "" if the page has no such row. Reads it in one call, because the page
+    changes."""
     find = "[...document.querySelectorAll('tbody tr')].find(row => row.cells[1].innerText.trim() === arguments[0])"
     return visitor.driver.execute_script(f"return {find}?.innerText || ''", label)
 

@@ -1,4 +1,4 @@
-"""A customer at the storage of an instance: the list updates itself, and a row's menu leads to a form."""
+"""The storage of an instance in a browser: the list updates itself, and a row's menu leads to a form."""
 
 import pytest
 from selenium.webdriver.common.by import By

@@ -1,4 +1,4 @@
-"""The pages of an instance in a browser: they move by themselves, and verbs work without scripts."""
+"""The pages of an instance in a browser: they update themselves, and verbs work without scripts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ LOST = "The connection is lost."
 
 @pytest.fixture
 def instance(site, world: World, visitor: Visitor, monkeypatch) -> Instance:
-    """An instance that is off, whose owner has signed in."""
+    """An instance that is off. Its owner is signed in."""
     monkeypatch.setattr(queue, "notify", lambda number: None)
     made = world.offline(label="web-1", tags=("live",))
     Event.objects.all().delete()
@@ -67,7 +67,7 @@ def test_a_lost_connection_is_shown_and_heals(visitor, instance):
 
 @contextmanager
 def offline(visitor: Visitor) -> Iterator[None]:
-    """Pull the browser's cable for the length of the block."""
+    """Take the browser offline for the length of the block."""
     unlimited = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
     visitor.command("Network.enable")
     visitor.command("Network.emulateNetworkConditions", offline=True, **unlimited)

@@ -1,4 +1,4 @@
-"""A library that was written for other servers: Authlib's OAuth 2 client, and a browser of its user."""
+"""A library that was written for other servers: Authlib's OAuth 2 client, and its user's browser."""
 
 import pytest
 import requests
@@ -16,7 +16,7 @@ SCOPE = "computes:read_write events:read_only"
 
 @pytest.fixture(autouse=True)
 def _without_https(monkeypatch):
-    """Authlib asks for HTTPS, which ends at a proxy in front of us."""
+    """Let Authlib accept HTTP. In production, a proxy in front of us terminates HTTPS."""
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
 
 
@@ -38,7 +38,7 @@ class App:
         self.session.trust_env = False
 
     def sign_up(self, visitor) -> dict:
-        """From its first page to a token, with a user who signs in and consents on the way."""
+        """Go from the app's first page to a token, with a user who signs in and consents on the way."""
         verifier = generate_token(48)
         address, state = self.session.create_authorization_url(self.at("authorize"), code_verifier=verifier)
         visitor.visit(address)
@@ -71,7 +71,7 @@ def test_the_whole_life_of_a_confidential_clients_access(visitor, site, app_site
     assert token["expires_in"] == 7200
     assert app.get("/profile").json()["username"] == "owner"
     assert app.get("/compute/instances").json()["results"] == 0
-    assert app.post("/compute/instances").status_code == 400  # allowed, and then found lacking
+    assert app.post("/compute/instances").status_code == 400  # allowed, but fields are missing
 
     narrow = app.session.refresh_token(app.at("token"), scope="computes:read_only")
     assert narrow["scope"] == "computes:read_only"

@@ -1,4 +1,4 @@
-"""People look after what is theirs: tokens, SSH keys, second factor, password."""
+"""Users manage their own tokens, SSH keys, second factor and password."""
 
 import shlex
 import subprocess
@@ -27,7 +27,7 @@ def at_home(visitor, owner) -> Visitor:
 
 
 def set_up_a_second_factor(visitor: Visitor) -> str:
-    """From the profile, with no question answered yet; returns the scratch code."""
+    """Set a second factor up from the profile, without answered questions. Returns the scratch code."""
     visitor.follow("Turn on the second factor")
     visitor.press("Answer the questions")
     for number, answer in enumerate(("Bergen", "Rex", "Volvo"), start=1):
@@ -46,7 +46,7 @@ def set_up_a_second_factor(visitor: Visitor) -> str:
 
 class TestTokens:
     def go_to(self, visitor: Visitor, words: str) -> None:
-        """Press Tab until the keyboard acts on this."""
+        """Press Tab until the element with these words has the focus."""
         passed: list[str] = []
         while visitor.focused != words:
             assert passed.count(visitor.focused) < 2, passed
@@ -83,7 +83,7 @@ class TestTokens:
         )  # fmt: skip
         at_home.button(words).click()
         WebDriverWait(at_home.driver, SECONDS, 0.02).until(lambda _: "Copied" in at_home.text)
-        # pasted as people do: headless browsers let no script read the clipboard unless their window has the focus
+        # pasted by keys: a headless browser lets a script read the clipboard only if its window has the focus
         shown = at_home.words_of(source)
         at_home.visit("/home/tokens/new")
         at_home.field("Label").send_keys(Keys.CONTROL, "v")

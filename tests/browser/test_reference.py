@@ -1,5 +1,7 @@
-"""The API reference: found by words, light or dark, on a phone, and calls tried out. No page may break its policy:
-`visitor` looks at the browser's console at the end of each test."""
+"""The API reference: search, light and dark, on a phone, and requests that are sent.
+
+No page may break its policy: `visitor` checks the browser's console at the end of each test.
+"""
 
 import json
 import os
@@ -36,19 +38,19 @@ LIGHT, DARK = "rgb(247, 249, 250)", "rgb(18, 24, 29)"
 
 
 class Reader(Visitor):
-    """A visitor of the reference, who waits for what its scripts do."""
+    """A visitor of the reference, who waits for its scripts."""
 
     def until(self, holds, message: str = "") -> None:
-        gone = [StaleElementReferenceException, JavascriptException]  # what the script takes away in this moment
+        gone = [StaleElementReferenceException, JavascriptException]  # elements that the script is removing
         WebDriverWait(self.driver, SECONDS, 0.02, ignored_exceptions=gone).until(lambda _: holds(), message)
 
     def click(self, element: WebElement) -> None:
-        """Click, in the middle of the window: at its top the header may lie over what is to be clicked."""
+        """Click in the middle of the window. At the top, the header may cover the element."""
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
 
     def search(self, words: str) -> list[str]:
-        """Type words, and give the paths of what is found, once something is."""
+        """Search for words. Returns the paths of the results, once there are any."""
         field = self.driver.find_element(By.ID, "q")
         field.clear()
         field.send_keys(words)
@@ -67,7 +69,7 @@ class Reader(Visitor):
         self.click(self.field(label))
 
     def send(self) -> None:
-        """Send the form, and wait for the answer or the complaint."""
+        """Send the form, and wait for the answer or the error."""
         self.click(self.driver.find_element(By.CSS_SELECTOR, "#try form .buttons button"))
         status = "#try-status, #try-problem"
         self.until(
@@ -75,7 +77,7 @@ class Reader(Visitor):
         )
 
     def go_by(self, link: str) -> None:
-        """Click the link, and wait for its page: the address is there before it."""
+        """Click the link, and wait for its page. The address changes before the page does."""
         before = self.heading
         self.driver.find_element(By.CSS_SELECTOR, link).click()
         self.until(lambda: self.heading != before)
@@ -86,7 +88,7 @@ class Reader(Visitor):
 
     @property
     def came(self) -> dict:
-        """The body of the answer."""
+        """Return the body of the answer."""
         return json.loads(self.driver.find_element(By.ID, "came-body").get_attribute("textContent"))
 
     @property
@@ -95,7 +97,7 @@ class Reader(Visitor):
         return {name.text: value.text for name, value in zip(names, values, strict=True)}
 
     def run_line(self, token: str = "") -> tuple[int, dict]:
-        """Run the line for curl in a shell, as it is on the page; give status and body."""
+        """Run the page's line for curl in a shell. Returns status and body."""
         line = self.driver.find_element(By.ID, "curl").get_attribute("textContent")
         env = {**os.environ, "TOKEN": token}
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=SECONDS, env=env)
@@ -244,7 +246,7 @@ class TestOnAPhone:
 
 
 def offered(reader: Reader) -> list[str]:
-    """The callers that the page offers for its operation."""
+    """Return the callers that the page offers for its operation."""
     labels = reader.driver.find_elements(By.CSS_SELECTOR, ".caller label")
     return [label.text for label in labels if label.is_displayed()]
 
@@ -407,7 +409,7 @@ class TestTryingOut:
         assert [each.name for each in ticket.attachments.all()] == ["logo.png"]
 
     def fill(self, reader: Reader, id: str, file: Path | None = None) -> None:
-        """The id of the path, and the file."""
+        """Fill in the id of the path, and the file."""
         reader.driver.find_element(By.CSS_SELECTOR, "#try [name=id]").send_keys(id)
         if file:
             reader.driver.find_element(By.CSS_SELECTOR, "#try [type=file]").send_keys(str(file))

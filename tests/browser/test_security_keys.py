@@ -1,4 +1,4 @@
-"""A security key in a browser: Chromium's virtual one, which touches itself."""
+"""A security key in a browser: Chromium's virtual one, which confirms its own touch."""
 
 from collections.abc import Iterator
 
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def by_name(visitor) -> Visitor:
-    """The visitor, who calls the site by a name: browsers ask no keys for a bare address."""
+    """The visitor, who uses the site by a name: browsers use no security keys for an IP address."""
     visitor.url = visitor.url.replace("127.0.0.1", "localhost")
     return visitor
 
 
 @pytest.fixture
 def with_key(by_name) -> Iterator[Visitor]:
-    """The visitor with a key plugged in, which counts, and wants no PIN."""
+    """The visitor with a key, which counts its uses and needs no PIN."""
     options = VirtualAuthenticatorOptions()
     options.transport = VirtualAuthenticatorOptions.Transport.USB
     by_name.driver.add_virtual_authenticator(options)
@@ -32,7 +32,7 @@ def with_key(by_name) -> Iterator[Visitor]:
 
 @pytest.fixture
 def owner(owner) -> User:
-    """The owner has a second factor."""
+    """The owner, with a second factor."""
     give_second_factor(owner)
     return owner
 

@@ -1,4 +1,4 @@
-"""People sign in, and out again."""
+"""Users sign in and out."""
 
 import hashlib
 
@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
 @pytest.fixture
 def factor(owner) -> None:
-    """The owner has a second factor."""
+    """Give the owner a second factor."""
     give_second_factor(owner, scratch=hashlib.sha256(SCRATCH.encode()).hexdigest())
 
 
 def mailed_address() -> str:
-    """The address in the mail that was sent last."""
+    """Return the address in the latest mail."""
     assert outbox.send_due() == 1
     return next(word for word in mail.outbox[-1].body.split() if "/password/" in word)
 
@@ -108,7 +108,7 @@ class TestWithASecondFactor:
         assert visitor.heading == "Home"
 
     def test_a_code_works_once(self, visitor):
-        used = code(ahead=1)  # which is good for a minute at least: the pages take a while
+        used = code(ahead=1)  # valid for a minute at least, because the pages take a while
         for heading in ("Home", "Second factor"):
             visitor.visit("/logout")
             visitor.visit("/login")

@@ -1,4 +1,4 @@
-"""The staff's pages, as somebody sees them who has little: weak eyes, a small screen; dark and light."""
+"""The staff's pages, for users with weak eyes or a small screen, in dark and light."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ __all__ = ["all_at_work", "driver", "everything", "folder", "notified", "running
 pytestmark = pytest.mark.browser
 
 WIDTHS = (1400, 420)
-# Space that nothing fills, at the right of what the page is about, in CSS pixels.
+# Unused space at the right of the page's content, in CSS pixels.
 EMPTY = """
 return arguments[0] - (document.querySelector('#container #content') ?? document.body).getBoundingClientRect().right
 """
-# Lists, of which some columns are seen only after scrolling.
+# Lists with columns that are visible only after scrolling.
 CUT_OFF = """
 return [...document.querySelectorAll('.results')]
     .filter(table => table.scrollWidth > table.clientWidth)
@@ -42,7 +42,7 @@ def clerk(visitor: Visitor, staff: User) -> Visitor:
 
 
 def check(visitor: Visitor) -> None:
-    """Fails where axe finds something, or the page is wider than its window; says which."""
+    """Fail if axe finds a fault, or if the page is wider than its window. The message names the fault."""
     for width in WIDTHS:
         for dark in (False, True):
             visitor.look(width, dark=dark)
@@ -89,7 +89,7 @@ def a_form(visitor: Visitor, there: There) -> None:
 
 def a_long_page(visitor: Visitor, there: There) -> None:
     visitor.visit(page_address(there.instance.account))
-    # a place on the same page: no page is left
+    # a place on the same page: the page stays open
     visitor.driver.find_element(By.LINK_TEXT, "Support tickets").click()
     assert visitor.driver.current_url.endswith("#panel-support-tickets")
 

@@ -1,4 +1,4 @@
-"""A person in front of a browser, who knows of a page what is to be seen: labels, the words on buttons, links."""
+"""A person at a browser, who finds things by what is visible: labels, the words on buttons, links."""
 
 import shutil
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from tests.compute.pages.visiting import confirmed
 from tests.ports import free_port
 
 SECONDS = 180
-"""How long a page may take. No test is decided by it but one that fails."""
+"""How long a page may take, in seconds. Only a test that fails reaches it."""
 PROGRAMS = ("chromium", "chromedriver")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
@@ -50,13 +50,13 @@ def missing() -> list[str]:
 
 
 def start(profile: Path) -> webdriver.Chrome:
-    """A headless browser with an empty profile."""
+    """Start a headless browser with an empty profile."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # no helpful question whether to keep a password, which would stand before the page
+    # no offer to save a password, which would cover the page
     options.add_experimental_option("prefs", {"credentials_enable_service": False})
     service = Service(executable_path=shutil.which("chromedriver"), port=free_port())
     driver = webdriver.Chrome(options=options, service=service)
@@ -65,13 +65,14 @@ def start(profile: Path) -> webdriver.Chrome:
 
 
 class Visitor:
-    """Fields are named by their label, buttons and links by their words, paths are those of the site."""
+    """A person at a browser. Fields are named by their label, buttons and links by their words, pages by their
+    path."""
 
     def __init__(self, driver: webdriver.Chrome, url: str):
         self.driver, self.url = driver, url
 
     def forget_everything(self) -> None:
-        """As if the browser were new: no cookies, nothing emulated, an empty page."""
+        """Reset the browser: no cookies, no emulation, an empty page."""
         self.driver.get("about:blank")
         self.command("Network.clearBrowserCookies")
         self.command("Emulation.setScriptExecutionDisabled", value=False)
@@ -82,8 +83,10 @@ class Visitor:
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def look(self, width: int, *, dark: bool) -> None:
-        """Have a window of `width` CSS pixels, on a system that is light or dark, where nothing is to move: colours
-        that fade into each other are those of neither look."""
+        """Set the width of the window in CSS pixels and a light or dark colour scheme, with reduced motion.
+
+        Without reduced motion, colours could be in a transition, and belong to neither scheme.
+        """
         self.command(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
         )
@@ -119,19 +122,19 @@ class Visitor:
         field.send_keys(text)
 
     def choose(self, label: str, words: str) -> None:
-        """Choose what is called so of a list."""
+        """Choose the option with these words in the list with this label."""
         Select(self.field(label)).select_by_visible_text(words)
 
     def tick(self, label: str) -> None:
         self.field(label).click()
 
     def press(self, words: str) -> None:
-        """Press a button, and wait for the page it leads to."""
+        """Press a button, and wait for the next page."""
         with self.leaving():
             self.button(words).click()
 
     def follow(self, words: str) -> None:
-        """Follow a link, and wait for the page it leads to."""
+        """Follow a link, and wait for the next page."""
         with self.leaving():
             self.driver.find_element(By.LINK_TEXT, words).click()
 
@@ -141,24 +144,24 @@ class Visitor:
             self.driver.back()
 
     def open(self, words: str) -> None:
-        """Open what is folded up under `words`."""
+        """Open the collapsed section with the heading `words`."""
         self._one(f"//summary[normalize-space()={quoted(words)}]").click()
 
     def keys(self, *keys: str) -> None:
-        """Type where the focus is, Tab and Enter too."""
+        """Press keys at the element with the focus. Tab and Enter work too."""
         ActionChains(self.driver).send_keys(*keys).perform()
 
     def enter(self) -> None:
-        """Press the Enter key, and wait for the page it leads to."""
+        """Press the Enter key, and wait for the next page."""
         with self.leaving():
             self.keys(Keys.ENTER)
 
     @contextmanager
     def leaving(self):
-        """Wait at the end until the page of the beginning has gone and the next one is there.
+        """Wait at the end of the block until the next page has replaced the present one.
 
-        Pages are told apart by when they began: of an element that goes in this moment, chromedriver says now that
-        it is stale, now that its node is in no document, and those errors are no news while a page changes.
+        Pages are distinguished by the time at which they began. While a page changes, chromedriver reports an
+        element as stale or as in no document. These errors are ignored.
         """
         before = self.driver.execute_script("return performance.timeOrigin")
         yield
@@ -167,14 +170,14 @@ class Visitor:
         )
 
     def wait_for(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` holds of the page, where a script changes it."""
+        """Wait until `condition` is true, after a script changes the page."""
         WebDriverWait(self.driver, SECONDS, 0.02).until(lambda driver: condition())
 
     # --- Seeing ---------------------------------------------------------------------------------------------
 
     @property
     def path(self) -> str:
-        """Where the browser is, without the query."""
+        """The address of the page, without the host and the query."""
         return urlsplit(self.driver.current_url).path
 
     @property
@@ -183,11 +186,11 @@ class Visitor:
 
     @property
     def text(self) -> str:
-        """All that is to be read on the page."""
+        """All visible text of the page."""
         return self.driver.find_element(By.TAG_NAME, "body").text
 
     def words_of(self, name: str) -> str:
-        """What is to be read in the element of that id, where pages show what is to be copied."""
+        """Return the text of the element with this id. Pages use such elements for texts to be copied."""
         return self.driver.find_element(By.ID, name).text
 
     def part(self, name: str) -> str:
@@ -197,13 +200,13 @@ class Visitor:
 
     @property
     def problem(self) -> str:
-        """What is announced as wrong; empty where nothing is."""
+        """The text of the visible alerts. Empty if there are none."""
         alerts = self.driver.find_elements(By.CSS_SELECTOR, "[role=alert]")
         return " ".join(found.text for found in alerts if found.is_displayed())
 
     @property
     def focused(self) -> str:
-        """The label or the words of what the keyboard acts on."""
+        """The label or the words of the element that has the focus."""
         element = self.driver.switch_to.active_element
         labels = self.driver.execute_script(
             "return [...(arguments[0].labels || [])].map(l => l.innerText)", element
@@ -223,9 +226,9 @@ class Visitor:
         return found[0]
 
     def complaints(self) -> list[str]:
-        """What the browser's console says against the pages since it was last asked: errors, broken policies.
+        """Return the errors and policy violations in the browser's console since the last call.
 
-        Answers 4xx are there too, which tests expect: they look at the page themselves.
+        Answers 4xx are left out: tests expect some, and check the page themselves.
         """
         return [
             line["message"]
@@ -244,7 +247,7 @@ class Visitor:
         self._take_session(browser)
 
     def sign_in(self, username: str = "owner", password: str = "", *, remember: bool = False) -> None:
-        """On the sign-in page, which has to be open; without `password`, with the right one."""
+        """Fill in the sign-in page, which must be open. Without `password`, use the right one."""
         self.type("Username", username)
         self.type("Password", password or PASSWORD)
         if remember:
@@ -252,16 +255,16 @@ class Visitor:
         self.press("Sign in")
 
     def sign_out(self) -> None:
-        """In the menu of the user, on a page of the frame."""
+        """Sign out by the menu of the user. A page with that menu must be open."""
         self.driver.find_element(By.CSS_SELECTOR, ".user-menu > summary").click()
         self.press("Sign out")
 
 
 PASSWORD = "correct-horse-7-battery"
-"""Of everybody in these tests."""
+"""The password of all users in these tests."""
 
 
 def quoted(text: str) -> str:
-    """A literal of XPath, which knows no escapes."""
+    """Return a literal of XPath, which has no escapes."""
     assert '"' not in text
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""Programs that read the OpenAPI document, and a live server for the clients that they generate."""
+"""Programs that read the OpenAPI document, and a live server for generated clients."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def run(*command: object, cwd: Path = HERE, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end. Both of its outputs are in `stdout`."""
+    """Run a command to its end. `stdout` has both of its outputs."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         [str(word) for word in command],
@@ -33,7 +33,7 @@ def run(*command: object, cwd: Path = HERE, **env: str) -> subprocess.CompletedP
 
 @pytest.fixture(scope="session")
 def node() -> Run:
-    """Runs a program that `make clients` has installed."""
+    """Return a function that runs a program installed by `make clients`."""
     if not BIN.exists():
         pytest.skip("the packages of tests/clients are not there: make clients, which needs Node 20 and npm")
 

@@ -1,4 +1,4 @@
-"""Generators of clients take the OpenAPI document without options, and without a warning but for a picture."""
+"""Client generators accept the OpenAPI document without options, and without a warning except for pictures."""
 
 import re
 import shutil
@@ -25,7 +25,8 @@ PYTHON, TYPESCRIPT, OURS = blocks_for(__file__)
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory) -> Callable[[str], tuple[Path, str]]:
-    """Types what the page shows into a shell, in a folder of its own; gives the folder, and what was said."""
+    """Return a function that types a page's block into a shell in a new folder. It returns the folder and the
+    output."""
 
     def type_(text: str) -> tuple[Path, str]:
         folder = tmp_path_factory.mktemp("typed")

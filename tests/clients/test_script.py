@@ -1,4 +1,4 @@
-"""The program of docs/clients.md works, also where answers are refused for a while or lost on their way."""
+"""The program of docs/clients.md works, even if answers are refused for a while or lost."""
 
 import http.client
 import re
@@ -21,11 +21,11 @@ CREATE, EVENTS = "POST /v4/compute/instances", "GET /v4/account/events"
 HOP_BY_HOP = {"connection", "transfer-encoding", "host"}
 
 Fault = Callable[["Proxy", int, bytes], bool]
-"""Called with the number of the call and the answer's body. Returns whether it has taken the answer's place."""
+"""A function of the call's number and the answer's body. It returns whether it has replaced the answer."""
 
 
 class Proxy(BaseHTTPRequestHandler):
-    """Passes requests on to the server. `faults` interfere with the answers of calls, by method and path."""
+    """A proxy for requests to the server. `faults` change the answers of calls, by method and path."""
 
     upstream: str
     faults: dict[str, Fault]
@@ -55,12 +55,12 @@ class Proxy(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *values: object) -> None:
-        """The test looks at `calls`."""
+        """Log nothing: the test checks `calls`."""
 
 
 @contextmanager
 def proxy(url: str, **faults: Fault) -> Iterator[tuple[str, Counter[str]]]:
-    """Serve a proxy in front of the server; gives its address and the calls that it gets."""
+    """Serve a proxy in front of the server. Yields its address and the counts of its calls."""
     named = {{"create": CREATE, "events": EVENTS}[name]: fault for name, fault in faults.items()}
     calls = Counter[str]()
     handler = type("Handler", (Proxy,), {"upstream": urlsplit(url).netloc, "faults": named, "calls": calls})
@@ -86,7 +86,8 @@ def works(server, tmp_path) -> Callable[[str], None]:
 
 
 def refused(status: int) -> Fault:
-    """Refuses the first two calls, as the service does when a limit is used up or the database does not answer."""
+    """Return a fault that refuses the first two calls, as for a used-up limit or a database that does not
+    answer."""
 
     def fault(handler: Proxy, number: int, body: bytes) -> bool:
         if number <= 2:
@@ -97,14 +98,14 @@ def refused(status: int) -> Fault:
 
 
 def lost(handler: Proxy, number: int, body: bytes) -> bool:
-    """The server has done its work, and the connection ends before the first answer."""
+    """Close the connection before the first answer, after the server has done its work."""
     if number == 1:
         handler.close_connection = True
     return number == 1
 
 
 def failed(handler: Proxy, number: int, body: bytes) -> bool:
-    """The server has done its work, and something between answers without `Retry-After`."""
+    """Answer without `Retry-After` in place of the server, after the server has done its work."""
     if number == 1:
         handler.answer(503, b'{"errors": [{"field": null, "reason": "Try again"}]}')
     return number == 1
@@ -123,7 +124,7 @@ def test_it_waits_as_long_as_it_is_asked_to(works, server, status):
 
 @pytest.mark.parametrize("fault", [lost, failed])
 def test_a_create_whose_answer_is_lost_makes_one_instance(works, server, fault):
-    """The program prints all instances that it has made, which is one."""
+    """The program prints all instances that it has created: one."""
     with proxy(server.url, create=fault) as (url, calls):
         works(url)
     assert calls[CREATE] == 1

@@ -1,4 +1,4 @@
-"""Uses the client that openapi-python-client generates: lists, creates, follows, filters, pages, and is refused.
+"""Use the client that openapi-python-client generates: list, create, follow, filter, page, and be refused.
 
 Run with the address of an installation as URL and a token as TOKEN in the environment.
 """

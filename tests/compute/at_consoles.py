@@ -1,4 +1,4 @@
-"""Users in browsers who come to consoles."""
+"""Users in browsers who open consoles."""
 
 from django.test import Client
 
@@ -17,14 +17,14 @@ def signed_in(user: User) -> Client:
 
 
 def browser_of(client: Client, **fields) -> consoles.Browser:
-    """The browser, as the page describes it to services."""
+    """Return the browser as the page describes it to services."""
     session = hash_session_key(client.session.session_key)
     found = {"origin": ORIGIN, "session": session, "ip": "192.0.2.7", "device": None, "by_key": False}
     return consoles.Browser(**{**found, **fields})
 
 
 def at_it(user: User, instance: Instance, client: Client | None = None, **fields) -> ConsoleSession:
-    """A session at the instance's console that has begun."""
+    """Return a session at the instance's console that has begun."""
     browser = browser_of(client or signed_in(user), **fields)
     return consoles.admit(consoles.ask(user, instance, browser, take_over=True), ORIGIN)
 

@@ -1,4 +1,4 @@
-"""What compute's tests share: a world, a hypervisor in memory, and notifications that nobody receives."""
+"""Shared fixtures of the tests of compute: a world, a hypervisor in memory, and recorded notifications."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def driver() -> MemoryDriver:
 
 @pytest.fixture(autouse=True)
 def notified(monkeypatch) -> list[int]:
-    """The ids that workers were notified of, which none receives."""
+    """The job ids of the notifications. They are recorded, and no worker receives them."""
     notified: list[int] = []
     monkeypatch.setattr(queue, "notify", notified.append)
     monkeypatch.setattr(engine, "notify", notified.append)
@@ -27,7 +27,7 @@ def notified(monkeypatch) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def _own_uploads(settings, tmp_path) -> None:
-    """What a test uploads lies in a folder of its own."""
+    """Store each test's uploads in a folder of its own."""
     settings.UPLOADS_DIR = tmp_path / "uploads"
 
 

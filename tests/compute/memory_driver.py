@@ -1,4 +1,4 @@
-"""A hypervisor in memory, which fails or dies at the call it is told to."""
+"""A hypervisor in memory, which fails or kills the worker at a chosen call."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -42,20 +42,20 @@ ASKING = (
     "console",
     "ssh_port",
 )
-"""The calls that have no effect."""
+"""Calls that have no effect."""
 PARTITIONED = "The image is no ext file system: disks here have no partitions."
 FILES = 8
-"""How many MB the files on a new disk need."""
+"""The size in MB of the files on a new disk."""
 
 
 class WorkerDied(BaseException):
-    """Stands in for SIGKILL: nothing catches it, so nothing is settled."""
+    """A stand-in for SIGKILL. Nothing catches it, so nothing is cleaned up."""
 
 
 class MemoryDriver:
-    """Keeps the machines of all hosts in a dictionary; `at` gives the driver of one.
+    """The machines of all hosts, in a dictionary. `at` returns the driver of one host.
 
-    `before` and `after` are asked around each call that has an effect.
+    `before` and `after` are called around each call that has an effect.
     """
 
     def __init__(self) -> None:
@@ -63,33 +63,33 @@ class MemoryDriver:
         self.machines: dict[str, dict[str, Any]] = {}
         self.volumes: dict[str, VolumeSpec] = {}
         self.archives: dict[str, int] = {}
-        """How many MB each takes up."""
+        """The size of each in MB."""
         self.partitioned: set[str] = set()
         """The archives of disks with partitions."""
         self.contents: dict[str, DiskSpec] = {}
-        """The disks that archives were made of."""
+        """The disks from which archives were made."""
         self.used: dict[str, int] = {}
-        """How many MB the files on a disk need, by its name; `FILES` where it is not said."""
+        """The size in MB of the files on each disk, by name. The default is `FILES`."""
         self.usages: dict[str, Usage] = {}
-        """What machines have used, by their names."""
+        """The usage of machines, by name."""
         self.aside: dict[str, tuple[str, Any]] = {}
+        """Things that were set aside, by name, with the host that has each."""
         self.peers: dict[str, tuple[str, tuple[str, ...]]] = {}
-        """What hosts were told of their own address between hosts, and of those of others."""
-        """What was set aside, by its name, with the host that has it."""
+        """The address between hosts that each host received for itself, and those of the others."""
         self.customers: dict[str, tuple[str, ...]] = {}
-        """The networks of customers that hosts were told of."""
+        """The networks of customers that each host received."""
         self.leftovers: dict[str, list[Leftover]] = {}
-        """By the host that has them."""
+        """The leftovers of each host."""
         self.calls: list[str] = []
         self.silent: set[str] = set()
         """The hosts that do not answer."""
         self.unanswered: list[str] = []
-        """The calls that such hosts were sent."""
+        """The calls to silent hosts."""
         self.before: Callable[[int, str], None] = lambda number, name: None
         self.after: Callable[[int, str], None] = lambda number, name: None
 
     def at(self, address: Address) -> "MemoryDriver":
-        """The driver of this host: the same hypervisor, and the same calls."""
+        """Return the driver of this host. Hypervisor and recorded calls are shared."""
         there = copy(self)
         there.host = address.name
         return there
@@ -141,7 +141,8 @@ class MemoryDriver:
         return DONE
 
     def _original(self, disk: DiskSpec) -> tuple[DiskSpec | None, int]:
-        """What a disk is made from, if it is an archive or another disk, and how many MB of files it then has."""
+        """Return the archive or disk that a disk is made from, if any, and the size of the new disk's files in
+        MB."""
         if disk.copy_of:
             original = self._disk(*disk.copy_of)
             return original, self._files(original.name)
@@ -165,7 +166,7 @@ class MemoryDriver:
         return self.used.get(name, FILES)
 
     def _in_use(self, machine: str, disk: str) -> bool:
-        """Whether the machine is on and has booted with the disk."""
+        """Tell whether the machine is on and has booted with the disk."""
         there = self.machines.get(machine)
         return bool(there and there["on"] and disk in there["boot"].devices.values())
 
@@ -227,11 +228,11 @@ class MemoryDriver:
         return DONE
 
     def fall(self, machine: str, why: Ended = Ended.GUEST) -> None:
-        """Let a machine go off without being asked to."""
+        """Turn a machine off without a call."""
         self.machines[machine].update(on=False, plugged={}, ended=why)
 
     def cut_power(self, hosts: Iterable[str]) -> None:
-        """Let hosts lose their power: their machines are off, and they do not answer while they are `silent`."""
+        """Cut the power of hosts. Their machines are off, and the hosts do not answer while they are `silent`."""
         self.silent.update(hosts)
         for name, there in self.machines.items():
             if there["on"] and there["host"] in self.silent:
@@ -244,7 +245,7 @@ class MemoryDriver:
         return held
 
     def _renew(self, there: dict[str, Any], firewall: FirewallSpec) -> int:
-        """Take what is newer than what is there; the version that holds then."""
+        """Store the firewall if its version is newer. Returns the version that is then valid."""
         if there["firewall"] is None or there["firewall"].version < firewall.version:
             there["firewall"] = firewall
         return there["firewall"].version
@@ -303,7 +304,7 @@ class MemoryDriver:
         self.after(number, "unplug")
 
     def plugged(self, machine: str) -> dict[str, str]:
-        """The volumes that a machine which is on has, with their labels."""
+        """Return the volumes of a machine that is on, with their labels."""
         there = self.machines.get(machine, {"on": False})
         return there.setdefault("plugged", {}) if there["on"] else {}
 
@@ -425,9 +426,9 @@ class MemoryDriver:
 
 
 class CountingDriver:
-    """Hands each call on to a `MemoryDriver`, and has those that only ask counted and struck like the others.
+    """A driver that passes each call to a `MemoryDriver`. Calls without an effect are counted and can fail too.
 
-    It is for the worker under test: the tests themselves ask the driver behind it, which always answers.
+    The worker under test uses it. The tests use the driver behind it, which always answers.
     """
 
     def __init__(self, driver: MemoryDriver) -> None:
@@ -450,7 +451,8 @@ class CountingDriver:
 def failing_at(
     number: int, error: BaseException | None = None, times: int | None = None
 ) -> Callable[[int, str], None]:
-    """Raise at the call with this number and at every later call of the same name; with `times`, so often."""
+    """Raise at the call with this number and at later calls of the same name. With `times`, raise only so
+    often."""
     name_at: list[str] = []
     raised: list[int] = []
 
@@ -460,14 +462,14 @@ def failing_at(
         if name in name_at and (times is None or len(raised) < times):
             raised.append(current)
             failure = error or DriverError("The host does not answer.")
-            # else that of each time it was raised before is kept, and formatted for the log each time
+            # otherwise each traceback keeps the earlier ones, and each log line formats all of them
             raise failure.with_traceback(None)
 
     return hook
 
 
 def dying_once_at(number: int) -> Callable[[int, str], None]:
-    """Let the worker die at the call with this number, once."""
+    """Kill the worker once, at the call with this number."""
 
     def hook(current: int, name: str) -> None:
         if current == number:

@@ -1,4 +1,4 @@
-"""Rows of ready jobs without instances, for tests of who claims which job."""
+"""Rows of ready jobs without instances, for tests of claims."""
 
 import itertools
 from datetime import timedelta
@@ -14,7 +14,7 @@ _hosts = itertools.count(100)
 
 
 def ready(account: int, *, bulk: bool = False, host: int | None = None, waited: float = 1) -> Job:
-    """A job that is ready since `waited` seconds, on a host of its own unless one is given."""
+    """Create a job that has been ready for `waited` seconds, on a host of its own unless one is given."""
     return Job.objects.create(
         kind="boot", step="start", account_id=account, bulk=bulk, share_host=next(_hosts) if host is None else host,
         run_at=Now() - timedelta(seconds=waited), notified_at=Now(), deadline_at=Now() + timedelta(hours=1),
@@ -28,6 +28,6 @@ def claimed() -> int | None:
 
 
 def worker(**columns) -> None:
-    """Have a worker that runs."""
+    """Create a worker that runs."""
     values = {"kind": "worker", "hostname": "a", "pid": 1, "version": "1", "queues": ["celery", "clock"], **columns}
     Heartbeat.objects.create(**values)

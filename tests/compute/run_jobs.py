@@ -1,4 +1,4 @@
-"""Being the workers and the clock, for tests that need a job at its end."""
+"""Run workers and the clock, for tests that need a finished job."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -28,7 +28,7 @@ def work(job: Job, driver: MemoryDriver | CountingDriver | Drivers) -> Job:
 
 
 def work_through(job: Job, driver: MemoryDriver | CountingDriver) -> Job:
-    """As `work`, and then the jobs that this one began."""
+    """Run the job like `work`, and then the jobs that it began."""
     work(job, driver)
     while begun := Job.objects.filter(pk__gt=job.pk, finished_at=None).first():
         work(begun, driver)
@@ -36,14 +36,14 @@ def work_through(job: Job, driver: MemoryDriver | CountingDriver) -> Job:
 
 
 def finish(instance: Instance, driver: MemoryDriver) -> Job:
-    """Run the instance's live job to its end; the instance shows what became of it."""
+    """Run the instance's live job to its end, and refresh the instance."""
     job = work(instance.jobs.get(finished_at=None), driver)
     instance.refresh_from_db()
     return job
 
 
 def clock() -> datetime:
-    """The database's, which timers and leases go by, at this moment."""
+    """Return the present time of the database's clock, which timers and leases use."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         return cursor.fetchone()[0]

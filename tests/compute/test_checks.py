@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy --database default` says of an installation's rows."""
+"""Findings of `manage.py check --deploy --database default` about an installation's rows."""
 
 import pytest
 from django.core.checks import run_checks
@@ -19,7 +19,7 @@ def said(**more) -> list[str]:
 
 @pytest.fixture
 def complete(world, settings, tmp_path):
-    """An installation of two machines that wants for nothing."""
+    """A complete installation of two machines."""
     settings.PRODUCTION = True
     Host.objects.update(driver="qemu")
     for name in readiness.SHARED:

@@ -1,4 +1,4 @@
-"""Measures of compute are those of the rows."""
+"""The measurements of compute agree with the rows."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def values(measures, name: str) -> dict[tuple[str, ...], float]:
-    """The samples of one family by the values of their labels, in the order of their names."""
+    """Return the samples of one family by the values of their labels, in the order of the label names."""
     found: list[Metric] = [each for each in measures() if each.name == name]
     [family] = found
     return {tuple(value for _, value in sorted(each.labels.items())): each.value for each in family.samples}
@@ -84,7 +84,7 @@ def test_jobs_say_how_old_they_are_and_how_long_they_wait_for_a_worker(owner):
     assert values(monitoring.jobs, "skerry_jobs_failing")["boot",] == 1
     assert 3600 <= values(monitoring.jobs, "skerry_job_oldest_seconds")["boot",] < 4200
     assert 60 <= values(monitoring.jobs, "skerry_job_late_seconds")["boot",] < 660
-    # one that a worker holds, or that runs later, waits for nobody
+    # a job that a worker has claimed, or that runs later, waits for no worker
     Job.objects.filter(pk=job.pk).update(lease_until=Now() + timedelta(minutes=1))
     assert values(monitoring.jobs, "skerry_job_late_seconds")["boot",] == 0
     Job.objects.filter(pk=job.pk).update(lease_until=None, run_at=Now() + timedelta(minutes=1))
@@ -94,7 +94,7 @@ def test_jobs_say_how_old_they_are_and_how_long_they_wait_for_a_worker(owner):
 
 
 def test_jobs_of_one_kind_in_two_states_are_one_series_where_the_state_is_no_label(owner):
-    """Prometheus refuses all that is read at once where a series is there twice."""
+    """Prometheus refuses the whole scrape if a series occurs twice."""
     for state in (Job.State.ACTIVE, Job.State.UNDOING):
         Job.objects.create(
             instance=InstanceFactory(account=owner.account), kind="boot", step="boot", state=state,

@@ -1,4 +1,4 @@
-"""Being the clock and a worker for the watchdog."""
+"""Running the clock and a worker for the watchdog."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from compute.worker import watchdog
 
 
 def watch(drivers: Any) -> int:
-    """Ask every host now, whenever it was asked before; returns how many instances were found off."""
+    """Poll every host now, whatever the time of the last poll. Returns the number of instances that were found
+    off."""
     Host.objects.update(probe_at=Now(), probe_lease=None)
     return sum(watchdog.watch(host_id, drivers) for host_id in probes.due())

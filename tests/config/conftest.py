@@ -1,4 +1,4 @@
-"""Plain clients, for tests that look at bytes and headers, and limits out of the way."""
+"""Plain clients for tests of bytes and headers, without limits."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from config import limits
 
 @pytest.fixture(autouse=True)
 def _read_anew():
-    """No test goes by the rate limits that another one has set."""
+    """Reread the rate limits, so that no test has those of another test."""
     limits.forget()
     yield
     limits.forget()
@@ -20,7 +20,7 @@ def _read_anew():
 
 @pytest.fixture
 def client_of(db) -> Callable[..., Client]:
-    """Makes a client with a token of its own: ``client_of(user, "images:read_only")``."""
+    """Return a function that makes a client with a token: ``client_of(user, "images:read_only")``."""
 
     def make(user: User, scopes: str = "*") -> Client:
         return Client(headers={"Authorization": f"Bearer {create_token(user, 'test', scopes)[1]}"})

@@ -1,4 +1,4 @@
-"""What a worker loads when it starts."""
+"""Modules and tasks that a worker loads when it starts."""
 
 from django.conf import settings
 

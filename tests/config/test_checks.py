@@ -1,4 +1,4 @@
-"""What is said of a production's environment."""
+"""Findings about the environment of a production installation."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def complete(settings, tmp_path):
-    """An installation of which there is nothing to say."""
+    """An installation without findings."""
     settings.PRODUCTION, settings.REHEARSAL = True, False
     settings.DEBUG = False
     settings.STATE_DIR = tmp_path
@@ -55,7 +55,7 @@ with multiprocessing.get_context(sys.argv[1]).Pool(1, maxtasksperchild=1) as poo
 
 
 def of_services() -> list[tuple[str, str]]:
-    """What is said of broker and migrations, where the database is named."""
+    """Return the findings about broker and migrations. The check names the database."""
     return [(each.id, str(each.msg)) for each in checks.running(None, ["default"])]
 
 
@@ -168,7 +168,7 @@ def test_each_shortcoming_is_a_sentence_that_names_its_variable(complete, settin
 
 
 def test_encryption_keys_that_are_the_secret_key_are_not_called_missing(complete, monkeypatch):
-    """As by a sample whose placeholders were not filled in: `SECRET_KEY=… ENCRYPTION_KEYS=…`."""
+    """As in a sample whose placeholders were not filled in: `SECRET_KEY=… ENCRYPTION_KEYS=…`."""
     monkeypatch.setenv("ENCRYPTION_KEYS", "…")
     complete.SECRET_KEY, complete.ENCRYPTION_KEYS = "…", ["…"]
     assert [sentence.split(":")[0] for sentence in said()] == [
@@ -249,7 +249,7 @@ def test_only_the_first_process_of_a_server_says_it(complete, monkeypatch, caplo
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_of_the_processes_that_a_server_starts_one_is_the_first(method):
-    """As granian does, which forks until Python 3.13 and spawns from 3.14 on. Each imports the application anew."""
+    """Granian forks until Python 3.13 and spawns from 3.14 on. Each process imports the application anew."""
     started = subprocess.run(
         [sys.executable, "-c", START_TWO, method], cwd=ROOT, env=environment(), capture_output=True, text=True
     )

@@ -1,4 +1,4 @@
-"""The client's address, and what is said where NUM_PROXIES does not fit the proxies in front."""
+"""The client's address, and the message if NUM_PROXIES does not fit the proxies in front."""
 
 import pytest
 from django.test import RequestFactory

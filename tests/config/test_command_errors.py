@@ -1,4 +1,4 @@
-"""Errors of the database that commands show as a line."""
+"""Database errors that commands show as one line."""
 
 import pytest
 from django.db import InternalError, ProgrammingError, connection, transaction
@@ -13,13 +13,13 @@ pytestmark = pytest.mark.django_db
 
 def has_session(pid: int) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # what a transaction has seen of sessions stays as it was
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction keeps its first snapshot of the sessions
         cursor.execute("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)", [pid])
         return cursor.fetchone()[0]
 
 
 def use_after_a_pause() -> None:
-    """Have the database take away a connection in the midst of a transaction, as it does of a laptop that slept."""
+    """End the database connection in a transaction, as on a laptop that was suspended."""
     own = connection.copy()
     own.set_autocommit(False)
     try:

@@ -1,4 +1,4 @@
-"""Whether a client accepts gzip, and that what is compressed is what was given."""
+"""Clients that accept gzip, and compressed answers that decompress to the original."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""What the project wants of its database connections."""
+"""Settings of the project's database connections."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ def test_a_host_that_froze_in_a_transaction_holds_nothing_for_ever(settings):
 
 @pytest.fixture
 def serving(transactional_db, settings, monkeypatch) -> Iterator[None]:
-    """Use a connection as of a process that serves requests."""
+    """Use a connection of a process that serves requests."""
     settings.LOCK_TIMEOUT = 0.1
     monkeypatch.setattr(lock_waits, "limited", True)
     connection.close()
@@ -43,7 +43,7 @@ def serving(transactional_db, settings, monkeypatch) -> Iterator[None]:
 
 @contextmanager
 def locked(row: models.Model) -> Iterator[None]:
-    """Keep the row locked by another session."""
+    """Lock the row in another session."""
     other = connection.copy()
     other.set_autocommit(False)
     try:
@@ -62,7 +62,7 @@ def lock_timeout() -> str:
 
 def test_only_processes_that_serve_requests_limit_their_waits(transactional_db, settings, monkeypatch):
     settings.LOCK_TIMEOUT = 7
-    monkeypatch.setattr(lock_waits, "limited", False)  # a test before may have imported what serves
+    monkeypatch.setattr(lock_waits, "limited", False)  # an earlier test may have imported the server's modules
     connection.close()
     assert lock_timeout() == "0"
     monkeypatch.setattr(lock_waits, "limited", True)

@@ -1,4 +1,4 @@
-"""The broker of consoles: sessions, consoles of drivers, and refusals of both."""
+"""The broker of consoles: sessions, consoles of drivers, and the refusals of both."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A serving process that was told to stop goes on for a while, and says so."""
+"""A serving process that is told to stop continues for a while, and reports that it drains."""
 
 import asyncio
 import os
@@ -15,14 +15,14 @@ def told_to_stop(monkeypatch):
 
 
 def signals_until_stopped(seconds: float, *sent: int) -> tuple[bool, int]:
-    """What a process sees that gets these signals: whether it drained, and how often its server was stopped."""
+    """Send these signals to a process. Returns whether it drained, and how often its server was stopped."""
     stopped = 0
 
     async def serve() -> bool:
         nonlocal stopped
         loop, ended, process = asyncio.get_running_loop(), asyncio.Event(), Drain()
 
-        def stop() -> None:  # the server's own way of either signal
+        def stop() -> None:  # the server's own handler of both signals
             nonlocal stopped
             stopped += 1
             ended.set()
@@ -53,7 +53,7 @@ def test_without_a_time_for_it_and_by_ctrl_c_a_server_stops_at_once():
 
 
 def test_a_draining_process_is_not_ready_and_yet_lives(client, told_to_stop, caplog):
-    """It asks no database first, and the log has no error for each look."""
+    """The readiness check runs no database query first, and logs no error for each probe."""
     answer = client.get("/readyz")
     assert [record for record in caplog.records if record.name == "django.request"] == []
     assert (answer.status_code, answer.json()) == (503, {"status": "draining", "problems": {}})

@@ -1,4 +1,4 @@
-"""What becomes of a variable that cannot be used: one line that names it, whatever program was started."""
+"""A variable with a bad value ends every program with one line that names the variable."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tests.config.variables import ROOT, SOURCE, VARIABLE, environment
 from tests.ports import free_port
 
 FREE = {"METRICS_TOKEN", "NODEBALANCER_SOCKET", "NODEBALANCER_HAPROXY", "REDIS_PREFIX", "SMS_HTTP_BODY"}
-"""Any text is good for these."""
+"""Variables that accept any text."""
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "skerry", "OIDC_CLIENT_SECRET": "s3cret"}
 
 NUMBERS = re.findall(
@@ -137,7 +137,7 @@ BAD = [
 ]
 FOR_ALL = {"PRODUCTION": "1", "SECRET_KEY": "x" * 40, **PROVIDER}
 
-# Each is one process for many values: what a program does with the settings it cannot read is the same for all.
+# Each test runs one process for many values: all programs handle unreadable settings in the same way.
 READ_ALL = """
 import importlib, json, os, sys
 import config.apps, config.environment
@@ -173,7 +173,7 @@ def test_a_bad_value_is_said_in_one_line_that_names_the_variable(tmp_path):
     assert [tuple(answer[:2]) for answer in answers] == BAD
     for name, value, said in answers:
         assert said, f"{name}={value!r} was taken"
-        # of several that belong together, whichever is less than it has to be may be the one named
+        # of several settings that depend on each other, the message may name any that is too small
         names = {name} | ({"JOB_SOFT_LIMIT", "JOB_HARD_LIMIT"} if name.startswith("JOB_") else set())
         assert said.partition(":")[0] in names, said
         assert "\n" not in said

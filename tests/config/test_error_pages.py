@@ -1,4 +1,4 @@
-"""Failures outside of the API are pages for browsers, and JSON for others; below /v4 always JSON."""
+"""Failures outside of the API are pages for browsers, and JSON for others. Below /v4 they are always JSON."""
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -132,7 +132,7 @@ def test_who_watches_may_ask_by_any_address(client, db, settings, path):
     ],
 )
 def test_a_failure_before_the_views_of_the_api_is_json(status, answer):
-    """As of a middleware: the views' own handler has not been reached then."""
+    """As in a middleware, before the views' own handler is reached."""
     answered = answer(RequestFactory().get("/v4/regions", headers={"Accept": BROWSER}))
     assert answered.status_code == status
     assert set(answered.headers) >= {"Content-Length"}

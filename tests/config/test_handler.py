@@ -1,4 +1,4 @@
-"""Requests as the server hands them over, before Django has made anything of them."""
+"""Requests as the server passes them on, before Django has processed them."""
 
 import io
 from typing import Any
@@ -116,7 +116,7 @@ def test_a_body_that_was_cut_off_changes_nothing(owner, token, came):
 
 
 class Unread(io.BytesIO):
-    """A body that nobody may read."""
+    """A body that must not be read."""
 
     def read(self, size: int | None = -1) -> bytes:
         raise AssertionError("read")

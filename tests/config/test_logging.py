@@ -51,7 +51,7 @@ BODIES = {
 
 @pytest.fixture
 def failures(caplog, settings):
-    """The lines that would raise an alarm, or have a traceback."""
+    """Return a function that returns the lines that would raise an alarm, or have a traceback."""
     settings.ALLOWED_HOSTS = ["testserver"]
 
     def found() -> list[str]:
@@ -72,7 +72,7 @@ def test_a_stranger_causes_no_error_by_a_malformed_request(failures, headers):
 @pytest.mark.django_db
 @pytest.mark.parametrize(("body", "content_type"), BODIES.values(), ids=BODIES)
 def test_nor_by_a_malformed_body(failures, monkeypatch, body, content_type):
-    # a stranger gets the cookie and the token of a form with any page
+    # a stranger gets the cookie and the token of a form from any page
     monkeypatch.setattr(Csrf, "process_view", lambda *values: None)
     assert max(call("POST", path, body, content_type).status for path in PAGES) < 500
     assert failures() == []

@@ -35,7 +35,7 @@ def test_seconds_add_up_until_the_window_ends(clock):
         with meter.measured("slow"):
             clock.worked += 2.5
             clock.now += 2.5
-    assert meter.wait("slow") == 60 - 5  # from the end of the first
+    assert meter.wait("slow") == 60 - 5  # counted from the end of the first call
     assert meter.wait("another") == 0
     clock.now += 55
     assert meter.wait("slow") == 0
@@ -91,7 +91,7 @@ def test_the_time_of_statements_is_charged(run):
 @pytest.mark.django_db
 @pytest.mark.parametrize(("rows", "most"), [(1, 0.1), (1000, 60)])
 def test_a_statement_that_locks_is_charged_by_its_rows(rows, most):
-    """The sleep stands for a wait for another transaction's lock."""
+    """The sleep represents a wait for another transaction's lock."""
     through_cursor("CREATE TEMPORARY TABLE locked (id int)")
     through_cursor(f"INSERT INTO locked SELECT generate_series(1, {rows})")
     meter = metering.Meter(6, 60)
@@ -112,7 +112,7 @@ def test_subjects_are_forgotten_when_there_are_many(clock, monkeypatch):
 
 @pytest.fixture
 def spent(account):
-    """The account's expensive calls have taken what they may."""
+    """Use up the account's limit of expensive calls."""
     limits.forget()
     meter = limits.limits().meter
     meter.charge(f"account:{account.pk}", meter.most)

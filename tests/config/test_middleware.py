@@ -37,7 +37,7 @@ def seen_path(path):
     ],
 )
 def test_paths_of_the_api_alone_are_tidied(path, tidy):
-    # two slashes in front would be a host to the request factory
+    # two leading slashes would be a host for the request factory
     assert seen_path(path if not path.startswith("//") else f"http://testserver{path}") == tidy
 
 

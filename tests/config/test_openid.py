@@ -1,4 +1,4 @@
-"""How the environment describes a provider."""
+"""The provider's settings in the environment."""
 
 import subprocess
 import sys

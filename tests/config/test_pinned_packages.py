@@ -1,7 +1,7 @@
-"""What we subclass or call of packages' own insides still has the shape that we rely on.
+"""Private parts of packages that we subclass or call still have the shape that we rely on.
 
-Each of these packages is pinned to one minor version; docs/decisions/pinned-packages.md says why each name is used,
-and what to look at when one of these tests fails.
+Each of these packages is pinned to one minor version. The page docs/decisions/pinned-packages.md says why each
+name is used, and what to check after a failure.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ SHAPES = {
         "drf_spectacular.openapi.AutoSchema._tokenize_path": "self",
     },
 }
-"""For each package, by their paths, its private functions that we use, and their parameters."""
+"""For each package, the private functions that we use, by path, with their parameters."""
 ATTRIBUTES = {
     "django": ("_store", "_state"),
     "djangorestframework": ("_request", "_authenticator"),
@@ -115,7 +115,7 @@ def changed(package: str, name: str) -> str:
 
 
 def found(path: str) -> Any:
-    """What stands at a dotted path, None where nothing does."""
+    """Return the object at a dotted path, or None."""
     names = path.split(".")
     for end in range(len(names) - 1, 0, -1):
         try:
@@ -129,7 +129,7 @@ def found(path: str) -> Any:
 
 
 def parameters(function: Any) -> str:
-    """The parameters of a function by their names, those with a default followed by an equals sign."""
+    """Return the names of a function's parameters. Names with a default are followed by an equals sign."""
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     return ", ".join(
         stars.get(each.kind, "") + each.name + ("=" if each.default is not each.empty else "")
@@ -151,7 +151,7 @@ def test_a_function_that_is_gone_or_takes_something_else_is_noticed():
 
 
 def test_the_toolkit_calls_what_we_override():
-    """An override that nothing calls any more would fail no other test of this file."""
+    """An override that the package no longer calls would fail no other test of this file."""
     source = inspect.getsource(OAuth2Validator)
     for name in ("_load_application", "_check_and_set_request_resource", "_create_authorization_code"):
         assert f"self.{name}(" in source, changed("django-oauth-toolkit", name)
@@ -166,7 +166,7 @@ def test_oauthlib_asks_its_validators_and_response_types():
 
 def test_authlib_keeps_a_description_and_its_keys_where_we_look():
     class Known(OAuth2Mixin, OpenIDMixin):
-        """Of which everything is there, so that nothing is fetched."""
+        """A client whose metadata are complete, so that nothing is fetched."""
 
     client = Known(None, server_metadata_url="https://127.0.0.1:1/")
     client.server_metadata |= {"_loaded_at": 1.0, "jwks": {"keys": [1]}}

@@ -20,7 +20,8 @@ def broker(settings):
 
 
 def rounded(found: dict[str, Backlog] | None) -> dict[str, tuple[int, int]]:
-    """The messages of each queue, and the age of the oldest in hours, which a slow test does not change."""
+    """Return the messages of each queue, and the oldest one's age in hours. A slow test does not change the
+    hours."""
     assert found is not None
     return {name: (each.messages, int(each.oldest // 3600)) for name, each in found.items()}
 

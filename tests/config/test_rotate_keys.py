@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: everything under the first key, whatever happens meanwhile."""
+"""``manage.py rotate_keys`` encrypts everything under the first key, with concurrent changes."""
 
 import io
 import os
@@ -35,7 +35,7 @@ def stored() -> list[bytes]:
 
 @pytest.fixture
 def encrypted(settings):
-    """Two secrets and two messages under the old key, which is then only the second."""
+    """Two secrets and two messages under the old key, which is the second key afterwards."""
     settings.ENCRYPTION_KEYS = OLD
     factors = [
         SecondFactor(user=UserFactory(), encrypted=encrypt_json({"secret": "S"}), pending=None) for _ in range(2)
@@ -90,7 +90,7 @@ def test_check_counts_and_changes_nothing(encrypted):
 
 
 def test_what_is_written_meanwhile_stays(encrypted, monkeypatch):
-    """A request that encrypts something new between our reading and our writing wins."""
+    """A request encrypts a new value between our read and our write. Its value wins."""
     real = encryption.reencrypt
 
     def overtaken(value):
@@ -118,7 +118,7 @@ def test_what_no_key_opens_is_named_and_left(encrypted, settings):
 
 @pytest.mark.parametrize("written", ["new,old", "new, old", " new , old ", "new,old,", ",new,,old"])
 def test_spaces_and_commas_too_many_make_no_other_keys(written):
-    """Of ``, old`` none opens what ``old`` encrypted, and an empty key is one that everybody knows."""
+    """With ``, old``, no key decrypts what ``old`` encrypted, and everybody knows an empty key."""
     said = subprocess.run(
         [sys.executable, "-c", "from config import settings; print(settings.ENCRYPTION_KEYS)"],
         env={**os.environ, "ENCRYPTION_KEYS": written},
@@ -137,7 +137,7 @@ def test_every_column_of_the_kind_is_found():
 
 
 def test_no_secret_is_kept_in_a_plain_column():
-    """Binary columns are encrypted, or pictures, or of security keys: those that are public."""
+    """Binary columns are encrypted, or hold pictures, or the public data of security keys."""
     plain = {
         f"{model._meta.label}.{field.name}"
         for model in apps.get_models()
@@ -151,7 +151,7 @@ def test_no_secret_is_kept_in_a_plain_column():
 
 
 def test_what_an_earlier_release_encrypted_still_decrypts_and_is_encrypted_anew(settings):
-    """It used keys as they were."""
+    """An earlier release used the keys without derivation."""
     settings.ENCRYPTION_KEYS = OLD
     encrypted = encryption._plain(OLD[0]).encrypt(b'{"text": "before"}')
     assert decrypt_json(encrypted) == {"text": "before"}

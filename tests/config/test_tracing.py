@@ -44,7 +44,7 @@ print(sorted(name for name in sys.modules if name.partition(".")[0] == "opentele
 
 
 class TracedDrivers:
-    """Every host's driver in memory, behind spans as the configured ones are."""
+    """Every host's driver in memory, wrapped in spans like the configured ones."""
 
     def __init__(self, driver: MemoryDriver):
         self.driver = driver
@@ -55,7 +55,7 @@ class TracedDrivers:
 
 @pytest.fixture
 def exporter(settings):
-    """Where all spans of this process go."""
+    """The exporter of all spans of this process."""
     settings.TRACING = True
     made = InMemorySpanExporter()
     tracing.start("web", SimpleSpanProcessor(made))
@@ -65,13 +65,13 @@ def exporter(settings):
 
 @pytest.fixture
 def spans(exporter) -> Spans:
-    """The spans of this name, in the order in which they ended."""
+    """Return the spans of this name, in the order of their ends."""
     return lambda name: [each for each in exporter.get_finished_spans() if each.name == name]
 
 
 @pytest.fixture
 def asked(world, exporter, client_for) -> Job:
-    """The job that a customer's request for an instance began."""
+    """The job of a customer's request for an instance."""
     body = {
         "region": world.region.pk, "type": world.type.pk, "image": world.image.pk, "root_pass": PASSWORD,
         "label": "web-1",
@@ -176,7 +176,7 @@ def test_a_client_does_not_choose_the_trace(exporter, spans, anonymous):
 
 
 def test_requests_are_named_by_their_routes(exporter, spans, anonymous):
-    anonymous.get("/readyz")  # watchers ask all day long
+    anonymous.get("/readyz")  # health checks would flood the traces
     anonymous.get("/password/a-word-that-lets-in/")
     [found] = spans("GET unknown")
     assert found.attributes["http.response.status_code"] == 404
@@ -185,7 +185,7 @@ def test_requests_are_named_by_their_routes(exporter, spans, anonymous):
 
 
 def test_drivers_know_each_other_behind_their_spans(db):
-    """A driver asks whether another is of its own class."""
+    """A driver checks whether another one has its own class."""
     seen = []
 
     class Own(MemoryDriver):
@@ -215,14 +215,14 @@ def test_configured_drivers_have_spans_while_they_are_recorded(world, exporter, 
     address = address_of(Host.objects.get())
     with tracing.span("boot start", "consumer"):
         ConfiguredDrivers().at(address).power("skerry-1")
-    ConfiguredDrivers().at(address).power("skerry-1")  # the watchdog's, in no job
+    ConfiguredDrivers().at(address).power("skerry-1")  # the watchdog's call, outside of a job
     assert len(spans("driver power")) == 1
     tracing.stop()
     assert type(ConfiguredDrivers().at(address)) is MemoryDriver
 
 
 def test_nothing_of_it_is_loaded_while_it_is_off():
-    """Among the packages of production alone: redis-py loads some of it by itself where it is installed."""
+    """With the packages of production alone. redis-py imports some of it by itself if it is installed."""
     env = only(PRODUCTION, {name: value for name, value in os.environ.items() if name != "TRACING"})
     done = subprocess.run([sys.executable, "-c", ALL_PROCESSES], cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

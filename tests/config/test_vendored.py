@@ -1,4 +1,4 @@
-"""Files of others that pages and tests load are those that their README names."""
+"""Vendored files that pages and tests load agree with their README."""
 
 import re
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""The variables that the settings read, and an environment without those that the tests were started with."""
+"""The variables that the settings read, and an environment without the variables of the test run."""
 
 import os
 import re
@@ -10,6 +10,6 @@ SOURCE = "".join((ROOT / "config" / name).read_text() for name in ("settings.py"
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """That of the tests, without what they were started with for themselves."""
+    """Return the environment of the tests without the variables that the settings read, plus `variables`."""
     ours = set(VARIABLE.findall(SOURCE)) | {"OIDC_CLIENT_ID"}
     return {name: value for name, value in os.environ.items() if name not in ours} | variables

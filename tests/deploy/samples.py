@@ -12,13 +12,13 @@ LONGEST_REQUEST = 75
 
 
 def documents() -> list[dict[str, Any]]:
-    """What Kubernetes is told, in all files."""
+    """Return the objects in all files for Kubernetes."""
     found = [yaml.safe_load_all(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))]
     return [document for documents in found for document in documents]
 
 
 def pods() -> dict[str, dict[str, Any]]:
-    """The specification of a pod of each kind of process, and of the one that migrates."""
+    """Return the pod specifications of each kind of process, and of the migration."""
     kinds = ("Deployment", "Job")
     found = [each for each in documents() if each["kind"] in kinds]
     return {
@@ -28,11 +28,11 @@ def pods() -> dict[str, dict[str, Any]]:
 
 
 def composed() -> dict[str, dict[str, Any]]:
-    """All services of the compose file."""
+    """Return all services of the compose file."""
     every: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     return every
 
 
 def services() -> dict[str, dict[str, Any]]:
-    """Those of the compose file that are ours."""
+    """Return the services of the compose file that use our image."""
     return {name: each for name, each in composed().items() if each["image"].startswith("skerry:")}

@@ -1,4 +1,4 @@
-"""The compose file and the image: what an engine makes of them, and what must not get into the image."""
+"""The compose file and the image: how an engine reads them, and files that must not get into the image."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ def seconds(time: str) -> float:
 
 @contextmanager
 def answering(status: int) -> Iterator[tuple[int, list[str]]]:
-    """A server that answers everything so: its port, and what it was asked."""
+    """Run a server that answers every request with this status. Yields its port and the requests."""
     asked: list[str] = []
 
     class Answer(BaseHTTPRequestHandler):
@@ -44,7 +44,8 @@ def answering(status: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def test_up_can_wait_for_every_service():
-    """`up --wait` fails at a service whose health check is disabled, and takes one without a check as it runs.
+    """`up --wait` fails for a service whose health check is disabled. Without a check, a service counts as
+    ready when it runs.
 
     An image in the format of OCI, which Podman builds, has no health check, so ours has none either.
     """
@@ -75,7 +76,7 @@ def test_the_health_check_asks_the_process_by_a_name_that_it_takes():
 
 
 def test_the_database_is_ready_when_it_can_be_reached():
-    """While a new database is made, the image's server answers at its socket, and then stops once more."""
+    """While it creates a new database, the image's server listens only on its socket, and then stops once more."""
     assert composed()["postgres"]["healthcheck"]["test"] == ["CMD", "pg_isready", "-h", "127.0.0.1", "-U", "skerry"]
 
 
@@ -89,7 +90,7 @@ def test_each_service_has_time_to_end():
 
 
 def test_no_secret_of_an_installation_gets_into_the_image_or_into_git():
-    """Docker reads no other name than this one. The file `.env` lies beside the compose file."""
+    """Docker reads an ignore file of this name only. The file `.env` is next to the compose file."""
     assert not (ROOT / ".containerignore").exists()
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert {".git", ".venv", ".state", "docs", "tests", "**/.env", "**/*.env"} <= set(ignored)

@@ -1,4 +1,4 @@
-"""The manifests of Kubernetes: each is held against the others, the image, and what the processes do."""
+"""The manifests of Kubernetes, compared with each other, with the image, and with the processes."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ def container(component: str) -> dict[str, Any]:
 
 
 def chosen(labels: dict[str, str]) -> list[str]:
-    """The deployments whose pods have these labels."""
+    """Return the deployments whose pods have these labels."""
     return [
         each["metadata"]["name"]
         for each in kind("Deployment")
@@ -90,7 +90,7 @@ def test_probes_ask_for_what_the_processes_answer():
 
 
 def test_a_pod_that_ends_is_given_the_time_for_it():
-    """No pod is killed while it works, and none stops listening before the readiness probe has noticed."""
+    """No pod is killed while it works, and none closes its port before the readiness probe has noticed."""
     drain = int(configuration()["DRAIN_SECONDS"])
     for component in SERVING:
         assert pods()[component]["terminationGracePeriodSeconds"] > drain + LONGEST_REQUEST
@@ -101,7 +101,7 @@ def test_a_pod_that_ends_is_given_the_time_for_it():
 
 
 def test_commands_are_those_of_the_image_and_of_the_compose_file():
-    """In whatever order, and with as many children as each has room for."""
+    """In any order, and with as many children as each has room for."""
     of_image = re.findall(r'"([^"]*)"', IMAGE.splitlines()[-1])
     assert sorted(container("web")["command"]) == sorted(of_image)
     twins = {"stream": "stream", "worker": "worker1", "clock": "clock", "migrate": "migrate"}

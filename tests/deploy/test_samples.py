@@ -1,4 +1,4 @@
-"""The samples of docs/deploy: checked by the programs that they are for, and held together."""
+"""The samples of docs/deploy: checked by the programs that they are for, and compared with each other."""
 
 import re
 import subprocess
@@ -20,9 +20,9 @@ PROCESSES = {
     "worker": "worker",
     "clock": "beat",
 }
-"""What each kind's command ends with, or has in it."""
+"""For each kind of process, the end or a part of its command."""
 EXPOSED = 20
-"""Ten times the exposure that systemd may count, from 0 to 10."""
+"""Ten times the highest exposure that systemd may report, from 0 to 10."""
 
 
 def checked(*command: str | Path) -> str:
@@ -53,7 +53,7 @@ def test_haproxy_finds_nothing_to_complain_of(tmp_path: Path, bundle: Path):
 
 @pytest.mark.guest
 def test_haproxy_takes_its_sample_before_containers(tmp_path: Path, bundle: Path):
-    """As the script for sed changes it: every line of the script has its line in the sample."""
+    """The sample is changed by the script for sed. Every line of the script must match a line of the sample."""
     needs("haproxy")
     script = DEPLOY / "haproxy-compose.sed"
     text = checked("sed", "-f", script, "-e", r"s/cloud\.example\.com/my.example.org/g", DEPLOY / "haproxy.cfg")
@@ -78,7 +78,7 @@ def test_caddy_takes_its_sample():
 
 @pytest.mark.guest
 def test_systemd_takes_the_units_and_finds_them_shut(tmp_path: Path):
-    """Programs are looked for where the unit says: here it is true(1) for each."""
+    """Systemd looks for programs at the paths of the unit. Here each of them is true(1)."""
     needs("systemd-analyze")
     for unit in UNITS:
         text = unit.read_text().replace("/opt/skerry/.venv/bin/granian", "/bin/true")
@@ -122,7 +122,7 @@ def test_every_kind_of_process_is_run_by_each():
 
 
 def test_secrets_are_named_and_not_written():
-    """By hand a Secret is made; the files refer to it, and the compose file to its environment."""
+    """A Secret is created by hand. The files refer to it, and the compose file refers to its environment."""
     assert not [each for each in documents() if each["kind"] == "Secret"]
     for name, pod in pods().items():
         assert {"secretRef": {"name": "skerry"}} in pod["containers"][0]["envFrom"], name

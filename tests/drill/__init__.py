@@ -1,4 +1,4 @@
-"""A drill: an installation of its own is disturbed, raced and attacked, and what came of it is counted.
+"""A drill: an installation of its own is disturbed, raced and attacked, and the effects are counted.
 
 ``make drill`` runs it (docs/drills.md).
 """

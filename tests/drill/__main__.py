@@ -45,11 +45,11 @@ def main() -> None:
 
 
 def drill(folder: Path, arguments: argparse.Namespace) -> Report:
-    """The figures of a drill in `folder`, and what failed."""
+    """Run a drill in `folder`, and return its figures and failures."""
     from tests.drill.installation import OF_OTHERS
     from tests.drill.means import Disk, Skipped, disk
 
-    for name in OF_OTHERS:  # before settings are read: nothing of theirs may be touched
+    for name in OF_OTHERS:  # before settings are read: no other installation may be touched
         os.environ.pop(name, None)
     with ExitStack() as stack:
         own: Disk | None = None
@@ -77,7 +77,7 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
 def disturb(
     state: Path, own: "Disk | None", folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report
 ) -> None:
-    """Chaos, races and attacks, whose installation gives no job up."""
+    """Run chaos, races and attacks, on an installation that gives no job up."""
     from tests.drill import suite
     from tests.drill.crowding import attacker
     from tests.drill.crowding import suite as crowding
@@ -99,14 +99,14 @@ def disturb(
 
 
 def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report) -> None:
-    """Cases that stood still once, on an installation that gives jobs up as one in production does."""
+    """Run the cases of a standstill, on an installation that gives jobs up as in production."""
     from django.db import connections
 
     from tests.drill.installation import Installation
     from tests.drill.standstill import scene, suite
     from tests.running import running
 
-    connections.close_all()  # to the database of the installation before, which has ended
+    connections.close_all()  # connections to the earlier installation's database, which has ended
     with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}", scene.OWN_SETTINGS)) as site:
         said("Standstill")
         suite.play(site, scene.QUICK_RUN if arguments.quick else scene.FULL_RUN, arguments.cases, report)
@@ -127,7 +127,7 @@ def parse() -> argparse.Namespace:
 
 
 def end(number: int, frame: FrameType | None) -> NoReturn:
-    """Leave by the way of an exception, so that everything started is stopped."""
+    """Raise an exception to exit, so that all started processes are stopped."""
     sys.exit(128 + number)
 
 

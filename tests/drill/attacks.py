@@ -1,4 +1,4 @@
-"""Attacks of one customer, or of nobody's, with what takes long to read, to look up or to arrive."""
+"""Attacks by one customer or by an anonymous client, with requests that take long to read, look up or receive."""
 
 import gzip
 import http.client
@@ -13,17 +13,19 @@ from tests.drill.crowding.attacker import Attack, Attacker
 from tests.pictures import scans
 
 SENDERS, PAUSE = 8, 0.6
-"""Threads of an attacker, and the seconds that each waits between two requests: no more of them come than
-RATE_LIMIT_ENDPOINT lets through where the drill has not lifted it."""
+"""Threads of an attacker, and the seconds that each waits between two requests.
+
+The rate is what RATE_LIMIT_ENDPOINT allows where the drill has not lifted it.
+"""
 SOCKETS = 300
 SLOW_UPLOADS = 32
 SCANS, SIDE, MAX_BYTES = 27_300, 4096, 2**20
 MEMBER, MEMBERS = 64 * 2**20, 96
-"""Bytes of zeros in each part of the bomb, and its parts: 6 GB."""
+"""Bytes of zeros in each part of the bomb, and the number of parts: 6 GB."""
 
 
 class Silent:
-    """A name server that takes what it is sent, by UDP and TCP, and never answers."""
+    """A name server that accepts all input, by UDP and TCP, and never answers."""
 
     def __init__(self) -> None:
         self.udp, self.tcp = socket.socket(type=socket.SOCK_DGRAM), socket.socket()
@@ -39,7 +41,8 @@ class Silent:
 
 @contextmanager
 def repeated(act: Callable[[int], object], senders: int = SENDERS) -> Iterator[None]:
-    """Let so many threads do `act`, again and again, each time with another number. What they send is no flood."""
+    """Call `act` in `senders` threads again and again, each time with another number. The requests are no
+    flood."""
     stopped = threading.Event()
 
     def send(number: int) -> None:
@@ -60,7 +63,7 @@ def repeated(act: Callable[[int], object], senders: int = SENDERS) -> Iterator[N
 
 @contextmanager
 def pictures(attacker: Attacker) -> Iterator[None]:
-    """Progressive JPEGs of 1 MB with as many scans as fit, 4096 pixels wide and high; and ones that pass."""
+    """Send progressive JPEGs of 1 MB, 4096 pixels wide and high, with as many scans as fit, and valid ones."""
     client = attacker.made("/account/oauth-clients", {"label": "bomb", "redirect_uri": "https://a.example/"})
     bombs = [scans(SCANS, SIDE)[:MAX_BYTES], scans(80, SIDE)[:MAX_BYTES]]
     path = f"/account/oauth-clients/{client['id']}/thumbnail"
@@ -74,7 +77,7 @@ def _put_picture(attacker: Attacker, path: str, content: bytes) -> None:
 
 @contextmanager
 def services(attacker: Attacker) -> Iterator[None]:
-    """Managed services by names whose name server never answers."""
+    """Create managed services with names whose name server never answers."""
     attacker.made("/account/settings/managed-enable", {})
     body = {"service_type": "tcp", "timeout": 5}
     with repeated(
@@ -89,7 +92,7 @@ def services(attacker: Attacker) -> Iterator[None]:
 
 @contextmanager
 def imports(attacker: Attacker) -> Iterator[None]:
-    """Domains from name servers that never answer, and from ones whose names nobody knows of in time."""
+    """Import domains from name servers that never answer, and from servers whose names resolve too late."""
     where = (f"127.0.0.1:{attacker.silent}", "ns.never.example.com")
 
     def act(number: int) -> None:
@@ -102,7 +105,7 @@ def imports(attacker: Attacker) -> Iterator[None]:
 
 @contextmanager
 def reverse_names(attacker: Attacker) -> Iterator[None]:
-    """Reverse names that are looked up at a name server which never answers."""
+    """Set reverse names that are looked up at a name server which never answers."""
     body = {"region": REGION, "type": "g6-nanode-1", "image": IMAGE, "root_pass": PASSWORD, "label": "silent"}
     address = attacker.made("/compute/instances", body)["ipv4"][0]
     path = f"/networking/ips/{address}"
@@ -112,7 +115,7 @@ def reverse_names(attacker: Attacker) -> Iterator[None]:
 
 @contextmanager
 def uploads(attacker: Attacker) -> Iterator[None]:
-    """A bomb, uploads that stall, and uploads that come a byte at a time."""
+    """Send a bomb, uploads that stall, and uploads of a byte at a time."""
     bomb = gzip.compress(bytes(MEMBER)) * MEMBERS
     targets = [
         attacker.made("/images/upload", {"label": f"bomb-{number}", "region": REGION})["upload_to"]
@@ -122,7 +125,7 @@ def uploads(attacker: Attacker) -> Iterator[None]:
     for target in targets[1:]:
         host, _, path = target.partition("://")[2].partition("/")
         heads.append((_port_of(host), f"PUT /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000\r\n\r\n"))
-    # first: an account has few places, and those that stall take all of them
+    # first, because an account has few places, and uploads that stall occupy all of them
     _upload(attacker, targets[0], bomb)
     with slowly(attacker, [(port, head.encode() + bomb[:500]) for port, head in heads], dripping=SLOW_UPLOADS // 2):
         yield
@@ -149,7 +152,7 @@ def _port_of(host: str) -> int:
 
 @contextmanager
 def bodies(attacker: Attacker) -> Iterator[None]:
-    """Forms of 1,000 bytes to /oauth/token, without any token, of which a byte comes now and then, or none."""
+    """Send forms of 1,000 bytes to /oauth/token, without any token, with a byte now and then, or none."""
     head = (
         b"POST /oauth/token HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ng"
@@ -160,8 +163,10 @@ def bodies(attacker: Attacker) -> Iterator[None]:
 
 @contextmanager
 def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int) -> Iterator[None]:
-    """Send these bytes to these ports, each on a connection of its own, and keep them open; to the first `dripping`
-    of them another byte each second. Connections that the server ends are begun anew."""
+    """Send these bytes to these ports, each on a new connection, and keep the connections open.
+
+    The first `dripping` of them get another byte each second. A connection that the server closes is replaced.
+    """
     stopped = threading.Event()
     with ExitStack() as stack:
         held = [stack.enter_context(_Slow(attacker.address, *head)) for head in heads]
@@ -182,7 +187,7 @@ def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int
 
 
 class _Slow:
-    """A connection from the address `source` that never ends its request."""
+    """A connection from the address `source` that never completes its request."""
 
     def __init__(self, source: str, port: int, head: bytes):
         self.source, self.port, self.head, self.begun = source, port, head, 0
@@ -204,7 +209,7 @@ class _Slow:
             self.connection.sendall(data)
         except OSError:
             self.connection.close()
-            with suppress(OSError):  # it is tried again with the next byte
+            with suppress(OSError):  # retried with the next byte
                 self._begin()
 
 

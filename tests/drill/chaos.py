@@ -1,4 +1,4 @@
-"""What happens to the processes of an installation while clients use it."""
+"""Failures of the processes of an installation while clients use it."""
 
 import math
 import random
@@ -16,16 +16,16 @@ from tests.drill.installation import LEASE, Installation, Kept, families, frozen
 from tests.drill.means import Clock, Disk
 
 FREEZE = LEASE + 3
-"""Seconds that a frozen process stands still: its leases run out, and others take its jobs."""
+"""Seconds for which a process is frozen: its leases expire, and others take its jobs."""
 JUMPS = ("+20m", "-20m", "+5h", "-5h", "+2d", "+0")
 KILL_EVERY = 2.0
 BACK = 60.0
-"""Seconds in which a server that was killed is to be back."""
+"""Seconds within which a killed server must be back."""
 
 
 @dataclass
 class Chaos:
-    """Disturbs `site` and the workers `others` of another host, and counts what it did in `done`."""
+    """Disturb `site` and the workers `others` of another host, and count the disturbances in `done`."""
 
     site: Installation
     log: Log
@@ -37,26 +37,25 @@ class Chaos:
     done: Counter[str] = field(default_factory=Counter)
 
     def run(self, seconds: float) -> None:
-        """Do all there is to do, in an order by chance, and again until the time is over; workers are killed all
-        along."""
+        """Disturb in random order, and repeat until the time is over. Workers are killed all the time."""
         stopped = threading.Event()
         killer = threading.Thread(target=self._kill_along, args=(stopped,), daemon=True)
         killer.start()
         try:
             end = time.monotonic() + seconds
-            self._run_disturbance()
+            self._run_disturbances()
             if self.disk:
                 self.fill()
             while time.monotonic() < end:
-                self._run_disturbance(end)
+                self._run_disturbances(end)
         finally:
             stopped.set()
             killer.join()
             if self.clock:
                 self.clock.set("+0")
 
-    def _run_disturbance(self, end: float = math.inf) -> None:
-        """Do each thing once, as far as the time lasts."""
+    def _run_disturbances(self, end: float = math.inf) -> None:
+        """Do each disturbance once, until `end`."""
         turn = [
             self.freeze_workers, self.kill_worker, self.freeze_web, self.kill_web,
             self.broker, self.database, self.jump,
@@ -73,14 +72,15 @@ class Chaos:
             self.kill()
 
     def kill(self) -> None:
-        """SIGKILL a process that works on jobs; the one above it starts another."""
+        """Kill a process that works on jobs by SIGKILL. Its parent starts another."""
         above = self._workers()
         chosen = [each for each in families(above) if each.pid not in above]
         if chosen and signalled(self.rng.choice(chosen), signal.SIGKILL):
             self.done["kills"] += 1
 
     def kill_worker(self) -> None:
-        """SIGKILL the process above those that work on jobs, which end with it. ``make serve`` starts another."""
+        """Kill the parent of the processes that work on jobs, by SIGKILL. They end too. ``make serve`` starts
+        another."""
         if workers := self.site.workers():
             signalled(self.rng.choice(workers), signal.SIGKILL)
             self.done["kills of a whole worker"] += 1
@@ -89,7 +89,7 @@ class Chaos:
         return [*(each.pid for each in self.site.workers()), *(each.pid for each in self.others)]
 
     def freeze_workers(self) -> None:
-        """All processes of one worker stand still, in whatever they were at, and go on later."""
+        """Freeze all processes of one worker at any point, and continue them later."""
         first = self.rng.choice(self._workers())
         with frozen(families([first])):
             time.sleep(FREEZE)
@@ -102,7 +102,7 @@ class Chaos:
             self.done["freezes of a web process"] += 1
 
     def kill_web(self) -> None:
-        """SIGKILL a process that answers requests; the one above it starts another."""
+        """Kill a process that answers requests, by SIGKILL. Its parent starts another."""
         if webs := self.site.webs():
             killed = self.rng.choice(webs)
             with self.log.window("web"):
@@ -115,7 +115,7 @@ class Chaos:
         return killed.pid not in there and len(there) >= count
 
     def broker(self) -> None:
-        """End the broker, in order or not; what is in it is lost. ``make serve`` starts it again."""
+        """Stop or kill the broker. Its content is lost. ``make serve`` starts it again."""
         with self.log.window("broker"):
             there = self.site.brokers()
             if self.rng.random() < 0.5:
@@ -127,7 +127,7 @@ class Chaos:
         self.done["restarts of the broker"] += 1
 
     def database(self) -> None:
-        """End the database, in order or by SIGKILL. ``make serve`` starts it again."""
+        """Stop or kill the database. ``make serve`` starts it again."""
         with self.log.window("database"):
             if self.rng.random() < 0.4:
                 self.site.postgres.stop()
@@ -140,7 +140,7 @@ class Chaos:
             self.site.database_is_back()
 
     def fill(self) -> None:
-        """No room is left on the disk of database and uploads, for a while."""
+        """Fill the disk of database and uploads for a while."""
         assert self.disk is not None
         with self.log.window("disk"):
             with self.disk.full():
@@ -149,7 +149,7 @@ class Chaos:
         self.done["full disks"] += 1
 
     def jump(self) -> None:
-        """The clock of the processes on the other host jumps."""
+        """Change the clock of the processes on the other host."""
         if self.clock:
             for offset in self.rng.sample(JUMPS, 2):
                 self.clock.set(offset)

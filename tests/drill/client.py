@@ -1,4 +1,4 @@
-"""Customers who make, change and delete what they have, over HTTP."""
+"""Customers who create, change and delete things over HTTP."""
 
 import http.client
 import json
@@ -12,9 +12,9 @@ from typing import Any
 from tests.drill.figures import Log
 
 TIMEOUT_SECONDS = 60.0
-"""Seconds within which a request is answered, or the connection ends."""
+"""Seconds within which a request is answered or its connection ends."""
 INSTANCES, VOLUMES, DOMAINS = 4, 4, 3
-"""How many of each a client keeps."""
+"""The number of each that a client keeps."""
 PAUSE = 0.1
 PASSWORD = "Xk9#mQ2$vL7pWz4n"
 IMAGE, REGION = "compute/debian11", "us-east"
@@ -25,7 +25,8 @@ Reply = tuple[int, Any]
 
 
 def ask(port: int, token: str, method: str, path: str, body: Body | bytes | None = None, **headers: str) -> Reply:
-    """One request on a connection of its own; its status, 0 where the connection ended, and its JSON."""
+    """Send one request on a new connection. Returns its status and its JSON. The status is 0 if the connection
+    ended."""
     sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
     content = json.dumps(body).encode() if isinstance(body, dict) else body
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
@@ -44,15 +45,15 @@ def ask(port: int, token: str, method: str, path: str, body: Body | bytes | None
 
 
 NO_EVENT_IF_SO = {"volume_attach", "volume_detach"}
-"""Changes that leave no event if the volume is already so. The answer is 200 in both cases, so none is counted."""
+"""Changes that leave no event if the volume is already in that state. Both answers are 200, so none is counted."""
 ONE_EVENT = {"compute_delete"}
-"""Changes that leave one event, however often they are asked for."""
+"""Changes that leave one event, however often they are requested."""
 
 
 class Client(threading.Thread):
-    """Does one thing after the other until `stopped`, and notes what was answered.
+    """A client that acts until `stopped`, and records the answers.
 
-    `acknowledged` counts what was answered 200, by the event that tells of it and the id of its entity.
+    `acknowledged` counts answers 200, by action of the expected event and id of its entity.
     """
 
     def __init__(self, ports: list[int], token: str, seed: str, log: Log, stopped: threading.Event):
@@ -75,7 +76,7 @@ class Client(threading.Thread):
         return status, answer
 
     def change(self, event: str, path: str, entity: int, body: Body | None = None, method: str = "POST") -> bool:
-        """Change what is there; returns whether it was answered 200."""
+        """Change an object. Returns whether the answer was 200."""
         status, _ = self.call(event, method, path, {} if body is None and method == "POST" else body)
         if status == 200 and event in ONE_EVENT:
             self.acknowledged[event, entity] = 1
@@ -92,7 +93,7 @@ class Client(threading.Thread):
             self.look(what)
 
     def look(self, what: str) -> None:
-        """Find out what there is, after an answer that said nothing of it."""
+        """List the client's objects again, after a request without an answer."""
         path = {"instances": "/compute/instances", "volumes": "/volumes", "domains": "/domains"}[what]
         status, answer = self.call("list", "GET", f"{path}?page_size=100")
         if status == 200:
@@ -198,4 +199,4 @@ ACTIONS: dict[str, tuple[Callable[[Client], None], int]] = {
     "domain delete": (delete("domains", "dns_zone_delete", "/domains"), 1),
     "look": (lambda client: client.look(client.rng.choice(list(client.held))), 3),
 }
-"""What clients do, and how often as a share of all."""
+"""The actions of clients, with the weight of each."""

@@ -1,4 +1,4 @@
-"""What is left when all has settled: jobs, effects at the hypervisor, and what rows and hypervisor have."""
+"""The final state after a drill: jobs, effects at the hypervisor, and differences between rows and hypervisor."""
 
 import time
 from collections import Counter
@@ -22,18 +22,18 @@ BOOTS = ("boot", "start")
 
 
 def watch(conninfo: str) -> None:
-    """Have the database write down what the hypervisor begins, from now on."""
+    """Make the database record the hypervisor's effects from now on."""
     with psycopg.connect(conninfo) as session:
         session.execute(SQL.read_text())
 
 
 def settle(seconds: float) -> int:
-    """Wait until no job is unfinished; returns how many are after so many `seconds`."""
+    """Wait until no job is unfinished, for at most `seconds`. Returns the number of unfinished jobs."""
     deadline = time.monotonic() + seconds
     while True:
         try:
             left = Job.objects.filter(finished_at=None).count()
-        except OperationalError:  # it was restarted since this process last asked
+        except OperationalError:  # the database restarted since the last query
             connection.close()
             left = -1
         if left == 0 or time.monotonic() > deadline:
@@ -42,23 +42,24 @@ def settle(seconds: float) -> int:
 
 
 def jobs() -> dict[str, int]:
-    """How many jobs there are in each state."""
+    """Return the number of jobs in each state."""
     return dict(Counter(Job.objects.values_list("state", flat=True)))
 
 
 def reasons(most: int = 5) -> list[tuple[str, int]]:
-    """Why jobs failed, with how many did: first what ended most of them. Those a deletion ended are among them."""
+    """Return the most frequent errors of failed jobs, with their counts. Jobs that a deletion ended are
+    included."""
     return Counter(Job.objects.filter(state="failed").values_list("error", flat=True)).most_common(most)
 
 
 def events() -> Counter[tuple[str, int]]:
-    """How many events there are of each action, for each entity."""
+    """Return the number of events by action and entity."""
     rows = Event.objects.values_list("action", "entity_id")
     return Counter((action, entity) for action, entity in rows if entity is not None)
 
 
 def effects(conninfo: str) -> list[Effect]:
-    """All that the hypervisor began since `watch`, in order."""
+    """Return all effects that the hypervisor began since `watch`, in order."""
     with psycopg.connect(conninfo) as session:
         return [
             Effect(*row)
@@ -67,8 +68,10 @@ def effects(conninfo: str) -> list[Effect]:
 
 
 def stray(found: list[Effect]) -> list[Effect]:
-    """Changes of a machine's power that no job was there for, or a job of a kind that never does that: what a
-    worker did that had lost its job."""
+    """Return changes of power without a live job, or with a job of a kind that never makes such a change.
+
+    Such a change was made by a worker that had lost its job.
+    """
     return [each for each in found if each.effect in ("start", "stop") and not _expected(each)]
 
 
@@ -76,12 +79,12 @@ def _expected(each: Effect) -> bool:
     if each.job is None:
         return False
     names = {step.name for step in KINDS[each.kind].steps}
-    # to undo a stop is to start
+    # the undo of a stop is a start
     return each.state == "undoing" or bool(names & {"stop"} if each.effect == "stop" else names & set(BOOTS))
 
 
 def leaks(hypervisor: SimulatedDriver) -> list[str]:
-    """Where the hypervisor and our rows differ, and what rows hold that nobody has."""
+    """Return differences between hypervisor and rows, and things in rows that nobody owns."""
     return [
         *_machines(hypervisor), *_kept(hypervisor), *_addresses(), *_capacity(),
         *(f"event {pk} is under way, and no job is"

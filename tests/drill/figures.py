@@ -1,4 +1,4 @@
-"""The arithmetic of a drill: answers, the windows in which something was down, percentiles, verdicts."""
+"""The calculations of a drill: answers, windows of failure, percentiles, verdicts."""
 
 import math
 import threading
@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 GRACE = 2.0
-"""Seconds after a window for what was begun in it: connections that are gone are noticed at their next use."""
+"""Seconds after a window for work that began in it. A broken connection is noticed at its next use."""
 EXCUSED = ("database", "disk", "web")
-"""The windows in which an answer may be 5xx. Without a broker all requests are answered."""
+"""Windows in which an answer may be 5xx. Without a broker all requests are answered."""
 FLOOR = 0.050
-"""Seconds that others may wait at the 99th percentile whatever they waited before."""
+"""Seconds that other requests may always take at the 99th percentile, whatever they took before."""
 TIMES = 2.0
-"""How many times their quiet 99th percentile others may wait."""
+"""The allowed factor of other requests' 99th percentile, compared with the quiet time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time in which `what` was down."""
+    """The period in which `what` was down."""
 
     what: str
     begun: float
@@ -32,7 +32,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A request, and its status: 0 where the connection ended without one."""
+    """A request and the status of its answer: 0 if the connection ended without one."""
 
     begun: float
     ended: float
@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass
 class Log:
-    """The answers of all clients, and the windows. Safe among threads."""
+    """The answers of all clients, and the windows. Thread-safe."""
 
     answers: list[Answer] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Log:
                 self.windows.append(Window(what, begun, monotonic()))
 
     def failures(self) -> dict[str, list[Answer]]:
-        """The answers 5xx by the window they met; those of ``up`` met none that excuses them."""
+        """Return the answers 5xx by the window that they fall into. Answers in ``up`` have no excuse."""
         found: dict[str, list[Answer]] = {"up": [], **{what: [] for what in EXCUSED}}
         for each in self.answers:
             if each.status >= 500:
@@ -74,26 +74,27 @@ class Log:
         return next((what for what in EXCUSED if what in met), "up")
 
     def classes(self) -> dict[str, int]:
-        """How many answers there were of each class of statuses; ``none`` without one."""
+        """Return the number of answers in each class of statuses. ``none`` counts requests without an answer."""
         found = Counter(f"{each.status // 100}xx" if each.status else "none" for each in self.answers)
         return dict(sorted(found.items()))
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest of `values` that so large a share of them does not exceed. ValueError where there are none."""
+    """Return the smallest of `values` that is at least as large as `share` of them. ValueError if there are
+    none."""
     if not values:
         raise ValueError("no values have no percentile")
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def bound(quiet: float) -> float:
-    """How long others may wait at the 99th percentile, of what they waited while it was quiet; in seconds."""
+    """Return how long other requests may take at the 99th percentile, in seconds. `quiet` is their quiet time."""
     return max(TIMES * quiet, FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A change that the hypervisor began, with the job that was live for it: None where there was none."""
+    """A change that the hypervisor began, with the job that was live for it, or None."""
 
     effect: str
     name: str
@@ -103,14 +104,15 @@ class Effect:
 
 
 ONCE = ("define", "undefine", "create", "delete")
-"""Effects that a thing sees once in its life: its name is never another's. The others happen once for each job."""
+"""Effects that a thing has once in its life, because names are not reused. Other effects happen once for each
+job."""
 
 
 def doubled(effects: Iterable[Effect]) -> list[tuple[Effect, int]]:
-    """The effects that were begun more than once where once was asked for, with how often.
+    """Return the effects that were begun more often than requested, with their counts.
 
-    A call that only asks how far the work has come changes nothing at the hypervisor, and so is none. What a job
-    undoes is told apart from what it did.
+    A call that only polls progress changes nothing at the hypervisor, and is no effect. What a job undoes
+    counts apart from what it did.
     """
     seen: Counter[Effect] = Counter()
     for each in effects:
@@ -120,5 +122,5 @@ def doubled(effects: Iterable[Effect]) -> list[tuple[Effect, int]]:
 
 
 def missing(acknowledged: Counter[tuple[str, int]], found: Counter[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """What was answered with 200 more often than events tell of it: by action and the entity's id."""
+    """Return the acknowledged changes without an event, counted by action and the entity's id."""
     return {key: count - found[key] for key, count in acknowledged.items() if count > found[key]}

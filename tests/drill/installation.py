@@ -1,6 +1,6 @@
-"""The installation that is drilled: what ``make serve`` runs, in a state folder and on a disk of its own.
+"""The installation of a drill: all processes of ``make serve``, in a state folder and on a disk of its own.
 
-Beside it, a worker, a web server and a clock of another host, whose time may jump.
+Beside it, there are a worker, a web server and a clock of another host, whose time may jump.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ OF_OTHERS = ("DATABASE_URL", "REDIS_URL", "REDIS_PREFIX", "PORT", "STREAM_URL", 
 """Variables that would lead to another installation, whose database would be restarted and killed."""
 
 SETTINGS = {
-    # Work takes a moment, so that what is under way can be met.
+    # Work takes a moment, so that a disturbance can meet it.
     "DRIVER_SCALE": "0.05",
     "JOB_DRIVER_TIMEOUT": "2",
     "JOB_SOFT_LIMIT": "3",
@@ -44,7 +44,7 @@ SETTINGS = {
     "JOB_BACKOFF": "0.1",
     "JOB_ATTEMPTS": "100",
     "JOB_NOTIFY_PATIENCE": "1",
-    # Those of single calls stay: they are a part of what is defended.
+    # The limits of single calls stay, because they are a part of the defence.
     "RATE_LIMIT_OVERALL": "1000000/60",
     "RATE_LIMIT_ENDPOINT": "1000000/60",
     "RATE_LIMIT_INSTANCE_CREATE": "1000000/60",
@@ -53,7 +53,7 @@ SETTINGS = {
 
 
 class Installation:
-    """A server in the folder `state`, whose name servers are those of `nameserver`. Its log is `log`."""
+    """A server in the folder `state`, with the name servers of `nameserver`. Its log is `log`."""
 
     def __init__(self, state: Path, log: Path, nameserver: str, settings: Mapping[str, str] = SETTINGS):
         self.state, self.log = state, log
@@ -70,7 +70,7 @@ class Installation:
             host=where["HOST"], port=where["PORT"], user=where["USER"], dbname=where["NAME"]
         )
         self._begins = log.stat().st_size if log.exists() else 0
-        with log.open("ab") as output:  # others write to it as well
+        with log.open("ab") as output:  # other processes write to it too
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve"],
                 cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -78,7 +78,7 @@ class Installation:
             )  # fmt: skip
 
     def wait(self) -> None:
-        """Return when it is ready; fails with its log where it ends before."""
+        """Return when the server is ready. Fails with its log if it ends first."""
         deadline = time.monotonic() + START_SECONDS
         while not re.search(r"^token: \w{64}$", self._log_text(), re.MULTILINE):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -86,7 +86,8 @@ class Installation:
             time.sleep(0.1)
 
     def _log_text(self) -> str:
-        """The log from the start of this server on: an earlier one of the same state may have written to it."""
+        """Return the log since the start of this server. An earlier server of the same state may have written
+        to it."""
         return self.log.read_bytes()[self._begins :].decode(errors="replace")
 
     def stop(self) -> None:
@@ -94,7 +95,7 @@ class Installation:
         self.process.wait(STOP_SECONDS)
 
     def answers(self) -> bool:
-        """Whether the database answers a statement that writes."""
+        """Tell whether the database answers a statement that writes."""
         try:
             with psycopg.connect(self.conninfo, connect_timeout=2) as connection:
                 connection.execute("CREATE TEMPORARY TABLE drilled AS SELECT pg_current_xact_id()")
@@ -110,16 +111,16 @@ class Installation:
             time.sleep(0.1)
 
     def workers(self) -> list[psutil.Process]:
-        """The first process of each Celery worker below ``make serve``."""
+        """Return the first process of each Celery worker below ``make serve``."""
         return [each for each in self._children() if {"celery", "worker"} <= set(_words(each))]
 
     def webs(self) -> list[psutil.Process]:
-        """The processes that answer requests of the API."""
+        """Return the processes that answer requests of the API."""
         (web,) = [each for each in self._children() if "config.rsgi:application" in _words(each)] or [None]
         return [] if web is None else [each for each in web.children() if is_web_process(_words(each))]
 
     def brokers(self) -> list[psutil.Process]:
-        """The broker: the server of our state folder, as others of the machine have other folders."""
+        """Return the broker: the server of our state folder. Other servers on the machine have other folders."""
         found = []
         for each in psutil.process_iter(["cmdline", "name"]):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
@@ -132,7 +133,7 @@ class Installation:
 
     @contextmanager
     def elsewhere(self, name: str, more: dict[str, str], *arguments: str, port: int = 0) -> Iterator["Kept"]:
-        """Another process like the child `name` of ``make serve``, with `more` in its variables."""
+        """Run another process like the child `name` of ``make serve``, with `more` in its variables."""
         # OF_OTHERS stay unset, as the drill has left them: an empty REDIS_PREFIX would name other queues
         kept = Kept([*served(name, port), *arguments], {**self.env, **more}, self.log)
         kept.start()
@@ -146,9 +147,9 @@ class Installation:
 
 
 class Kept(threading.Thread):
-    """Keeps a process running, as whatever supervises a host's does: one that ends is started again.
+    """A thread that keeps a process running, as a host's supervisor does. A process that ends is started again.
 
-    Under libfaketime they do end: after a jump the system refuses the time until which Python sleeps.
+    Under libfaketime processes do end: after a jump the system refuses the time until which Python sleeps.
     """
 
     def __init__(self, command: list[str], variables: dict[str, str], log: Path):
@@ -157,7 +158,7 @@ class Kept(threading.Thread):
         self.up, self.stopping = threading.Event(), threading.Event()
         self.pid = 0
         self.ended = 0
-        """How often it ended by itself."""
+        """How often the process ended by itself."""
 
     def run(self) -> None:
         while not self.stopping.is_set():
@@ -171,7 +172,7 @@ class Kept(threading.Thread):
 
 
 def families(pids: Sequence[int]) -> list[psutil.Process]:
-    """The processes with these ids and all below them, those that are still there."""
+    """Return the processes with these ids and all below them, as far as they still exist."""
     found = []
     for pid in pids:
         with suppress(psutil.NoSuchProcess):
@@ -182,7 +183,7 @@ def families(pids: Sequence[int]) -> list[psutil.Process]:
 
 @contextmanager
 def frozen(processes: Sequence[psutil.Process]) -> Iterator[None]:
-    """Stop processes for the length of the block; they go on after it as if no time had passed."""
+    """Freeze processes for the length of the block. Afterwards they go on as if no time had passed."""
     try:
         for each in processes:
             signalled(each, signal.SIGSTOP)
@@ -193,7 +194,7 @@ def frozen(processes: Sequence[psutil.Process]) -> Iterator[None]:
 
 
 def signalled(each: psutil.Process, number: signal.Signals) -> bool:
-    """Signal a process; returns whether it was still there."""
+    """Signal a process. Returns whether it still existed."""
     try:
         each.send_signal(number)
     except psutil.NoSuchProcess:
@@ -209,6 +210,6 @@ def _words(each: psutil.Process) -> list[str]:
 
 
 def _end_with_the_drill() -> None:
-    """Should the drill be killed, the server is stopped in order."""
+    """Stop the server in order if the drill is killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

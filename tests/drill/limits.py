@@ -1,4 +1,4 @@
-"""Quotas, raced: of many that add the last ones at once, exactly as many as there is room for get through."""
+"""Races for quotas: of many requests at once, exactly as many succeed as there is room for."""
 
 import threading
 from collections import Counter
@@ -38,12 +38,12 @@ RACED: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
         lambda n: {"username": f"raced-{n}", "email": f"raced-{n}@example.com", "restricted": True},
     ),
 }
-"""Each raced quota: what adds one, by a text that is another one each time."""
+"""The raced quotas: the path and the body that add one thing, with a text that is different each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """What came of racing one quota: statuses, and how many there were afterwards beyond those before."""
+    """The result of racing for one quota: the statuses, and the number of things that were added."""
 
     name: str
     statuses: dict[int, int]
@@ -55,7 +55,7 @@ class Race:
 
 
 def race_all(port: int, account: Account, token: str) -> list[Race]:
-    """Race each quota in turn, as a user of `account`, which may have `MAX_MADE` more of each than it has."""
+    """Race for each quota in turn, as a user of `account`, which may have `MAX_MADE` more of each than it has."""
     status, answer = ask(port, token, "POST", "/account/settings/managed-enable", {})
     if status != 200:
         raise RuntimeError(f"managed is not enabled: {status} {answer}")

@@ -1,4 +1,4 @@
-"""What a machine may not have: a disk of the drill's own, which takes root, and faketime."""
+"""Means that a machine may lack: a disk of the drill's own, which needs root, and faketime."""
 
 import os
 import shutil
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SIZE = 2 * 1024**3
-"""Bytes of the disk: a database's log alone may come to one GB."""
+"""Bytes of the disk. The log of a database alone may need one GB."""
 LEFT = 256 * 1024
-"""Bytes left free on a disk that is full: less than a segment of the database's log."""
+"""Bytes left free on a full disk: less than a segment of the database's log."""
 PLACES = ("/usr/lib/*/faketime", "/usr/lib/faketime", "/usr/local/lib/faketime", "/usr/lib64/faketime")
 LIBRARY = "libfaketimeMT.so.1"
 
 
 class Skipped(Exception):
-    """A part of the drill cannot be had here; the text says why."""
+    """A part of the drill cannot run here. The text says why."""
 
 
 class Disk:
@@ -28,7 +28,7 @@ class Disk:
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """No room is left on the disk for the length of the block: it is as small as what is on it."""
+        """Leave no room on the disk during the block: the disk is as small as its content."""
         self._remount(shutil.disk_usage(self.folder).used + LEFT)
         try:
             yield
@@ -41,7 +41,7 @@ class Disk:
 
 @contextmanager
 def disk(folder: Path) -> Iterator[Disk]:
-    """A disk at `folder`, until the end of the block. Raises `Skipped`."""
+    """Mount a disk at `folder` during the block. Raises `Skipped`."""
     if sys.platform != "linux" or os.geteuid() != 0:
         raise Skipped("a disk of its own that fills up needs root, on Linux")
     folder.mkdir(parents=True)
@@ -52,12 +52,12 @@ def disk(folder: Path) -> Iterator[Disk]:
     try:
         yield Disk(folder)
     finally:
-        # something of the database may still be on its way out
+        # a process of the database may still be ending
         _run("umount", "--lazy", str(folder))
 
 
 class Clock:
-    """The time of processes that are started with `env`: that of the machine, and what `set` adds."""
+    """The clock of processes that are started with `env`: the time of the machine plus the offset of `set`."""
 
     def __init__(self, file: Path):
         self.file = file
@@ -65,20 +65,20 @@ class Clock:
             "LD_PRELOAD": str(faketime()),
             "FAKETIME_TIMESTAMP_FILE": str(file),
             "FAKETIME_CACHE_DURATION": "1",
-            # a clock that is set does not change how long a second is
+            # setting the clock does not change the length of a second
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
         self.set("+0")
 
     def set(self, offset: str) -> None:
-        """Let the clock jump to so far from the machine's: ``+3h``, ``-20m``."""
+        """Set the offset from the machine's time: ``+3h``, ``-20m``."""
         partial = self.file.with_suffix(".partial")
         partial.write_text(f"{offset}\n")
         partial.rename(self.file)
 
 
 def faketime() -> Path:
-    """The library by which single processes have another time. Raises `Skipped`."""
+    """Return the path of the library that changes the time of single processes. Raises `Skipped`."""
     for place in PLACES:
         for found in sorted(Path("/").glob(f"{place.lstrip('/')}/{LIBRARY}")):
             return found

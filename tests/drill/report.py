@@ -1,10 +1,10 @@
-"""What a drill tells at its end: a table of its figures, what failed, and lines for programs."""
+"""The report of a drill: a table of its figures, the failures, and lines for programs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 SHOWN = 12
-"""How many of the things that should not be are shown, of each kind."""
+"""The number of unwanted findings of each kind that the report shows."""
 
 
 @dataclass
@@ -18,13 +18,14 @@ class Report:
         self.figures[name] = str(value)
 
     def nothing(self, name: str, found: list[str]) -> None:
-        """A figure that has to be 0: a drill that finds such things fails."""
+        """Add a figure that must be 0. A drill that finds such things fails."""
         self.figure(name, len(found))
         if found:
             self.failures.append(f"{name}: " + "\n  ".join([str(len(found)), *found[:SHOWN]]))
 
     def lines(self) -> Iterator[str]:
-        """The table, the failures, and a line ``drill <name> <value>`` for each figure that is one number."""
+        """Yield the table, the failures, and a line ``drill <name> <value>`` for each figure that is one
+        number."""
         width = max(map(len, self.figures), default=0)
         for name, value in self.figures.items():
             yield f"{name:<{width}}  {value}"

@@ -1,4 +1,4 @@
-"""The parts of a drill, one after the other, and what each of them finds wrong."""
+"""The parts of a drill, one after the other, with the findings of each."""
 
 # ruff: noqa: T201  (printing is what it is for)
 
@@ -40,7 +40,7 @@ FULL_RUN, QUICK_RUN = Times(160, 60), Times(30, 6)
 
 
 def customer(name: str) -> tuple[Account, str]:
-    """An account with an unrestricted user; returns it with a token of its user."""
+    """Create an account with an unrestricted user. Returns the account and a token of the user."""
     with transaction.atomic():
         account = Account.objects.create(company=name, email=f"{name}@example.com", extra_ipv4=6)
         user = User.objects.create_user(name, f"{name}@example.com", account=account)
@@ -48,7 +48,7 @@ def customer(name: str) -> tuple[Account, str]:
 
 
 def chaos(site: Installation, disk: Disk | None, folder: Path, times: Times, seed: str, report: Report) -> None:
-    """Clients at work while processes die, stop and lose their time; then what is left."""
+    """Run clients while processes die, stop and lose their time. Then check the final state."""
     hypervisor = SimulatedDriver(site.conninfo, timeout=60)
     hypervisor.all_machines()  # its tables are made by the first call
     counting.watch(site.conninfo)
@@ -83,7 +83,7 @@ def chaos(site: Installation, disk: Disk | None, folder: Path, times: Times, see
 
 
 def told(report: Report, log: Log, done: Counter[str]) -> None:
-    """The figures of what was done and answered."""
+    """Report the figures of disturbances and answers."""
     for name, count in sorted(done.items()):
         report.figure(name, count)
     report.figure("requests", len(log.answers))
@@ -102,7 +102,7 @@ def judge(
     left: int,
     report: Report,
 ) -> None:
-    """What was lost, doubled or leaked."""
+    """Report what was lost, doubled or leaked."""
     states = counting.jobs()
     report.figure("jobs accepted", sum(states.values()))
     report.figure("jobs finished", states.get("done", 0))
@@ -119,7 +119,7 @@ def judge(
 
 
 def race(site: Installation, report: Report) -> None:
-    """Quotas raced to their limits."""
+    """Race for the quotas, and report the results."""
     account, token = customer("racer")
     races = limits.race_all(site.port, account, token)
     for each in races:

@@ -1,4 +1,4 @@
-"""The drill counts honestly: what it would find is found, and what is none is not. One quick drill is real."""
+"""The counting of a drill is right: real faults are found, and nothing else. One quick drill is real."""
 
 import os
 import subprocess
@@ -108,7 +108,7 @@ def test_what_a_machine_does_not_have_is_skipped_with_a_reason(monkeypatch, tmp_
 
 @pytest.fixture
 def simulated(transactional_db) -> Iterator[SimulatedDriver]:
-    """A hypervisor that has nothing, and takes no time."""
+    """An empty hypervisor that takes no time."""
     params = connection.get_connection_params()
     keep = {key: params[key] for key in ("host", "port", "user", "password") if params.get(key)}
     driver = SimulatedDriver(make_conninfo(dbname=connection.settings_dict["NAME"], **keep), scale=0, timeout=600)
@@ -120,7 +120,7 @@ def simulated(transactional_db) -> Iterator[SimulatedDriver]:
 
 @pytest.fixture
 def watched(simulated: SimulatedDriver) -> Iterator[SimulatedDriver]:
-    """A hypervisor whose effects are written down."""
+    """A hypervisor whose effects are recorded."""
     counting.watch(simulated._session.conninfo)
     yield simulated
     with connection.cursor() as cursor:
@@ -156,9 +156,10 @@ def test_what_only_the_hypervisor_has_is_leaked(simulated):
 
 
 @pytest.mark.system
-@pytest.mark.timeout(1200)  # four parts with servers of their own, on cores that other tests use as well
+@pytest.mark.timeout(1200)  # four parts with servers of their own, on cores that other tests use too
 def test_a_quick_drill_loses_nothing_and_prints_its_counts(tmp_path):
-    """Times are not judged, neither of what stood still nor of others in an attack: other tests run beside it."""
+    """Times are not judged, neither of a standstill nor of others in an attack: other tests run at the same
+    time."""
     ended = subprocess.run(
         [sys.executable, "-m", "tests.drill", "--quick"],
         cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,

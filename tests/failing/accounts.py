@@ -8,12 +8,12 @@ from tests.policy import Scene
 
 
 def another_tag(scene: Scene) -> str:
-    """The label of a tag that the account has."""
+    """Return the label of a tag of the account."""
     return Tag.objects.get_or_create(account=scene.account, label="taken")[0].label
 
 
 def theirs() -> int:
-    """The id of a compute of another account."""
+    """Return the id of a compute of another account."""
     return InstanceFactory().pk
 
 
@@ -58,13 +58,13 @@ WRONG: dict[str, Any] = {
     },
 }
 FULL_BODIES: dict[str, Any] = {
-    # without a region no label of a VLAN is looked for
+    # without a region no label of a VLAN is checked
     "POST /v4/support/tickets": lambda scene: {
         "summary": "Help", "description": "It is dark.", "region": scene.world.region.pk
     },
 }  # fmt: skip
 DEPENDENT: dict[str, list[tuple[str, str]]] = {
-    # a number is one of a country, a VLAN one of a region
+    # a number belongs to a country, and a VLAN to a region
     "POST /v4/profile/phone-number": [("iso_code", "phone_number")],
     "POST /v4/support/tickets": [("vlan", "region")],
 }

@@ -14,19 +14,19 @@ SLOT = {"sda": {"disk_id": 0}}
 
 
 def another_compute(scene: Scene) -> str:
-    """The label of a compute that the account has besides."""
+    """Return the label of another compute of the account."""
     world = scene.world
     place = {"region": world.region, "type": world.type, "host": world.host}
     return InstanceFactory(account=scene.account, label="taken-label", **place).label
 
 
 def asking(scene: Scene) -> int:
-    """A script that asks for a value."""
+    """Return a script that requires a value."""
     return StackScriptFactory(account=scene.account, script='#!/bin/sh\n# <UDF name="who" label="Who"/>').pk
 
 
 def deploy(scene: Scene) -> dict[str, Any]:
-    """A deployment with all that can be said of one."""
+    """Return a deployment with all possible fields."""
     return {
         "image": scene.world.image.pk,
         "root_pass": STRONG,
@@ -51,7 +51,7 @@ def large_type(scene: Scene) -> str:
 
 
 def no_xen(scene: Scene) -> str:
-    """A kernel that the platform's hypervisors do not boot."""
+    """Return a kernel that the platform's hypervisors do not boot."""
     return Kernel.objects.create(id="compute/xen", label="Xen", version="2.6", kvm=False, architecture="i386").pk
 
 
@@ -65,7 +65,7 @@ def config(scene: Scene) -> dict[str, Any]:
 
 
 def elsewhere(scene: Scene) -> dict[str, Any]:
-    """A clone to a place of its own."""
+    """Return a clone to a place of its own."""
     region = Region.objects.create(id="us-other", country="us", capabilities=["Computes"])
     return {"region": region.pk, "type": large_type(scene), "label": "a-clone"}
 
@@ -132,9 +132,9 @@ FULL_BODIES: dict[str, Any] = {
     "POST /v4/compute/instances/{compute_id}/disks": lambda scene: {**deploy(scene), "size": 5000},
 }
 SCRIPT = [("stackscript_id", "stackscript_data")]
-"""What a script asks for is known from the script."""
+"""The script defines which values it requires."""
 BACKUP = [("backup_id", name) for name in ("stackscript_data", "swap_size")]
-"""With a backup there is nothing to deploy, so that these are not looked at."""
+"""A restore from a backup deploys nothing, so these fields are not checked."""
 DEPENDENT: dict[str, list[tuple[str, str]]] = {
     "POST /v4/compute/instances": [
         *SCRIPT,
@@ -144,8 +144,8 @@ DEPENDENT: dict[str, list[tuple[str, str]]] = {
         ("type", "swap_size"),
     ],
     "POST /v4/compute/instances/{id}/rebuild": SCRIPT,
-    # whether a type can hold the disks, and is newer than its own, is asked of one that is known
+    # whether a type can hold the disks, and is newer than the present one, is checked only for a known type
     "POST /v4/compute/instances/{compute_id}/disks": [*SCRIPT, ("image", "filesystem")],
-    # a clone into a compute that is there has neither label nor place of its own
+    # a clone into an existing compute has neither a label nor a place of its own
     "POST /v4/compute/instances/{id}/clone": [("compute_id", name) for name in ("region", "type", "label")],
 }

@@ -1,4 +1,4 @@
-"""Fields of what is managed, of domains and their records, and of load balancers."""
+"""Fields of managed, of domains and their records, and of load balancers."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.policy import Scene
 
 
 def taken_credential(scene: Scene) -> str:
-    """The label of a credential that the account has besides."""
+    """Return the label of another credential of the account."""
     return CredentialFactory(account=scene.account, label="taken").label
 
 
@@ -16,12 +16,12 @@ def service(scene: Scene) -> dict[str, Any]:
     return {"label": "wrong\n!", "address": "127.0.0.1:5432", "credentials": [0], "region": "nowhere"}
 
 
-# whether an address is a good one depends on what speaks there
+# whether an address is valid depends on the protocol
 SERVICE = [("service_type", "address")]
 
 
 def taken_domain(scene: Scene) -> str:
-    """The name of a domain that the account has besides, in another case."""
+    """Return the name of another domain of the account, with a capital letter."""
     DomainFactory(account=scene.account, label="taken.example.com")
     return "Taken.example.com"
 
@@ -40,12 +40,12 @@ def domain(scene: Scene) -> dict[str, Any]:
 
 
 def another_balancer(scene: Scene) -> str:
-    """The label of a load balancer that the account has besides."""
+    """Return the label of another load balancer of the account."""
     return NodeBalancerFactory(account=scene.account, region=scene.world.region, label="taken-label").label
 
 
 def another_config(scene: Scene) -> int:
-    """The port of another config of the load balancer."""
+    """Return the port of another config of the load balancer."""
     balancer = scene.node.config.nodebalancer
     return NodeBalancerConfig.objects.create(nodebalancer=balancer, port=4711).port
 
@@ -90,7 +90,7 @@ WRONG: dict[str, Any] = {
 
 
 def checked(scene: Scene) -> dict[str, Any]:
-    """Of a config: what is looked for in an answer."""
+    """Return the fields of a config that checks the answer's text."""
     return {"check": "http_body", "check_body": "fine"}
 
 
@@ -101,7 +101,7 @@ FULL_BODIES: dict[str, Any] = {
     "PUT /v4/domains/{id}": lambda scene: {"master_ips": ["192.0.2.1"]},
 }
 DEPENDENT: dict[str, list[tuple[str, str]]] = {
-    # the type says what a target may be, and whether mailbox and masters are needed
+    # the type decides the valid targets, and whether mailbox and masters are required
     "POST /v4/domains/{domain_id}/records": [("type", "target")],
     "POST /v4/managed/services": SERVICE,
     "PUT /v4/managed/services/{id}": SERVICE,

@@ -1,4 +1,4 @@
-"""Bodies whose lists have several items that fail, each for another reason, and the fields to be named."""
+"""Bodies whose lists have several items that fail, each for another reason, and the expected field names."""
 
 from typing import Any
 
@@ -87,4 +87,4 @@ NESTED: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"images[0]", "images[1]"},
     ),
 }  # fmt: skip
-"""By operation."""
+"""The bodies and fields by operation."""

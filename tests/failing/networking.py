@@ -7,23 +7,23 @@ from tests.factories import FirewallFactory, VolumeFactory
 from tests.policy import CLOSED, Scene
 
 RULE = {"protocol": "TCP", "ports": "0", "addresses": {"ipv4": ["0.0.0.0/0"]}, "action": "ACCEPT"}
-"""Its ports are no ports."""
+"""A rule whose ports are invalid."""
 
 
 def another_firewall(scene: Scene) -> str:
-    """The label of a firewall that the account has besides."""
+    """Return the label of another firewall of the account."""
     return FirewallFactory(account=scene.account, label="taken-label").label
 
 
 def another_volume(scene: Scene) -> str:
-    """The label of a volume that the account has besides."""
+    """Return the label of another volume of the account."""
     if not Volume.objects.filter(account=scene.account, label="taken").exists():
         VolumeFactory(account=scene.account, region=scene.world.region, label="taken")
     return "taken"
 
 
 def nowhere(scene: Scene) -> dict[str, Any]:
-    """An assignment of an address that there is not."""
+    """Return an assignment of an address that does not exist."""
     return {
         "region": "no-such",
         "assignments": [{"address": "198.18.99.99", "compute_id": scene.compute.pk}],
@@ -71,7 +71,7 @@ FULL_BODIES: dict[str, Any] = {
     "POST /v4/volumes/{id}/attach": lambda scene: {"compute_id": scene.compute.pk, "config_id": scene.config.pk},
 }
 DEPENDENT: dict[str, list[tuple[str, str]]] = {
-    # which profile is a good one depends on whose it is to be
+    # the instance decides which profiles are valid
     "POST /v4/volumes": [("compute_id", "config_id")],
     "POST /v4/volumes/{id}/attach": [("compute_id", "config_id")],
 }

@@ -1,1 +1,1 @@
-"""Requests that nobody would write, drawn from the OpenAPI document or made of bytes, and their answers."""
+"""Requests that no client would write, drawn from the OpenAPI document or made of bytes, and their answers."""

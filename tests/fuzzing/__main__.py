@@ -19,11 +19,11 @@ FULL_RUN, QUICK_RUN = (50_000, 100), (3_000, 10)
 """Requests to the server, and requests drawn for each operation."""
 SENDERS = 4
 WARMING = 10
-"""The share of requests, one in so many, after which a process has all that it keeps: caches, connections, code."""
+"""After one in so many requests, a process has all that it keeps: caches, connections, code."""
 GROWTH = 1.1
-"""By how much memory may grow from there on."""
+"""The factor by which memory may grow from there on."""
 JUDGED = 20_000
-"""Requests from which on memory is judged: fewer say little."""
+"""The number of requests from which memory is judged. With fewer, the figure means little."""
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def operations(seed: str, examples: int) -> list[str]:
-    """Requests drawn from the document, straight into the application: what fails there, told by pytest itself."""
+    """Send requests drawn from the document, straight into the application. pytest itself prints the failures."""
     print(f"\nEvery operation: its bounds, and {examples} requests by chance", flush=True)
     with tempfile.NamedTemporaryFile(suffix=".counts") as counts:
         chosen = {"FUZZ_SEED": seed, "FUZZ_EXAMPLES": str(examples), "FUZZ_COUNTS": counts.name}
@@ -60,7 +60,7 @@ def operations(seed: str, examples: int) -> list[str]:
 
 
 def sockets(seed: str, requests: int) -> list[str]:
-    """Bytes to a server that runs, with database, worker and clock."""
+    """Send bytes to a running server, with database, worker and clock."""
     import django
 
     folder = Path(tempfile.mkdtemp(prefix="skerry-fuzz-"))

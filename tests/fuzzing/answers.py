@@ -1,11 +1,11 @@
-"""Answers of whichever client, in the form that they are held against the document in."""
+"""Answers of any client, in the form in which they are checked against the document."""
 
 import json
 from typing import Any
 
 
 class Answer:
-    """An answer as the tests' client has them, so that it can be held against the document."""
+    """An answer in the form of the tests' client, so that it can be checked against the document."""
 
     def __init__(self, status: int, headers: Any, content: bytes):
         self.status_code, self.headers, self.content = status, headers, content
@@ -14,5 +14,5 @@ class Answer:
         return self.headers.get(name, "")
 
     def json(self) -> Any:
-        # preferences are given back as they were sent, with numbers of more digits than Python reads
+        # preferences are returned as they were sent, with numbers of more digits than Python parses
         return json.loads(self.content, parse_int=lambda digits: int(digits[:40]))

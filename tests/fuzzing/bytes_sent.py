@@ -1,4 +1,4 @@
-"""Requests as bytes: good ones, ones whose content is wrong, and ones that are no HTTP at all."""
+"""Requests as bytes: good ones, ones with wrong content, and ones that are not HTTP."""
 
 import json
 import random
@@ -11,13 +11,16 @@ from tests.client import document
 
 PARAMETER = re.compile(r"\{\w+\}")
 ENDS_ACCESS = re.compile(r"/profile/tokens|/profile/tfa|/profile$|/account/users|/account/settings")
-"""Paths that are only read: what a request by chance changes there, it could take from those after it."""
+"""Paths that are only read. A random change there could break the requests after it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Bytes to send. `method` and `path` are set where a server must find them there; `whole` where nothing is
-    missing, so that an answer has to come."""
+    """Bytes to send.
+
+    `method` and `path` are set if a server must find them in the bytes. `whole` is set if nothing is missing,
+    so that an answer must come.
+    """
 
     content: bytes
     method: str = ""
@@ -26,7 +29,7 @@ class Request:
 
 
 class Maker:
-    """Makes requests by chance, the same ones for the same `seed`."""
+    """A generator of random requests, the same ones for the same `seed`."""
 
     def __init__(self, seed: str, token: str):
         self.chance = random.Random(seed)
@@ -48,10 +51,10 @@ class Maker:
         return self.chance.choice(self.kinds)()
 
     def good(self) -> Request:
-        """One that is answered 200."""
+        """Return a request that is answered 200."""
         return self._request("GET", "/v4/account", [])
 
-    # what fits HTTP
+    # valid HTTP
 
     def reads(self) -> Request:
         method, path = self.chance.choice(self.reading)
@@ -63,7 +66,7 @@ class Maker:
     def writes(self) -> Request:
         method, path = self.chance.choice(self.operations)
         body = json.dumps({self._name(): self._value() for _ in range(self.chance.randint(0, 4))}).encode()
-        # what is deleted would be missing later
+        # a deleted object would be missing later
         path = path.replace("{id}", "999999999") if method == "DELETE" else path
         return self._request(method, self._filled(path), [], body if method in ("POST", "PUT") else None)
 
@@ -105,7 +108,7 @@ class Maker:
         )
         return Request(self._head("POST", path, [("Content-Type", kind)], body), whole=False)
 
-    # what does not
+    # invalid HTTP
 
     def strange_headers(self) -> Request:
         lines = [
@@ -167,7 +170,7 @@ class Maker:
         return Request(self.chance.choice(lines) + b"\r\nHost: 127.0.0.1\r\n\r\n", whole=False)
 
     def flipped(self) -> Request:
-        """A good request, some bytes of which are others."""
+        """Return a good request with some bytes changed."""
         content = bytearray(self.chance.choice([self.reads, self.writes])().content)
         for _ in range(self.chance.randint(1, 6)):
             content[self.chance.randrange(len(content))] = self.chance.choice([0, 10, 13, 32, 58, 127, 255, 37])

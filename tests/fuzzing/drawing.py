@@ -1,4 +1,4 @@
-"""Requests drawn from the OpenAPI document by Schemathesis, good ones and wrong ones."""
+"""Requests drawn from the OpenAPI document by Schemathesis, valid ones and invalid ones."""
 
 import json
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from tests.config.api.routes import Route
 
 MODES = list(schemathesis.GenerationMode)
 SELDOM, OFTEN = 1, 3
-"""Of how many ways to draw a request one is."""
+"""The weights of rare and frequent ways to draw a request."""
 
 
 @cache
 def operations() -> Any:
-    """The document as Schemathesis reads it. Its requests go straight into the WSGI application."""
+    """Return the document as Schemathesis reads it. Its requests go straight into the WSGI application."""
     found = schemathesis.openapi.from_dict(document())
     found.config.generation.update(with_security_parameters=False)  # the caller's token is sent
     found.app = Handler()
@@ -34,9 +34,10 @@ def operation(route: Route) -> Any:
 
 
 def systematic(route: Route, values: dict[str, Any], most: int) -> Iterator[Any]:
-    """Requests with each bound of each parameter and field kept, and broken: at most so many, out of all evenly.
+    """Yield requests with each bound of each parameter and field kept, and broken: at most `most`, chosen
+    evenly.
 
-    But for those that break the path, they name what is there: `values` of the parameters.
+    Except in requests that break the path, parameters have `values` of existing objects.
     """
     own = operation(route)
     generation = operations().config.generation_for(operation=own, phase="coverage")
@@ -54,8 +55,10 @@ def systematic(route: Route, values: dict[str, Any], most: int) -> Iterator[Any]
 
 
 def drawn(route: Route, values: dict[str, Any], good: Any) -> st.SearchStrategy[Any]:
-    """Requests by chance. Most name what is there, and most bodies are a `good` one but for a few fields: what is
-    wrong all over is refused at once, and shows little."""
+    """Return random requests. Most name existing objects, and most bodies are a `good` one with a few changes.
+
+    A body that is wrong all over is refused at once, and shows little.
+    """
     own = operation(route)
     takes_more = bool(own.body or own.query or own.headers)
     ways = []
@@ -76,13 +79,13 @@ def _varied(draw: st.DrawFn, ways: list[Any], good: Any, filters: st.SearchStrat
         kept = draw(st.sets(st.sampled_from(names), max_size=OFTEN)) if names else ()
         case.body = good | {name: case.body[name] for name in sorted(kept)}
     if filters is not None and draw(st.integers(0, OFTEN)):
-        # in the document it is a text, which by chance is hardly ever JSON
+        # in the document it is a text, and a random text is hardly ever JSON
         case.headers["X-Filter"] = draw(filters)
     return case
 
 
 def _filters(route: Route) -> st.SearchStrategy[str]:
-    """Filters of the route's fields, with operators and values of which some fit."""
+    """Return filters of the route's fields, with operators and values of which some fit."""
     names = sorted(route.filters)
     if not names:
         return st.just("{}")
@@ -101,5 +104,5 @@ def _filters(route: Route) -> st.SearchStrategy[str]:
 def _header(wanted: dict[str, Any]) -> str:
     try:
         return orjson.dumps(wanted).decode("latin-1")
-    except TypeError:  # of an integer beyond 64 bits
+    except TypeError:  # for an integer beyond 64 bits
         return json.dumps(wanted)

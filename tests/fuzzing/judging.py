@@ -1,12 +1,12 @@
-"""What has to hold for the answer to any request that was drawn from the document.
+"""Checks of the answer to any request that was drawn from the document.
 
-Of the checks that Schemathesis has, two cannot hold as they are, for no schema can say all that the contract does:
+Two checks of Schemathesis are restricted here, because no schema can express the whole contract:
 
-* *What fits the schema is accepted*: it may name an image that is not there, or a password that is too weak. So
-  this holds for reading; a refusal of what changes something has to name fields of the body, or none for all of it.
-* *What does not fit is refused*: null means "not given" in every body, an empty text clears one that may be empty,
-  blanks around a text are trimmed before it is measured, and what clients send back unchanged is not looked at. A
-  body that fits without those is accepted. A body of blanks only is read as an empty object, as no body is.
+* *What fits the schema is accepted*: a body may name an image that does not exist, or a password that is too weak.
+  So this check applies to reads. A refused write must name fields of its body, or no field.
+* *What does not fit is refused*: null means "not given" in every body, and an empty text clears a field that may
+  be empty. Blanks around a text are trimmed before its length is checked. Fields that clients send back unchanged
+  are not checked. A body that fits without those is accepted. A body of blanks counts as an empty object.
 """
 
 from functools import cache
@@ -32,7 +32,7 @@ ALWAYS = [
 
 
 def problems(route: Route, case: Any, answer: Any, headers: dict[str, str]) -> list[str]:
-    """What is wrong with the answer, a sentence each; none where all is well."""
+    """Return the problems of the answer, a sentence each."""
     checks = list(ALWAYS)
     if not tolerated(route, case):
         checks.append(schemathesis.checks.negative_data_rejection)
@@ -46,12 +46,12 @@ def problems(route: Route, case: Any, answer: Any, headers: dict[str, str]) -> l
 
 
 def reads_what_is_there(route: Route, case: Any) -> bool:
-    """Whether this reads, with nothing in the request that only the server could judge."""
+    """Tell whether the request reads, and has no part that only the server can judge."""
     return route.method == "get" and "X-Filter" not in case.headers
 
 
 def misnamed(route: Route, case: Any, answer: Any) -> set[str]:
-    """The fields that a refusal names although there are none such in the body, nor could be."""
+    """Return the fields in a refusal that the body neither has nor could have."""
     if answer.status_code != 400 or not isinstance(case.body, dict):
         return set()
     known = (*case.body, *_names(route))
@@ -60,13 +60,14 @@ def misnamed(route: Route, case: Any, answer: Any) -> set[str]:
 
 
 def _is_below(path: str, name: str) -> bool:
-    """Whether a path is that of a field, or of a part of it. A name by chance may have dots and brackets itself."""
+    """Tell whether a path is that of a field, or of a part of it. A drawn name may itself have dots and
+    brackets."""
     return path == name or path.startswith((f"{name}.", f"{name}["))
 
 
 def tolerated(route: Route, case: Any) -> bool:
-    """Whether the body is accepted, though it does not fit, for what the contract says of every body."""
-    if isinstance(case.body, bytes) and not case.body.strip():  # no body, which is read as an empty object
+    """Tell whether the body is accepted although it does not fit, by the contract's rules for every body."""
+    if isinstance(case.body, bytes) and not case.body.strip():  # no body counts as an empty object
         return _body(route) is not None and _body(route).is_valid({})
     if not isinstance(case.body, dict) or _body(route) is None:
         return False
@@ -76,7 +77,7 @@ def tolerated(route: Route, case: Any) -> bool:
 
 
 def _given(value: Any) -> Any:
-    """A body without what it does not give, nor blanks around its texts."""
+    """Return a body without null values, and without blanks around its texts."""
     if isinstance(value, dict):
         given = {name: _given(child) for name, child in value.items() if child is not None}
         return {name: child for name, child in given.items() if child != ""}
@@ -87,7 +88,7 @@ def _given(value: Any) -> Any:
 
 @cache
 def _body(route: Route) -> jsonschema.Draft202012Validator | None:
-    """The schema of the route's body, where that is JSON."""
+    """Return the schema of the route's body, if the body is JSON."""
     content = document()["paths"][route.documented][route.method].get("requestBody", {}).get("content", {})
     if "application/json" not in content:
         return None
@@ -97,7 +98,7 @@ def _body(route: Route) -> jsonschema.Draft202012Validator | None:
 
 @cache
 def _names(route: Route) -> frozenset[str]:
-    """The fields of the route's body, an object or a form."""
+    """Return the fields of the route's body, an object or a form."""
     content = document()["paths"][route.documented][route.method].get("requestBody", {}).get("content", {})
     forms = {name for each in content.values() for name in each["schema"].get("properties", ())}
     return forms | request_of(route).names()

@@ -1,4 +1,4 @@
-"""Bytes to a server that runs, and what has to hold for what comes back."""
+"""Raw bytes for a running server, and checks of its answers."""
 
 import http.client
 import select
@@ -17,18 +17,18 @@ from tests.fuzzing.bytes_sent import Maker, Request
 from tests.running import is_web_process
 
 TIMEOUT_SECONDS = 60.0
-"""Seconds within which each whole request is answered, on a machine that is busy with other things."""
+"""Seconds within which each complete request is answered, on a busy machine."""
 SHORT = 0.05
-"""Seconds to wait for an answer to a request that may be incomplete, before its sender says that this was all."""
+"""Seconds to wait for an answer to a request that may be incomplete. Then the sender closes its side."""
 MOST_SHOWN = 20
 SLOWEST = 5
 BELOW = (400, 408, 411, 413, 414, 417, 431)
-"""Statuses by which a server refuses what is no HTTP, before there is a request."""
+"""Statuses by which a server refuses input that is not HTTP, before there is a request."""
 
 
 @dataclass
 class Round:
-    """What came of sending requests."""
+    """The results of sending requests."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Round:
 
     @classmethod
     def of(cls, rounds: list["Round"]) -> "Round":
-        """All of what came of several senders."""
+        """Combine the results of several senders."""
         together = cls()
         for each in rounds:
             together.statuses += each.statuses
@@ -50,7 +50,8 @@ class Round:
         return self.statuses.total()
 
     def classes(self) -> dict[str, int]:
-        """How many answers there were of each class of statuses; "none" where the connection was closed."""
+        """Return the number of answers in each class of statuses. "none" counts connections closed without an
+        answer."""
         found = Counter[str]()
         for status, count in self.statuses.items():
             found[f"{status[0]}xx" if status.isdigit() else status] += count
@@ -65,13 +66,13 @@ class Round:
 
 
 def play(port: int, maker: Maker, count: int, into: Round) -> None:
-    """Send so many requests, each on a connection of its own."""
+    """Send `count` requests, each on a new connection."""
     for _ in range(count):
         send(port, maker.make(), into)
 
 
 def send(port: int, request: Request, into: Round) -> None:
-    """Send a request, and hold what comes back against what may."""
+    """Send a request, and check the answer."""
     started = time.perf_counter()
     try:
         answer = exchange(port, request)
@@ -91,12 +92,13 @@ def send(port: int, request: Request, into: Round) -> None:
 
 
 def exchange(port: int, request: Request) -> Answer | None:
-    """The answer, or None where the connection was closed without any. Raises `TimeoutError` without either."""
+    """Return the answer, or None if the connection was closed without one. Raises `TimeoutError` if neither
+    happens."""
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS) as connection:
-        with suppress(ConnectionError):  # it may answer, and hang up, before it has all
+        with suppress(ConnectionError):  # the server may answer and close the connection early
             connection.sendall(request.content)
         if not request.whole and not select.select([connection], [], [], SHORT)[0]:
-            # no more will come: a server that waits for the rest learns that it is over
+            # no more data: a server that waits for the rest learns that the request ends
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_WR)
         try:
@@ -119,7 +121,7 @@ def _read(connection: socket.socket, method: str) -> Answer | None:
 
 
 def problems(request: Request, answer: Answer | None) -> Iterator[str]:
-    """What is wrong with an answer."""
+    """Yield the problems of an answer."""
     if answer is None:
         if request.whole:
             yield "the connection was closed without an answer"
@@ -141,7 +143,7 @@ def shown(content: bytes, longest: int = 120) -> str:
 
 
 class Processes:
-    """The processes of a web server, below the one with this id: those that a crash would replace."""
+    """The processes of a web server below the process with this id. A crash would replace them."""
 
     def __init__(self, pid: int):
         self.pid = pid
@@ -156,7 +158,7 @@ class Processes:
         return {each.pid for each in self.workers()}
 
     def memory(self) -> float:
-        """MB that they hold in memory together."""
+        """Return the memory of all processes together, in MB."""
         return sum(each.memory_info().rss for each in self.workers()) / 2**20
 
 

@@ -1,7 +1,7 @@
-"""Every operation of the document, with requests that fit it and that do not: no answer is outside of it.
+"""Every operation of the document, with valid and invalid requests: each answer is documented.
 
-`FUZZ_EXAMPLES` is how many requests are drawn for each operation, `FUZZ_SEED` where chance begins. By default the
-same few are drawn in each run; `make fuzz` draws many others.
+`FUZZ_EXAMPLES` is the number of requests for each operation, `FUZZ_SEED` the seed. By default the same few are
+drawn in each run. `make fuzz` draws many others.
 """
 
 import json
@@ -30,21 +30,21 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "12"))
 SEED = os.environ.get("FUZZ_SEED", "0")
 SYSTEMATIC = 40 if EXAMPLES < 100 else 10_000
 MOST_SHOWN = 5
-"""Of the findings of an operation."""
+"""The maximum number of findings to show for an operation."""
 PARTS = 10
-"""Into so many parts the operations are cut, which processes share."""
+"""The number of parts that the operations are split into. Processes share the parts."""
 
 
 @pytest.fixture
 def scene(db) -> Scene:
-    return example_scene()  # so the document's examples name what is there
+    return example_scene()  # so the document's examples name existing objects
 
 
 @pytest.fixture
 def _quiet() -> Iterator[None]:
-    """Ten thousand lines of access log help nobody, and no request closes the connection that the test has.
+    """Turn off the access log, and keep the test's database connection open after requests.
 
-    Django's client, which other tests use, keeps it open for its own requests, and leaves this to all others.
+    Django's test client keeps the connection open by itself. Other clients do not.
     """
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
@@ -58,7 +58,7 @@ READABLE = {path for path, item in document()["paths"].items() if "get" in item}
 
 
 class Player:
-    """Sends the requests of one operation, and keeps what was wrong with the answers."""
+    """A client for the requests of one operation. It keeps the problems of the answers."""
 
     def __init__(self, route: Route, scene: Scene, caller: Caller):
         self.route = route
@@ -82,12 +82,12 @@ class Player:
         def by_chance(case) -> None:
             self.send(case)
 
-        by_chance()  # first: a good body may hold a code that ends soon
+        by_chance()  # first, because a good body may have a code that expires soon
         for case in drawing.systematic(self.route, self.values, SYSTEMATIC):
             self.send(case)
 
     def send(self, case) -> None:
-        """Hold the answer to one request against the document. Nothing of it remains."""
+        """Check the answer to one request against the document. The request is rolled back."""
         with transaction.atomic():
             answer = case.call(headers=self.headers)
             unreadable = self.read_again(case) if answer.status_code == 200 and self.writes else []
@@ -99,7 +99,7 @@ class Player:
             self.findings.setdefault(problem.splitlines()[0], shown)
 
     def read_again(self, case) -> list[str]:
-        """What is wrong with how things are shown after the request: the thing itself, or its list."""
+        """Return the problems of reading the object, or its list, after the request."""
         documented, path = self.route.documented, case.formatted_path
         while documented and documented not in READABLE:
             documented, path = documented.rpartition("/")[0], path.rpartition("/")[0]
@@ -114,7 +114,7 @@ class Player:
 
 
 def count(statuses: Counter[int]) -> None:
-    """Tell `make fuzz` how many answers there were of each status."""
+    """Report the number of answers of each status to `make fuzz`."""
     if counts := os.environ.get("FUZZ_COUNTS"):
         with open(counts, "a") as file:
             file.write(f"{json.dumps(statuses)}\n")

@@ -1,4 +1,4 @@
-"""A short piece of `make fuzz`: bytes to a web server of its own, most of which are no good request."""
+"""A short run of `make fuzz`: bytes to a web server of its own. Most of them are no good request."""
 
 import subprocess
 
@@ -42,7 +42,7 @@ UNLIMITED = {f"RATE_LIMIT_{name}": "1000000000/60" for name in ("OVERALL", "ENDP
 
 
 def answers(port: int, maker: Maker, server: subprocess.Popen) -> bool:
-    """Whether it answers already. Fails where it never will."""
+    """Tell whether the server answers already. Fails if it ended."""
     assert server.poll() is None, "the server ended"
     probe = Round()
     try:

@@ -1,4 +1,4 @@
-"""The cast of managed: an account that has enabled it."""
+"""The account of managed's tests, which has enabled managed."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from accounts.models import Account
 
 @pytest.fixture
 def account(account) -> Account:
-    """The account of the cast, with managed enabled."""
+    """The owner's account, with managed enabled."""
     account.managed = True
     account.save(update_fields=["managed"])
     return account

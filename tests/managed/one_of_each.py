@@ -1,4 +1,4 @@
-"""One of each thing of managed, around an account and a compute of it, for the tests of its pages."""
+"""One object of each kind of managed, around an account and its compute, for tests of pages."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ USERNAME, PASSWORD = "shop-admin-7", "Tr0ub4dor & <3> the shop"
 
 @dataclass
 class Watched:
-    """What an account with managed has. The service is down, and part of the issue."""
+    """The managed objects of an account. The service is down, and part of the issue."""
 
     account: Account
     service: Service
@@ -33,7 +33,7 @@ class Watched:
         return decrypt_json(self.key.encrypted)["private"]
 
     def secrets(self) -> list[str]:
-        """All that nobody may read by accident, and what is stored of it."""
+        """Return all secrets, and their stored forms."""
         lines = self.private_key.splitlines()[1:-1]
         encrypted = [bytes(each.encrypted).decode() for each in (self.credential, self.key)]
         return [USERNAME, PASSWORD, PASSWORD.replace("&", "&amp;"), *lines, *encrypted]
@@ -69,7 +69,7 @@ def one_of_each(account: Account, instance: Instance) -> Watched:
 
 
 def measure(service: Service, at: datetime, *found: float | None, every: timedelta = timedelta(minutes=1)) -> None:
-    """Checks one after the other, from `at` on: how many milliseconds each took, None for one that failed."""
+    """Write checks from `at` on, one after the other. `found` are their milliseconds, or None for a failure."""
     Measurement.objects.bulk_create(
         Measurement(service=service, at=at + n * every, failed=int(took is None), milliseconds=took)
         for n, took in enumerate(found)

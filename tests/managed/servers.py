@@ -1,4 +1,4 @@
-"""Real servers on this machine, to be checked: HTTP and TCP that behave as they are told, TLS, and a DNS server.
+"""Real servers on this machine for checks: HTTP and TCP with chosen behaviour, TLS, and a DNS server.
 
 Each runs in a thread of its own and ends with its ``with`` block.
 """
@@ -24,11 +24,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 Behaviour = Callable[[socket.socket], None]
-"""What a server does with one connection, whose request was read."""
+"""The behaviour of a server on one connection, after the request was read."""
 
 
 class Server:
-    """A TCP server that lets `behave` answer each connection. `seen` are the first lines of what it was sent."""
+    """A TCP server that answers each connection by `behave`. `seen` are the first lines of the requests."""
 
     def __init__(self, behave: Behaviour, *, reads: bool = True, context: ssl.SSLContext | None = None, port=0):
         self.behave, self.reads, self.context = behave, reads, context
@@ -48,7 +48,7 @@ class Server:
         return self
 
     def __exit__(self, *exception) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)  # closing alone would let one more in, whom the thread waits for
+        self._listener.shutdown(socket.SHUT_RDWR)  # close() alone would accept one more connection
         self._listener.close()
         for connection in self._open:
             connection.close()
@@ -76,19 +76,19 @@ class Server:
                 self.seen.append(request.split(b"\r\n")[0].decode("latin-1"))
             self.behave(connection)
         except (OSError, ValueError):
-            pass  # the other side has gone, which is what is tried here
+            pass  # the client has gone, which is what tests try
         finally:
             connection.close()
 
 
 def answer(body: bytes = b"hello", status: str = "200 OK", *headers: str, length: int | None = None) -> Behaviour:
-    """A whole HTTP answer."""
+    """Return the behaviour that sends a complete HTTP answer."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body) if length is None else length}", *headers]
     return raw("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
 
 
 def raw(content: bytes) -> Behaviour:
-    """These bytes, whatever they are."""
+    """Return the behaviour that sends these bytes."""
     return lambda connection: connection.sendall(content)
 
 
@@ -97,7 +97,7 @@ def redirect(where: str, status: str = "302 Found") -> Behaviour:
 
 
 def drip(first: bytes, then: bytes, every: float, most: int = 1000) -> Behaviour:
-    """Some bytes at once, and then the others again and again."""
+    """Return the behaviour that sends `first` at once, and then `then` again and again."""
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(first)
@@ -109,7 +109,7 @@ def drip(first: bytes, then: bytes, every: float, most: int = 1000) -> Behaviour
 
 
 def silence(seconds: float = 600) -> Behaviour:
-    """Says nothing until the other side has gone."""
+    """Return the behaviour that sends nothing until the client has closed the connection."""
 
     def behave(connection: socket.socket) -> None:
         connection.settimeout(seconds)
@@ -120,14 +120,14 @@ def silence(seconds: float = 600) -> Behaviour:
 
 
 def reset(connection: socket.socket) -> None:
-    """Ends the connection with a RST."""
+    """Reset the connection (RST)."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
 
 @contextmanager
 def silent_server() -> Iterator[int]:
-    """The port of a server whose queue of connections is full: it answers no more of them."""
+    """Yield the port of a server whose queue of connections is full, so that it accepts no more."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -142,7 +142,7 @@ def silent_server() -> Iterator[int]:
 
 
 class Authority:
-    """Signs certificates, in a folder."""
+    """A certificate authority in a folder."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -154,7 +154,7 @@ class Authority:
         self.path.write_bytes(self.certificate.public_bytes(Encoding.PEM))
 
     def server(self, name: str, *, expired: bool = False, self_signed: bool = False) -> ssl.SSLContext:
-        """The context of a server that shows a certificate for `name`."""
+        """Return the context of a server that shows a certificate for `name`."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         try:
@@ -187,11 +187,11 @@ class Authority:
 
 
 class NameServer:
-    """A DNS server. `names` says what each stands for: addresses, or a list of such answers given in turn.
+    """A DNS server. `names` maps each name to its addresses, or to a list of such answers given in turn.
 
-    A name it does not know does not exist; one that stands for None is never answered, nor is what `silent` has of
-    names and kinds. `broken` has those for which the server fails. As with servers of the world, what is too long
-    for a datagram is answered over TCP.
+    An unknown name does not exist. A name with the value None is never answered, and neither are names and
+    types in `silent`. For the names in `broken`, the server fails. As on real servers, an answer that is too
+    long for a datagram is sent over TCP.
     """
 
     DATAGRAM = 512
@@ -211,12 +211,12 @@ class NameServer:
 
     def __exit__(self, *exception) -> None:
         self._stream.__exit__(*exception)
-        # a socket that somebody reads from is not closed by close()
+        # close() does not close a socket that a thread reads from
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as waker:
             waker.sendto(b"", self._socket.getsockname())
 
     def _listen(self) -> tuple[Server, socket.socket]:
-        """For streams and datagrams, at one port that both have free."""
+        """Listen for streams and datagrams, on one port that is free for both."""
         while True:
             stream, datagrams = Server(self._answer, reads=False), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             try:

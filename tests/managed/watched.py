@@ -1,4 +1,4 @@
-"""Services that are watched, for tests about watching them. Nothing here sends anything."""
+"""Watched services for tests. Nothing here sends anything."""
 
 import threading
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ def managed_account(**columns) -> Account:
 
 
 def watch(account: Account, **columns) -> Service:
-    """A service that is pending and due."""
+    """Create a service that is pending and due."""
     service = ServiceFactory(account=account, **{"address": "http://203.0.113.9/", **columns})
     service.refresh_from_db()
     return service
@@ -31,20 +31,20 @@ def contact(account: Account, name: str, group: str | None = None) -> Contact:
 
 
 def clock() -> datetime:
-    """The database's."""
+    """Return the time of the database's clock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
         return cursor.fetchone()[0]
 
 
 def make_due(*services: Service, ago: float = 1) -> None:
-    """As when the interval is over."""
+    """Make services due, as if their interval were over."""
     keys = [service.pk for service in services]
     Service.objects.filter(pk__in=keys).update(next_check_at=clock() - timedelta(seconds=ago))
 
 
 def claim_all(*services: Service) -> list[Probe]:
-    """What somebody who claims these, and no others, is to check."""
+    """Claim the checks of these services, and no others."""
     make_due(*services)
     keys = [service.pk for service in services]
     probes = probing.claim(1000)
@@ -58,7 +58,7 @@ def claim_one(service: Service) -> Probe:
 
 
 def settle(service: Service, *outcomes: Outcome) -> Service:
-    """Check a service once for each outcome. Returns it as it is then."""
+    """Check a service once for each outcome. Returns the service as it is afterwards."""
     for outcome in outcomes:
         assert probing.settle(claim_one(service), outcome)
     return Service.objects.get(pk=service.pk)
@@ -69,7 +69,7 @@ def claimed() -> list[int]:
 
 
 def mails() -> list[str]:
-    """Subjects and recipients of the mails that wait to be sent."""
+    """Return subjects and recipients of the mails in the outbox."""
     return sorted(f"{message.subject} > {message.recipient}" for message in Message.objects.all())
 
 

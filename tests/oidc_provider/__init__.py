@@ -1,8 +1,9 @@
-"""An OpenID Connect provider to sign in with: django-oauth-toolkit's, a tiny Django project in its own process.
+"""An OpenID Connect provider for tests: a tiny Django project with django-oauth-toolkit, in a process of its
+own.
 
-``python -m tests.oidc_provider FOLDER REDIRECT_URI…`` serves it on a free port of this machine, with a database in
-FOLDER, and prints a line of JSON: its issuer, the id and the secret of our client. It ends when its input does.
-The people are `PEOPLE`, all with the password `PASSWORD`.
+``python -m tests.oidc_provider FOLDER REDIRECT_URI…`` serves the provider on a free port of this machine, with
+a database in FOLDER. It prints a line of JSON: its issuer, and the id and the secret of our client. It ends
+when its input does. The people are `PEOPLE`, all with the password `PASSWORD`.
 """
 
 PEOPLE = ("kari", "ola", "mallory")
@@ -10,5 +11,5 @@ PASSWORD = "what-kari-tells-the-provider"
 
 
 def subject_of(person: str) -> str:
-    """What the provider tells a person by."""
+    """Return the provider's subject identifier of a person."""
     return f"person:{person}"

@@ -1,4 +1,4 @@
-"""Serves the provider. See the package."""
+"""Serve the provider. See the package."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 
 class Quiet(WSGIRequestHandler):
-    """Logs no requests."""
+    """A request handler that logs nothing."""
 
     def log_message(self, *args):
         pass
@@ -39,7 +39,7 @@ def main(folder: str, *redirect_uris: str) -> None:
 
 
 def fill(redirect_uris: tuple[str, ...]) -> tuple[str, str]:
-    """Make the people and our client; return its id and secret."""
+    """Create the people and our client. Returns the client's id and secret."""
     from django.contrib.auth.models import User
     from oauth2_provider.models import Application
 

@@ -1,4 +1,4 @@
-"""What the provider says of people."""
+"""The provider's claims about people."""
 
 from oauth2_provider.oauth2_validators import OAuth2Validator
 
@@ -6,7 +6,7 @@ from tests.oidc_provider import subject_of
 
 
 class Validator(OAuth2Validator):
-    """The toolkit's, with a subject that is no number, and with names."""
+    """The toolkit's validator with a subject that is not a number, and with names."""
 
     def get_additional_claims(self):
         return {

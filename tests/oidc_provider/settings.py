@@ -14,7 +14,7 @@ def _private_key() -> str:
 
 
 class NoMigrations:
-    """Tables as the models are, without the history of how they came about: it starts in a second."""
+    """A stand-in for the migrations: tables are made from the models, so the provider starts in a second."""
 
     def __contains__(self, app):
         return True
@@ -42,7 +42,7 @@ DATABASES = {
 }
 MIGRATION_MODULES = NoMigrations()
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-# Cookies know no ports: ours are on the same host.
+# Cookies do not depend on ports, and ours are on the same host.
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "provider_session", "provider_csrf"
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",

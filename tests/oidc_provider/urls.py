@@ -1,4 +1,4 @@
-"""The provider's pages: its protocol under /o/, and a page to sign in on."""
+"""The provider's URLs: its protocol under /o/, and a sign-in page."""
 
 from django.contrib.auth.views import LoginView
 from django.urls import include, path

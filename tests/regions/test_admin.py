@@ -1,4 +1,4 @@
-"""The page of a region in the admin, and what it means to retire one."""
+"""The page of a region in the admin, and the effects of retiring one."""
 
 import pytest
 from django.test import Client
@@ -30,7 +30,7 @@ def admin(staff) -> Client:
 
 
 def save(admin: Client, address: str = "add/", **changes) -> dict[str, list[str]]:
-    """Send the form; returns the errors beside its fields."""
+    """Send the form. Returns the errors at its fields."""
     answer = admin.post(f"/admin/regions/region/{address}", GIVEN | changes)
     return {} if answer.status_code == 302 else dict(answer.context["adminform"].form.errors)
 
@@ -85,7 +85,7 @@ def test_a_capability_typed_before_there_were_boxes_is_not_lost(admin):
 
 
 def at_rest(world: World) -> Instance:
-    """An instance that no job works on."""
+    """Create an instance that no job works on."""
     fields = {"account": world.account, "region": world.region, "host": world.host, "type": world.type}
     return InstanceFactory(**fields, status="offline")
 

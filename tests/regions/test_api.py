@@ -1,4 +1,4 @@
-"""The region catalogue over HTTP."""
+"""The API of regions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A database of tests' own with enough rows that the planner has a choice, the same ones at each run."""
+"""A database of the tests' own, with so many rows that the planner has a choice. Each run has the same rows."""
 
 import hashlib
 from collections.abc import Iterator
@@ -24,7 +24,8 @@ NOW = "statement_timestamp()"
 
 @pytest.fixture(scope="module")
 def populated(django_db_setup, django_db_blocker) -> Iterator[None]:
-    """The default connection leads there. Every row is read for the statistics: tables are below 30,000 rows."""
+    """Connect the default connection to it. The statistics cover every row, because tables are below 30,000
+    rows."""
     with django_db_blocker.unblock(), another_database():
         call_command("migrate", verbosity=0, interactive=False)
         connection.ensure_connection()
@@ -71,7 +72,7 @@ def _fill_more(rows: psycopg.Connection) -> None:
 
 
 def _tokens(rows: psycopg.Connection) -> None:
-    """An OAuth client, a token of it for each user, and grants of every other user."""
+    """Insert an OAuth client, a token of it for each user, and grants of every second user."""
     users = f"generate_series(1, {SIZES.accounts}) AS n"
     insert(
         rows, OAuthClient, "(VALUES (1)) AS one", id="1", client_id="'client'", account_id="1", status="'active'",
@@ -92,7 +93,7 @@ def _tokens(rows: psycopg.Connection) -> None:
 
 
 def _addresses(rows: psycopg.Connection) -> None:
-    """A pool for each region and 10,000 addresses in each, of which half are taken."""
+    """Insert a pool for each region with 10,000 addresses, half of which are in use."""
     regions = f"unnest(ARRAY{list(REGIONS)}) WITH ORDINALITY AS r (region, n)"
     insert(
         rows, AddressPool, regions,
@@ -107,5 +108,5 @@ def _addresses(rows: psycopg.Connection) -> None:
 
 
 def checksum(secret: str) -> str:
-    """What a token is found by."""
+    """Return the digest by which a token is found."""
     return hashlib.sha256(secret.encode()).hexdigest()

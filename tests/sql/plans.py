@@ -1,4 +1,4 @@
-"""How PostgreSQL reads the tables of a statement: by which index, or row by row."""
+"""PostgreSQL's plan for a statement: the tables that it reads by an index or row by row."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ import psycopg
 from django.db import connection
 
 PLANNED = {"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"}
-"""How statements begin that have a plan."""
+"""The first words of statements that have a plan."""
 
 COSTS = "; ".join(
     f"SET {name} = {value}"
@@ -17,11 +17,11 @@ COSTS = "; ".join(
         "work_mem": "'4MB'", "jit": "off", "max_parallel_workers_per_gather": 0,
     }.items()
 )  # fmt: skip
-"""What PostgreSQL comes with, whatever this server is set to."""
+"""PostgreSQL's default costs, whatever the settings of this server are."""
 
 
 def statements_of(run: Callable[[], object]) -> list[tuple[str, Any]]:
-    """What `run` sends to the database that reads or writes rows, with its parameters."""
+    """Run `run`, and return its statements that read or write rows, with their parameters."""
     sent: list[tuple[str, Any]] = []
 
     def note(execute, sql, params, many, context):
@@ -35,10 +35,10 @@ def statements_of(run: Callable[[], object]) -> list[tuple[str, Any]]:
 
 
 def reads(sql: str, params: Any) -> list[str]:
-    """For each table that the statement reads, sorted, the index it is read by.
+    """Return the index by which the statement reads each table, sorted.
 
-    The shapes of plans differ from version to version of PostgreSQL; that an index serves does not. Of several
-    indexes on the same columns, as Django makes them for texts, any may be taken: these are told by the columns.
+    The shapes of plans differ between versions of PostgreSQL. The indexes do not. If several indexes have the
+    same columns, as Django makes them for texts, any may be used. Such an index is named by its columns.
     """
     connection.connection.execute(COSTS)
     explained = "EXPLAIN (FORMAT JSON, COSTS OFF) " + psycopg.ClientCursor(connection.connection).mogrify(
@@ -64,7 +64,7 @@ SELECT i.relname, string_agg(a.attname, ', ' ORDER BY a.attnum)
 
 
 def _alike() -> dict[str, str]:
-    """The indexes that have another one of the same columns beside them, by name, with these columns."""
+    """Return the indexes that have the same columns as another one, by name, with these columns."""
     return {name: f"({columns})" for name, columns in connection.connection.execute(ALIKE)}
 
 

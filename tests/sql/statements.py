@@ -1,7 +1,7 @@
-"""All SQL that is written by hand in production, found in the source by whatever runs it.
+"""All SQL that is written by hand in production, found in the source by the functions that run it.
 
-The ORM's own statements, and what config/db compiles from querysets, are not among it. Nor are the functions of the
-simulated hypervisor, which are files of SQL already.
+Statements of the ORM, and those that config/db compiles from querysets, are not included. The functions of the
+simulated hypervisor are not included either: they are files of SQL already.
 """
 
 import ast
@@ -20,7 +20,7 @@ from compute.services.instances import lookups, offers
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("accounts", "compute", "config", "managed", "regions", "tags")
 RUNS = {"execute", "executemany", "raw", "fetch", "fetch_ordinarily", "_call"}
-"""The names of what takes a statement as its first argument."""
+"""The names of functions whose first argument is a statement."""
 STATEMENT = re.compile(
     r"\s*(WITH|SELECT|INSERT INTO|UPDATE|DELETE FROM|LOCK TABLE|SET|CREATE|COMMENT ON)\s", re.IGNORECASE
 )
@@ -40,9 +40,9 @@ BUILT = {
     "compute.services.instances.offers._rooms": {"": offers._rooms},
     "compute.services.instances.offers._taken": {"": offers._taken},
 }
-"""What functions make of templates and of the models' columns."""
+"""Statements that functions build from templates and from the models' columns."""
 FILES = {"compute.drivers.simulated.session.SCHEMA"}
-"""What is read from files of SQL."""
+"""Constants that are read from files of SQL."""
 PASSED = {
     "accounts.authentication._find": "sql",
     "compute.drivers.simulated.driver.SimulatedDriver._call": "query",
@@ -61,19 +61,19 @@ PASSED = {
     "config.db.prepared._through_cursor": "sql",
     "config.db.statements.Statement.run": "self.sql",
 }
-"""Functions that run what they are given or what the ORM compiles: a constant of the module, or none of ours."""
+"""Functions that run an argument: a constant of the module, or a statement of the ORM."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A place that runs SQL: the function it is in, and what it runs, as it stands there."""
+    """A place that runs SQL: the function that contains it, and the source of its argument."""
 
     function: str
     argument: ast.expr
 
     @property
     def text(self) -> str | None:
-        """The statement, if it stands in the call: in an f-string with the names of what goes into it."""
+        """The statement, if it is written in the call. In an f-string, names stand for the inserted values."""
         if isinstance(self.argument, ast.Constant):
             return str(self.argument.value)
         if isinstance(self.argument, ast.JoinedStr):
@@ -89,7 +89,7 @@ def _braced(part: ast.expr) -> str:
 
 @cache
 def modules() -> tuple[tuple[str, ast.Module], ...]:
-    """All modules of production but migrations, by name, with their source."""
+    """Return all modules of production except migrations, by name, with their syntax tree."""
     paths = sorted(path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
     return tuple((_module_name(path), ast.parse(path.read_text())) for path in paths)
 
@@ -100,13 +100,13 @@ def _module_name(path: Path) -> str:
 
 
 def calls() -> Iterator[Call]:
-    """Every place that runs SQL."""
+    """Yield every place that runs SQL."""
     for name, tree in modules():
         yield from calls_in(tree, name)
 
 
 def calls_in(node: ast.AST, place: str) -> Iterator[Call]:
-    """Those within a node, which is a module or what `place` names in one."""
+    """Yield the calls within a node, which is a module or the part of it that `place` names."""
     for child in ast.iter_child_nodes(node):
         named = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         if isinstance(child, ast.Call) and child.args and _runs(child.func):
@@ -120,7 +120,7 @@ def _runs(function: ast.expr) -> bool:
 
 
 def constants() -> dict[str, str]:
-    """The statements that are constants of modules."""
+    """Return the statements that are constants of modules."""
     return {
         f"{name}.{target}": value
         for name, tree in modules()
@@ -137,7 +137,7 @@ def _assigned(tree: ast.Module) -> Iterator[str]:
 
 
 def constant(name: str) -> str:
-    """A constant, by the name of its module and its own."""
+    """Return a constant, by the name of its module and its own."""
     module, _, target = name.rpartition(".")
     return getattr(_imported(module), target)
 
@@ -148,7 +148,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def snapshot() -> list[str]:
-    """Every statement under the name of what has it, in order."""
+    """Return every statement under the name of its place, in order."""
     found = {name: text for name, text in constants().items() if name not in FILES}
     for function, variants in BUILT.items():
         found |= {f"{function} {variant}".strip(): make() for variant, make in variants.items()}
@@ -164,7 +164,8 @@ def snapshot() -> list[str]:
 
 
 def unknown(places: Iterable[Call]) -> list[str]:
-    """Those that run what the snapshot cannot have: no text, no constant that is a statement, none of `PASSED`."""
+    """Return the places whose statement the snapshot lacks: no text, no constant statement, and not in
+    `PASSED`."""
     known = {name.rpartition(".")[2] for name in (*constants(), *FILES)}
     return [
         f"{call.function} runs {ast.unparse(call.argument)}"

@@ -1,4 +1,4 @@
-"""The statements that run all the time are served by the indexes that were made for them.
+"""The statements that run all the time use the indexes that were made for them.
 
 ``make test ARGS="tests/sql --write-baselines"`` writes `plans.txt` anew.
 """

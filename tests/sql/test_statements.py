@@ -1,4 +1,4 @@
-"""SQL that is written by hand is in git as it runs, so that a change of it shows as a diff.
+"""SQL that is written by hand is in git as it runs, so that a change shows as a diff.
 
 ``make test ARGS="tests/sql --write-baselines"`` writes `statements.sql` anew.
 """

@@ -26,7 +26,7 @@ QUICK = {
     "JOB_SOFT_LIMIT": "3",
     "JOB_HARD_LIMIT": "4",
     "JOB_LEASE": "5",
-    "TRANSACTION_IDLE_LIMIT": "60",  # nobody freezes, but a busy machine may stand still for longer than a lease
+    "TRANSACTION_IDLE_LIMIT": "60",  # a busy machine may pause for longer than a lease
     "LOCK_TIMEOUT": "60",
     "JOB_BACKOFF": "0.1",
     "JOB_ATTEMPTS": "50",
@@ -40,7 +40,7 @@ QUICK = {
 
 
 class Fleet:
-    """The processes of an installation, to start, to kill and to start again."""
+    """The processes of an installation, which tests start, kill and start again."""
 
     def __init__(self, env: dict[str, str], state: Path, broker):
         self.env = env | QUICK | {"REDIS_URL": addresses.redis_url(state)}
@@ -83,7 +83,8 @@ class Fleet:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def kill_one(self, rng: random.Random) -> None:
-        """SIGKILL a random process that works on jobs; now and then a whole worker, which is then replaced."""
+        """Kill a random process that works on jobs, by SIGKILL. Sometimes kill a whole worker, which is then
+        replaced."""
         worker = rng.choice(self.workers)
         children = psutil.Process(worker.pid).children() if worker.poll() is None else []
         if not children or rng.random() < 0.2:
@@ -91,7 +92,7 @@ class Fleet:
             kill(worker)
             self.worker()
         else:
-            with suppress(ProcessLookupError):  # it ended just now, by a limit
+            with suppress(ProcessLookupError):  # a limit ended it just now
                 os.kill(rng.choice(children).pid, signal.SIGKILL)
 
     def stop(self) -> None:
@@ -100,7 +101,7 @@ class Fleet:
 
 
 def kill(process: subprocess.Popen) -> None:
-    """SIGKILL a process and all it started."""
+    """Kill a process and all its children, by SIGKILL."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -110,13 +111,13 @@ def kill(process: subprocess.Popen) -> None:
 
 
 def settled() -> bool:
-    """Whether every job has ended."""
+    """Tell whether every job has ended."""
     return not Job.objects.filter(finished_at=None).exists()
 
 
 @pytest.fixture
 def hypervisor(transactional_db, settings):
-    """The simulated hypervisor that the workers use, scriptable from here, where it may take its time to answer."""
+    """The simulated hypervisor of the workers. Tests script it, with long timeouts."""
     settings.JOB_DRIVER_TIMEOUT = 600
     driver = configured.at(anywhere("simulated"))
     driver.forget_all()

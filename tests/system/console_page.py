@@ -18,7 +18,7 @@ PASSWORD = re.compile(r"user owner, password (\S+)")
 
 
 class ConsolePage:
-    """The owner's browser at the console of an instance. `told` is what the server said besides what is printed."""
+    """The owner's browser at the console of an instance. `told` has the server's messages besides the output."""
 
     def __init__(self, server: Server, instance: int):
         self.site = f"http://127.0.0.1:{server.port}"
@@ -33,7 +33,7 @@ class ConsolePage:
         assert answer.url == f"{self.site}/home", answer.text
 
     def ticket(self) -> str:
-        """The address of a websocket."""
+        """Return the address of a websocket."""
         answer = self.browser.post(
             self.address, json={}, headers={"X-CSRFToken": self._token()}, timeout=TIMEOUT_SECONDS
         )
@@ -43,7 +43,7 @@ class ConsolePage:
 
     @contextmanager
     def opened(self) -> Iterator[Console]:
-        """Somebody at the console, until the end of the block."""
+        """Open the console until the end of the block."""
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
         thread = threading.Thread(target=asyncio.run, args=(self._carry(self.ticket(), theirs),))
@@ -66,13 +66,13 @@ class ConsolePage:
                 if message.type is aiohttp.WSMsgType.TEXT:
                     self.told.append(json.loads(message.data))
                     continue
-                with suppress(BrokenPipeError, ConnectionResetError):  # whoever looked has gone
+                with suppress(BrokenPipeError, ConnectionResetError):  # the reader has gone
                     await loop.sock_sendall(end, message.data)
             end.shutdown(socket.SHUT_WR)
             await typing
 
     async def _type(self, websocket: aiohttp.ClientWebSocketResponse, end: socket.socket) -> None:
-        """Until whoever types has gone, or the console has."""
+        """Send what is typed, until the typing end is closed."""
         loop = asyncio.get_running_loop()
         while typed := await loop.sock_recv(end, 4096):
             await websocket.send_bytes(typed)

@@ -10,7 +10,7 @@ from config.celery import app
 __all__ = ["app"]
 
 DEAF = "DEAF"
-"""The variable of the environment with the path of a file that says which channels are deaf, while it is there."""
+"""The variable with the path of a file. While the file exists, it says which channels are deaf."""
 THIS_CHANNEL, EVERY_CHANNEL = "this", "every"
 
 _can_consume = QoS.can_consume

@@ -1,4 +1,4 @@
-"""The HAProxy of docs/deploy before an installation of real processes: only paths, ports and users differ."""
+"""The HAProxy of docs/deploy in front of real processes. Only paths, ports and users differ."""
 
 import http.client
 import shutil
@@ -17,7 +17,7 @@ from tests.waiting import wait_for
 
 NAME = "cloud.example.com"
 TIMEOUT_SECONDS = 300
-"""Seconds within which a request is answered by whatever machine."""
+"""Seconds within which a request is answered on any machine."""
 RUNNING = "2"
 """The state of a server that HAProxy sends requests to."""
 
@@ -47,7 +47,7 @@ class Granian:
 
 
 class Front:
-    """HAProxy with the sample's configuration. `state` is where it keeps its files."""
+    """HAProxy with the sample's configuration. `state` is the folder of its files."""
 
     def __init__(self, state: Path, web: list[Granian], stream: Granian):
         self.state, self.tls = state, free_port()
@@ -58,7 +58,7 @@ class Front:
             (ROOT / "docs" / "deploy" / "haproxy.cfg").read_text(),
             {
                 "    user haproxy\n    group haproxy\n": f"    stats socket {state}/haproxy.sock\n",
-                "    maxconn 20000\n": "    maxconn 1000\n",  # for who may not open as many files
+                "    maxconn 20000\n": "    maxconn 1000\n",  # for users who may not open as many files
                 "log /dev/log local0": "log stdout format raw local0",
                 "bind :80\n": f"bind 127.0.0.1:{free_port()}\n",
                 "bind :443": f"bind 127.0.0.1:{self.tls}",
@@ -81,7 +81,7 @@ class Front:
             return b"".join(iter(lambda: control.recv(65536), b"")).decode()
 
     def sends_to(self, backend: str) -> bool:
-        """Whether HAProxy takes all servers of the backend for good."""
+        """Tell whether HAProxy sends requests to all servers of the backend."""
         assert self.process.poll() is None, (self.state / "haproxy.log").read_text()
         if not (self.state / "haproxy.sock").exists():
             return False
@@ -89,13 +89,13 @@ class Front:
         return bool(rows) and all(row[5] == RUNNING for row in rows)
 
     def requests_of(self, backend: str) -> int:
-        """How many requests its servers got."""
+        """Return the number of requests that the backend got."""
         header, *rows = (line.split(",") for line in self.ask("show stat").splitlines() if line)
         [row] = [row for row in rows if row[:2] == [backend, "BACKEND"]]
         return int(row[header.index("req_tot")])
 
     def connection(self) -> http.client.HTTPSConnection:
-        """A client's, to be kept for many requests."""
+        """Return a client's connection, for many requests."""
         context = ssl.create_default_context(cadata=self.ca)
         connection = http.client.HTTPSConnection(NAME, self.tls, timeout=TIMEOUT_SECONDS, context=context)
         connection._create_connection = lambda address, *more: socket.create_connection(

@@ -1,4 +1,4 @@
-"""A web process at whose consoles one can stay: those of simulated machines end once they have said so."""
+"""A web process with consoles that stay open. Consoles of simulated machines end after their output."""
 
 import socket
 
@@ -9,7 +9,7 @@ __all__ = ["application"]
 
 
 class Lasting:
-    """Says hello, and nothing more."""
+    """A console that prints hello, and nothing more."""
 
     def __init__(self) -> None:
         self.ours, self.theirs = socket.socketpair()

@@ -1,4 +1,4 @@
-"""``manage.py serve`` as tests start it: a process of its own, in a state folder of its own."""
+"""``manage.py serve`` for tests: a process of its own, in a state folder of its own."""
 
 import codecs
 import os
@@ -21,15 +21,15 @@ from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TIMEOUT_SECONDS = 300
-"""Seconds that a start or a stop may take on whatever machine."""
+"""Seconds that a start or a stop may take on any machine."""
 SERVE = (sys.executable, "manage.py", "serve")
 TOKEN = re.compile(r"^(restricted )?token: ([0-9a-f]{64})$", re.MULTILINE)
 
 
 def environment(state: Path) -> dict[str, str]:
-    """That of a shell where nothing is set: the embedded services, in `state`.
+    """Return the environment of a shell where no variable is set: the embedded services, in `state`.
 
-    A make that runs the tests hands its own arguments to every make below it.
+    A make that runs the tests passes its own arguments to every make below it.
     """
     ours = (
         "DATABASE_URL",
@@ -46,7 +46,7 @@ def environment(state: Path) -> dict[str, str]:
 
 
 class Server:
-    """One ``manage.py serve``, or `command` that does so, its output on a pipe or on a terminal.
+    """A process of ``manage.py serve``, or of `command`, with its output on a pipe or on a terminal.
 
     `env` are variables besides its state folder and its port.
     """
@@ -65,13 +65,13 @@ class Server:
         os.close(out)
 
     def read(self, until: str | None = None) -> str:
-        """Everything it wrote, up to `until` or to its end."""
+        """Return its whole output, up to `until` or to its end."""
         while until is None or until not in self.text:
             readable, _, _ = select.select([self.output], [], [], None if self._reading else TIMEOUT_SECONDS)
             assert readable, f"it is silent without {until!r}:\n{self.text}"
             try:
                 more = os.read(self.output, 65536)
-            except OSError:  # a terminal ends so
+            except OSError:  # a terminal ends in this way
                 more = b""
             if not more:
                 assert until is None, f"it ended without {until!r}:\n{self.text}"
@@ -83,11 +83,11 @@ class Server:
         return self.read(until="/account/users/restricted/grants")
 
     def tokens(self) -> list[str]:
-        """Of owner and of restricted."""
+        """Return the tokens of the owner and of the restricted user."""
         return [token for _, token in TOKEN.findall(self.text.replace("\r\n", "\n"))]
 
     def status(self, token: str) -> int:
-        """How the API answers that token."""
+        """Return the status of a request with that token."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/v4/account", headers={"Authorization": f"Bearer {token}"}
         )
@@ -98,7 +98,7 @@ class Server:
             return error.code
 
     def read_on(self) -> None:
-        """Read from now on: a server that says much stands still where nobody does."""
+        """Read the output from now on. A server with much output blocks if nobody reads."""
         self._reading = threading.Thread(target=self.read, daemon=True)
         self._reading.start()
 
@@ -113,7 +113,7 @@ class Server:
         return self.process.wait(TIMEOUT_SECONDS)
 
     def kill(self) -> None:
-        """End it with all that it started, where a test that failed has not stopped it."""
+        """Kill it with all its children, if a failed test has not stopped it."""
         if self.process.poll() is None:
             for process in [*psutil.Process(self.process.pid).children(recursive=True), self.process]:
                 process.kill()
@@ -122,7 +122,7 @@ class Server:
 
 
 def stop_services(state: Path) -> None:
-    """Stop database and broker, which are nobody's children."""
+    """Stop database and broker, which are no children of the server."""
     for service in (Postgres(state), Valkey(state)):
         if service.answers():
             service.stop()

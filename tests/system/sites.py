@@ -1,4 +1,4 @@
-"""A site of the platform's: a server, and hosts that it reaches by ssh, each in a network namespace of its own.
+"""A site of the platform: a server, and hosts that it reaches by ssh, each in a network namespace of its own.
 
 The world between them is that of `tests.compute.drivers.qemu.namespaces`. Nothing of it is in the namespace
 that the tests run in.
@@ -24,19 +24,19 @@ from tests.system.server import ROOT, TIMEOUT_SECONDS, Server, environment
 from tests.waiting import wait_for
 
 REGION = "ap-west"
-"""The first region of the catalogue, whose first addresses are those of the world's switch."""
+"""The first region of the catalogue. Its first addresses are those of the world's switch."""
 UNFINISHED = {"scheduled", "started"}
 PACE = 0.5
-"""Seconds between two looks at the platform or at a guest: what they do needs the same two cores."""
+"""Seconds between two polls of the platform or of a guest. Both share two cores with the tests."""
 OWN_FAILURE = 255
-"""The status of ssh where it did not come to run anything."""
+"""The exit status of ssh if it could not run the command."""
 BOOT = """\
 mount --bind "$1" /proc/sys/kernel/random/boot_id
 test ! -e /dev/kvm || mount --bind /dev/null /dev/kvm
 exec "$2" -D -e -f "$3"
 """
-"""What a host begins with: the id of this boot, no KVM, so that machines are emulated wherever the test runs, and
-an sshd."""
+"""The start of a host: a boot id, no KVM, and an sshd. Without KVM, machines are emulated on every test
+machine."""
 
 
 class Machine:
@@ -59,7 +59,7 @@ class Machine:
         return self.namespace
 
     def switch_on(self) -> None:
-        """Begin again: with all files, and nothing in the kernel."""
+        """Start again, with all files, and with an empty kernel."""
         self.namespace = Namespace(self.label)
         self.address = self.world.join(self.namespace, self.number)
         boot_id, config = self.folder / "boot_id", self.folder / "sshd_config"
@@ -80,7 +80,7 @@ class Machine:
         assert self.process.poll() is None, (self.folder / "log").read_text()
 
     def cut(self) -> None:
-        """Lose the power: all processes end, and no peer hears of it."""
+        """Cut the power: all processes end, and peers get no notice."""
         namespace, self.namespace = self.here, None
         self.world.cut_off(self.number)
         namespace.kill()
@@ -93,11 +93,11 @@ class Machine:
             self.namespace.end()
 
     def has(self, instance: int) -> bool:
-        """Whether the machine of an instance is on this host."""
+        """Tell whether the machine of an instance is on this host."""
         return (self.root / "machines" / f"skerry-{instance}").exists()
 
     def left(self) -> dict[str, list[str]]:
-        """All that is there of machines: files, and what the kernel has beside the host's own."""
+        """Return all traces of machines: files, and objects in the kernel except the host's own."""
         folders = [self.root / each for each in ("machines", "incoming", "outgoing", "tasks", "aside")]
         files = [str(path.relative_to(self.root)) for path in below(folders)]
         traces = self.here.traces()
@@ -118,7 +118,7 @@ class Platform:
     def __init__(self, world: World, state: Path, **env: str):
         self.state = state
         (state / "tmp").mkdir()
-        # what workers keep of hosts, keys and connections, is not where those of other servers are
+        # the workers' files about hosts, keys and connections are apart from those of other servers
         self.env = env | {"TMPDIR": str(state / "tmp")}
         self.namespace = Namespace("platform")
         world.join(self.namespace, 0)
@@ -132,7 +132,7 @@ class Platform:
         process = self.server.process
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):  # then without its leave
+            with suppress(subprocess.TimeoutExpired):  # then kill it
                 process.wait(CROWDED)
         self.namespace.kill()
         process.wait()
@@ -141,7 +141,7 @@ class Platform:
     # --- the operator ---------------------------------------------------------------------------------------------
 
     def manage(self, *words: str) -> str:
-        """What a command of ``manage.py`` says."""
+        """Run a command of ``manage.py``, and return its output."""
         process = self.namespace.start(
             sys.executable, "manage.py", *words, cwd=ROOT, env=environment(self.state) | self.env, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -162,11 +162,11 @@ class Platform:
         )  # fmt: skip
 
     def shell(self, *lines: str) -> None:
-        """What staff do in the admin."""
+        """Run Python code in Django's shell, in place of staff in the admin."""
         self.manage("shell", "-c", "\n".join(lines))
 
     def remove_made_up_hosts(self) -> None:
-        """Those that a demonstration begins with."""
+        """Remove the simulated hosts of the demonstration."""
         self.shell(
             "from django.core.management import call_command",
             "for number in (1, 2):",
@@ -174,11 +174,11 @@ class Platform:
         )
 
     def disable(self, host: str) -> None:
-        """Have a host take no more instances."""
+        """Stop a host from accepting instances."""
         self.shell("from compute.models import Host", f"Host.objects.filter(label='{host}').update(enabled=False)")
 
     def schedule_move(self, instance: int, host: str) -> None:
-        """For another day, where the host that is free for it takes instances again."""
+        """Schedule a move for another day, and let `host`, which has room for it, accept instances again."""
         self.shell(
             "from datetime import timedelta",
             "from django.utils.timezone import now",
@@ -198,25 +198,25 @@ class Platform:
         return answer.json()
 
     def statuses(self) -> dict[int, str]:
-        """By id, the statuses of the instances in the region of the two hosts."""
+        """Return the statuses of the instances in the region of the two hosts, by id."""
         found = self.ask("GET", f"/compute/instances?region={REGION}")["data"]
         return {each["id"]: each["status"] for each in found}
 
     def events(self, action: str, instance: int) -> list[str]:
-        """The statuses of the events of one kind about an instance."""
+        """Return the statuses of an instance's events of one kind."""
         events = self.ask("GET", "/account/events?page_size=500")["data"]
         about = [each for each in events if each["entity"] and each["entity"]["id"] == instance]
         return [each["status"] for each in about if each["action"] == action]
 
     def settled(self) -> bool:
-        """Whether nothing is under way. Fails where something failed."""
+        """Tell whether nothing is in progress. Fails if an event failed."""
         events = self.ask("GET", "/account/events")["data"]
         failed = [each for each in events if each["status"] == "failed"]
         assert not failed, failed
         return not any(each["status"] in UNFINISHED for each in events)
 
     def until_running(self, *instances: int) -> None:
-        """Wait until these run, and nothing is under way."""
+        """Wait until these instances run, and nothing is in progress."""
         wanted = set(instances)
         wait_for(
             lambda: wanted <= {pk for pk, status in self.statuses().items() if status == "running"}, every=PACE
@@ -224,15 +224,15 @@ class Platform:
         wait_for(self.settled, every=PACE)
 
     def has_lost(self, host: str) -> bool:
-        """Whether the last that the server said of a host is that it does not answer."""
+        """Tell whether the server's last message about a host is that it does not answer."""
         said = self.server.text
         return said.rfind(f"host {host} does not answer") > said.rfind(f"host {host} answers again")
 
 
 class Guest:
-    """An instance as whoever has its key reaches it from the world.
+    """An instance, as its owner reaches it by ssh from the world.
 
-    Commands share a connection: to make one takes an emulated guest seconds.
+    Commands share a connection, because making one takes an emulated guest seconds.
     """
 
     def __init__(self, world: World, made: dict[str, Any], key: Path):
@@ -247,8 +247,8 @@ class Guest:
             self.ssh += ["-o", option]
 
     def tries(self, command: str) -> "subprocess.CompletedProcess[str]":
-        """What becomes of a command that is run there once by ssh."""
-        # a file for what ssh says: the process that keeps the connection has it open as long as it lives
+        """Run a command there once by ssh, and return the result."""
+        # a file for the messages of ssh: the process that keeps the connection holds it open
         with tempfile.TemporaryFile("w+") as words:
             done = self.world.do(
                 subprocess.run, ["timeout", "50", *self.ssh, self.address, command],
@@ -259,14 +259,15 @@ class Guest:
         return done
 
     def hang_up(self) -> None:
-        """End the connection, whose other end is about to go, or went."""
+        """Close the connection. Its other end will go soon, or has gone."""
         self.world.do(
             subprocess.run, [*self.ssh, "-O", "exit", self.address],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
     def run(self, command: str) -> str:
-        """What a command says there, which may be repeated: until the guest lets us in."""
+        """Return the output of a command that is safe to repeat. Retries until the guest accepts the
+        connection."""
         done: list[subprocess.CompletedProcess[str]] = []
 
         def ran() -> bool:
@@ -284,5 +285,5 @@ class Guest:
         return self.run("cat /proc/sys/kernel/random/boot_id")
 
     def lets_in(self, port: int, patience: float = 4.0) -> bool:
-        """Whether the world reaches a port. Within four seconds it tries three times."""
+        """Tell whether the world reaches a port. Within four seconds TCP tries three times."""
         return self.world.reaches(self.address, port, patience)

@@ -1,4 +1,4 @@
-"""A backup by docs/deploy/backup.sh comes back by restore.sh, and the installation goes on with it."""
+"""A backup by docs/deploy/backup.sh is restored by restore.sh, and the installation continues with it."""
 
 import json
 import os
@@ -40,7 +40,8 @@ SELECT schemaname || '.' || tablename FROM pg_tables
 
 
 def path_of_programs() -> str:
-    """Those that the embedded PostgreSQL has beside it; the system's, where the tests use another one."""
+    """Return the PATH of PostgreSQL's programs: those of the embedded PostgreSQL, or of the system if
+    DATABASE_URL is set."""
     path = os.environ.get("PATH", "")
     if is_set("DATABASE_URL"):
         needs("pg_dump", "pg_restore", "psql")
@@ -59,7 +60,7 @@ def script(name: str, argument: Path, folder: Path = SCRIPTS, **env: str) -> sub
 
 
 def content(url: str) -> dict[str, tuple[int, str]]:
-    """Of each table how many rows it has, and a digest of them all."""
+    """Return the number of rows of each table, and a digest of them."""
     with psycopg.connect(url) as reading:
         found = {}
         for (table,) in reading.execute(TABLES).fetchall():
@@ -79,10 +80,10 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
     fleet.workers.clear()
     fleet.others.clear()
     waits = world.create()
-    began = now() - timedelta(days=1)  # the backup is brought back a day later
+    began = now() - timedelta(days=1)  # the backup is restored a day later
     Job.objects.filter(instance=waits).update(created=began, run_at=began, deadline_at=began + timedelta(hours=1))
     domain = DomainFactory(account=world.account, serial=4_000_000_000)
-    PacketFilter.objects.filter(pk=open_one.pk).delete()  # as of one that never had anything to filter
+    PacketFilter.objects.filter(pk=open_one.pk).delete()  # like an instance that never had a filter
     machines = [machine_name(each.pk) for each in (done, open_one)]
     hypervisor = configured.at(anywhere("simulated"))
     for machine in machines:
@@ -121,7 +122,8 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         assert (come_back / "screenshot.png").read_bytes() == b"a file of a ticket"
         assert Instance.objects.get(pk=done.pk).status == "running"
         assert Job.objects.get(finished_at=None).instance_id == waits.pk
-        # what was created after the backup has the next ids, on its host: nobody gets its machine and disks
+        # things created after the backup have the next ids, on its host: no other instance gets their machine
+        # and disks
         fresh = world.create()
         assert fresh.pk > waits.pk + 99_999
         assert fresh.disks.order_by("pk")[0].pk > 100_000
@@ -132,7 +134,7 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
         wait_for(settled)
         assert Instance.objects.get(pk=waits.pk).status == "running"
         assert Event.objects.filter(action="compute_boot", status="finished").count() == 4
-        # the present firewalls, and that there is none, win over newer ones that their host had
+        # the present firewalls, and their absence, win over newer ones on the host
         wait_for(lambda: not PacketFilter.objects.filter(applied__lt=F("wanted")).exists())
         with connection.cursor() as cursor:
             cursor.execute("SELECT name, firewall FROM simulated.machine WHERE name = ANY(%s)", [machines])

@@ -1,4 +1,4 @@
-"""The sample of Caddy before real processes: what it lets through, and which process gets it."""
+"""The sample of Caddy in front of real processes: the requests that it passes on, and to which process."""
 
 import http.client
 import json
@@ -28,11 +28,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system, pytes
 
 METRICS = "a-token-of-prometheus"
 CLIENT = "127.0.0.5"
-"""Where the client comes from: another address of the machine than Caddy's own."""
+"""The address of the client: not the address that Caddy uses."""
 
 
 class Caddy:
-    """Caddy with the sample's configuration, before a web process and a stream process."""
+    """Caddy with the sample's configuration, in front of a web process and a stream process."""
 
     def __init__(self, fleet: Fleet):
         fleet.env |= {"NUM_PROXIES": "1", "ALLOWED_HOSTS": NAME, "METRICS_TOKEN": METRICS}
@@ -64,7 +64,7 @@ class Caddy:
             )  # fmt: skip
 
     def connection(self) -> http.client.HTTPSConnection:
-        """A client's, from an address of its own, to be kept for many requests."""
+        """Return a client's connection from an address of its own, for many requests."""
         context = ssl.create_default_context(cadata=self.ca)
         connection = http.client.HTTPSConnection(NAME, self.port, timeout=60, context=context)
         connection._create_connection = lambda address, *more: socket.create_connection(
@@ -73,7 +73,8 @@ class Caddy:
         return connection
 
     def serves(self) -> bool:
-        """Whether a web and a stream process answer through it: it takes a server once it was found well."""
+        """Tell whether a web and a stream process answer through it. Caddy uses a server after a successful
+        health check."""
         assert self.process.poll() is None, self.log.read_text()
         try:
             return (self._status("/v4/regions"), self._status("/uploads/images/nobody-has-this", "PUT")) == (
@@ -104,7 +105,7 @@ def caddy(fleet: Fleet) -> Iterator[Caddy]:
 
 
 def requests_of(fleet: Fleet, path: str) -> int:
-    """How often that path stands in the access logs of web and stream processes."""
+    """Return how often that path is in the access logs of web and stream processes."""
     return (fleet.state / "fleet.log").read_text(errors="replace").count(f" {path} ")
 
 
@@ -130,7 +131,7 @@ def test_what_the_sample_lets_through(caddy: Caddy, fleet: Fleet, world: World):
         assert answer("GET", path, Authorization=f"Bearer {METRICS}")[0] == 404, path
         assert requests_of(fleet, path) == 0, "a web process was asked"
 
-    # whatever a client claims of itself, the address that Caddy saw counts
+    # the address that Caddy saw counts, whatever a client claims
     user.set_password(STRONG)
     user.save(update_fields=["password"])
     client.request("GET", "/login")

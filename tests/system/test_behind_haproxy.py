@@ -1,4 +1,5 @@
-"""The sample of HAProxy before real processes: what it lets through, and a rolling restart that loses nothing."""
+"""The sample of HAProxy in front of real processes: the requests that it passes on, and a rolling restart
+without loss."""
 
 import http.client
 import json
@@ -24,7 +25,7 @@ METRICS = "a-token-of-prometheus"
 
 
 class Site:
-    """Two web processes and a stream process, with HAProxy before them."""
+    """Two web processes and a stream process, behind HAProxy."""
 
     def __init__(self, fleet: Fleet):
         fleet.env |= {"NUM_PROXIES": "1", "ALLOWED_HOSTS": NAME, "METRICS_TOKEN": METRICS}
@@ -60,7 +61,7 @@ def test_long_filters_pass_slow_bodies_end_and_streams_have_processes_of_their_o
     slow.putrequest("POST", "/v4/profile/tokens")
     for name, value in {**headers, "Content-Length": "1000"}.items():
         slow.putheader(name, value)
-    slow.endheaders(b'{"label": ')  # and no more: the limit of time is read at the end of the test
+    slow.endheaders(b'{"label": ')  # no more bytes: the end of the test checks the time limit
 
     client = front.connection()
 
@@ -95,7 +96,7 @@ def test_long_filters_pass_slow_bodies_end_and_streams_have_processes_of_their_o
 
 
 class Client(threading.Thread):
-    """Sends requests over one connection for as long as it may, and keeps what it was answered."""
+    """A client that sends requests over one connection as long as possible, and keeps the answers."""
 
     def __init__(self, front: Front, token: str, ended: threading.Event, pause: float, *request: str):
         super().__init__()
@@ -120,7 +121,7 @@ class Client(threading.Thread):
 def test_a_rolling_restart_loses_no_request_and_no_job(
     fleet: Fleet, world: World, hypervisor, site: Site, token: str
 ):
-    """Each process is stopped in turn and started again, while clients with connections of their own go on."""
+    """Each process is stopped and started again in turn, while clients with connections of their own go on."""
     public = {"kind": "public", "network": "198.19.0.0/20", "gateway": "198.19.0.1"}
     fill_pool(AddressPool.objects.create(region=world.region, **public))
     fleet.worker()
@@ -136,7 +137,7 @@ def test_a_rolling_restart_loses_no_request_and_no_job(
         client.start()
 
     def all_go_on() -> None:
-        """Each client has had two more answers: the second was asked for from here on."""
+        """Wait until each client has had two more answers. The second one's request was sent after this call."""
         before = [len(client.statuses) for client in clients]
         wait_for(lambda: all(len(each.statuses) >= n + 2 for each, n in zip(clients, before, strict=True)))
 

@@ -1,4 +1,5 @@
-"""README's *For real* as it is typed, behind the nginx of docs/nginx.conf: only paths, ports and secrets differ."""
+"""README's *For real* as a person types it, behind the nginx of docs/nginx.conf. Only paths, ports and secrets
+differ."""
 
 import email
 import email.policy
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "cloud.example.com"
 CLIENT = "127.0.0.5"
-"""Where the client comes from: another address of the machine than nginx's own."""
+"""The address of the client: not the address that nginx uses."""
 PASSWORD = "correct-horse-7-battery"
 NGINX = """
 pid {folder}/nginx.pid;
@@ -61,7 +62,7 @@ KEY = "0123456789abcdef" * 4
 
 
 class Installation:
-    """An operator's machine: the blocks of README typed into one shell, and nginx before it."""
+    """An operator's machine: the blocks of README typed into one shell, with nginx in front."""
 
     def __init__(self, folder: Path, env: dict[str, str]):
         self.folder, self.env = folder, env
@@ -148,7 +149,7 @@ class Installation:
         return session
 
     def post_form(self, browser: requests.Session, address: str, to: str = "", **fields: str) -> requests.Response:
-        """Load a page and send its form as a browser does; `to` is where a form of it leads, if not to the page."""
+        """Load a page and send its form as a browser does. `to` is the form's address, if it is not the page's."""
         page = browser.get(address)
         assert page.status_code == 200, page.text
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
@@ -169,7 +170,7 @@ class Installation:
 
 
 WAIT = "while ! curl -sSf -o /dev/null http://127.0.0.1:{port}/v4/regions 2>/dev/null; do sleep 0.2; done"
-"""What a person does who types the last line by hand: the processes have begun to answer by then."""
+"""Wait for the processes to answer. A person who types the last line by hand takes longer than that."""
 
 
 @pytest.fixture
@@ -190,7 +191,7 @@ def installation(transactional_db, process_env, tmp_path) -> Iterator[Installati
 
 @pytest.fixture
 def dns(monkeypatch, installation):
-    """The name leads to this machine, and the client comes from an address of its own."""
+    """Resolve the name to this machine. The client has an address of its own."""
     connect = urllib3.util.connection.create_connection
 
     def to_this_machine(address, *args, **kwargs):
@@ -206,7 +207,7 @@ def listens(port: int) -> bool:
 
 
 def link_mailed_to(installation: Installation, username: str) -> str:
-    """The address in the invitation, when a worker has sent it."""
+    """Return the address in the invitation, after a worker has sent it."""
 
     def invitation() -> str | None:
         for path in sorted(installation.mails.glob("*.log")) if installation.mails.exists() else ():
@@ -231,7 +232,7 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
     assert "install.py requirements.lock\n" in installation.output()
     assert "requirements-" not in installation.output()
 
-    # nothing was missing, so nothing was said
+    # nothing was missing, so there is no message
     assert "skerry.W" not in installation.output()
     assert '"company":"Example"' in installation.output().replace('": "', '":"')
 
@@ -247,7 +248,7 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
     assert all(cookie.secure for cookie in browser.cookies)
     assert "first-user" in browser.get(f"{installation.url}/home").text
 
-    # whatever a client claims of itself, the address that nginx saw counts
+    # the address that nginx saw counts, whatever a client claims
     browser.headers["X-Forwarded-For"] = "203.0.113.9"
     installation.post_form(browser, f"{installation.url}/password/forgotten", name="nobody")
     api = installation.browser()
@@ -255,11 +256,11 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
     assert api.get(f"{installation.url}/v4/account").json()["company"] == "Example"
     assert {login.ip for login in Login.objects.all()} == {CLIENT}
 
-    # headers of 64 KB pass, bodies in chunks come whole, and http leads to https
+    # headers of 64 KB pass, chunked bodies arrive whole, and http redirects to https
     long_filter = f'{{"label": "{"x" * 60_000}"}}'
     found = api.get(f"{installation.url}/v4/images", headers={"X-Filter": long_filter})
     assert (found.status_code, found.json()["results"]) == (200, 0), found.text
-    # the web process would take it for an empty one
+    # the web process would take the body for an empty one
     accented = '{"label": "café"}'.encode()
     refused = api.get(f"{installation.url}/v4/images", headers={"X-Filter": accented})
     assert (refused.status_code, refused.headers["Content-Type"]) == (400, "application/json"), refused.text
@@ -291,7 +292,7 @@ def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
 
 
 def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation: Installation, dns):
-    """SITE_URL is not what the browser asks for, and the proxy is not counted."""
+    """SITE_URL differs from the address that the browser requests, and the proxy is not counted."""
     installation.start_nginx()
     wait_for(lambda: listens(installation.tls))
     given = {"SITE_URL": "https://elsewhere.example.com", "PRODUCTION": "1", "REHEARSAL": "1", "SECRET_KEY": KEY}

@@ -1,4 +1,4 @@
-"""No worker stands still in silence: one that takes no messages reconnects, or ends with an error."""
+"""No worker stops silently: one that takes no messages reconnects, or ends with an error."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def runs() -> list[Heartbeat]:
 
 @pytest.fixture
 def deaf(fleet):
-    """A worker that runs, and the file that makes it deaf."""
+    """A running worker, and the file that makes it deaf."""
     path = fleet.state / "deaf"
     fleet.env |= {DEAF: str(path)}
     process = fleet.worker(application="tests.system.deaf")
@@ -51,7 +51,7 @@ def test_a_worker_that_takes_no_messages_reconnects_and_takes_them(fleet: Fleet,
 
 
 def test_a_worker_that_reconnecting_does_not_help_ends_with_an_error(fleet: Fleet, deaf):
-    """Nor does a process of its pool that hangs keep it."""
+    """A hanging process of its pool does not keep it either."""
     process, path = deaf
     psutil.Process(process.pid).children()[0].suspend()
     path.write_text(EVERY_CHANNEL)
@@ -60,7 +60,7 @@ def test_a_worker_that_reconnecting_does_not_help_ends_with_an_error(fleet: Flee
 
 
 def test_workers_go_on_after_a_broker_that_stood_still_again_and_again(fleet: Fleet, world, hypervisor):
-    """Each time for longer than those who send wait, while workers take and acknowledge messages."""
+    """Each freeze lasts longer than senders wait, while workers take and acknowledge messages."""
     fleet.worker()
     fleet.beat()
     wait_for(runs)

@@ -1,4 +1,4 @@
-"""PostgreSQL stands still, with all its processes, as on a machine that is paused: nothing refuses anything."""
+"""PostgreSQL freezes, with all its processes, as on a paused machine. No connection is refused."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.system
 
 NOTICED = 60.0
-"""Seconds within which a process is to notice, on a machine with much else to do: ten on a quiet one."""
+"""Seconds within which a process must notice, on a busy machine. On a quiet one it takes ten."""
 AT_ONCE = 10.0
 
 
 @contextmanager
 def frozen(state: Path) -> Iterator[None]:
-    """The database of the folder stands still for the length of the block."""
+    """Freeze the database of the folder for the length of the block."""
     postmaster = psutil.Process(int((state / "postgres" / "postmaster.pid").read_text().split()[0]))
     every = [postmaster, *postmaster.children(recursive=True)]
     for each in every:
@@ -37,7 +37,7 @@ def frozen(state: Path) -> Iterator[None]:
 
 
 def timed(ask: Callable[[], requests.Response]) -> tuple[int, float]:
-    """The status of the answer, and the seconds until it came."""
+    """Return the status of the answer, and the seconds until it came."""
     began = time.monotonic()
     return ask().status_code, time.monotonic() - began
 
@@ -59,7 +59,7 @@ def test_processes_live_and_say_that_they_are_of_no_use_and_no_job_is_lost(serve
     headers = {"Authorization": f"Bearer {server.tokens()[0]}"}
 
     def get(path: str) -> requests.Response:
-        # a connection for each: whichever of the processes is free answers
+        # a connection for each: any free process answers
         return requests.get(f"{site}{path}", headers=headers, timeout=TIMEOUT_SECONDS)
 
     def create(label: str) -> requests.Response:
@@ -76,7 +76,7 @@ def test_processes_live_and_say_that_they_are_of_no_use_and_no_job_is_lost(serve
         status, seconds = timed(lambda: get("/readyz"))
         sys.stdout.write(f"/readyz: {status} after {seconds:.1f} s\n")
         assert (status, seconds < NOTICED) == (503, True)
-        # each process notices by itself, at its own first request: which of them answers is left to chance
+        # each process notices by itself, at its own first request, and any of them may answer
         wait_for(lambda: all(timed(lambda: get("/readyz"))[1] < 1 for _ in range(12)))
         for path, wanted in (("/livez", 200), ("/version", 200), ("/readyz", 503), ("/v4/account", 503)):
             for _ in range(6):

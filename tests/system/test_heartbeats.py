@@ -1,4 +1,4 @@
-"""Real workers and a real clock say that they run, that they stop, and nothing any more when they are killed."""
+"""Real workers and a real clock report that they run, that they stop, and nothing after they are killed."""
 
 import os
 import signal
@@ -21,12 +21,12 @@ def running(kind: str) -> list[Heartbeat]:
 
 
 def renewed(row: Heartbeat) -> bool:
-    """Whether the process has said since `row` was read that it works."""
+    """Tell whether the process has renewed its heartbeat since `row` was read."""
     return Heartbeat.objects.filter(pk=row.pk, seen__gt=row.seen, stopped=None).exists()
 
 
 def time_goes_by() -> None:
-    """As if the silence had lasted long enough to tell; who runs speaks up again."""
+    """Make the silence long enough to count. A process that runs reports again."""
     Heartbeat.objects.update(seen=Now() - 2 * SILENCE)
 
 
@@ -38,7 +38,7 @@ def test_a_worker_speaks_up_until_it_is_killed(fleet: Fleet):
     assert (row.queues, row.slots) == (["celery", "clock"], 2)
     wait_for(lambda: renewed(row))
 
-    # a process of its pool that dies is replaced by a fork, which does not take the heartbeat along
+    # a process of its pool that dies is replaced by a fork, which does not inherit the heartbeat
     for child in psutil.Process(worker.pid).children():
         child.kill()
     time_goes_by()

@@ -1,5 +1,7 @@
-"""The logs of an installation hold no secret, however much they say: what is sent and made while all of it runs is
-looked for in them afterwards."""
+"""The logs of an installation have no secret, at any level.
+
+All processes run, and the secrets that are sent and created are searched for in the logs afterwards.
+"""
 
 import re
 from urllib.parse import urlsplit
@@ -34,7 +36,7 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, setting
     token = token_of(user, "*")
     world.region.capabilities.append("NodeBalancers")
     world.region.save(update_fields=["capabilities"])
-    # the jobs that know passwords are those that fail: what they were given must not be in what is said of it
+    # the jobs with passwords are those that fail: their errors must not show the passwords
     hypervisor.script("fail", call="create_disk", count=2)
     hypervisor.script("refuse", call="set_password")
     fleet.env |= {"LOG_LEVEL": "DEBUG", **settings_of_it}
@@ -86,7 +88,7 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, setting
         ssl_cert=certificate(key, "www.example.com", "www.example.com"), ssl_key=pem(key),
     )  # fmt: skip
 
-    # what nobody should have sent, and what was not understood
+    # requests that a client should not send, and requests that are not understood
     wrong = {"Authorization": f"Bearer {WRONG_TOKEN}"}
     assert requests.get(f"{site}/v4/account", headers=wrong, timeout=600).status_code == 401
     broken = session.post(f"{site}/v4/profile/tokens", data=f'{{"label": "{UNREADABLE}', timeout=600)
@@ -97,7 +99,7 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, setting
         page = browser.get(f"{site}/login", timeout=600)
         [form] = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
         for cookie in browser.cookies:
-            cookie.secure = False  # as browsers do of their own machine
+            cookie.secure = False  # as browsers treat localhost
         browser.post(
             f"{site}/login", {"csrfmiddlewaretoken": form, "username": user.username, "password": password},
             headers={"Referer": f"{site}/login"}, timeout=600,
@@ -107,7 +109,7 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, setting
 
     log = (fleet.state / "fleet.log").read_text()
     assert {name for name in known if name in log} == set()
-    # it says what happened, and of what
+    # the log names the events and their objects
     for said in ("/v4/managed/credentials", "/login", made["label"], "provision", "job_id"):
         assert said in log, said
     assert [fault.hits > 0 for fault in hypervisor.faults()] == [True, True]

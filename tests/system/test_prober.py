@@ -1,4 +1,4 @@
-"""What is watched for real: servers that go slow, wrong, down and up again, and workers that compete and die."""
+"""Real probing: servers that become slow, wrong, down and up again, and workers that compete and die."""
 
 import os
 import signal
@@ -20,17 +20,17 @@ from tests.waiting import wait_for
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 SILENCE, LONG = 2, 255
-"""Seconds that a service gets for its answer: one that gives none in a test, and those that would."""
+"""Timeouts in seconds: for a service that does not answer in a test, and for services that would answer."""
 OTHERS = 18
 FEW = 8
-"""Checks that one worker has under way at a time: no two of three have room for all."""
+"""Checks that one worker runs at a time. No two of three workers have room for all."""
 
 
 @pytest.fixture
 def fleet(fleet: Fleet) -> Fleet:
-    """Its clock runs as ever, but what is checked when is for the tests to say: the interval is an hour.
+    """A fleet whose tests decide when services are due: the interval is an hour. Its clock runs as usual.
 
-    There are no jobs, so nothing is gained by limits so short that a slow disk has a process killed for them.
+    The job limits are long because there are no jobs. Short limits would only kill processes on a slow disk.
     """
     fleet.env |= {"PROBE_EVERY": "3600", "PROBE_CONCURRENCY": str(FEW), "PROBE_ALLOWED": "127.0.0.0/8"}
     fleet.env |= {"JOB_SOFT_LIMIT": "60", "JOB_HARD_LIMIT": "75", "JOB_LEASE": "90"}
@@ -38,7 +38,7 @@ def fleet(fleet: Fleet) -> Fleet:
 
 
 class Watched:
-    """An account with services on real servers, which can be told how to behave."""
+    """An account with services on real servers, whose behaviour the test sets."""
 
     def __init__(self) -> None:
         self.account = managed_account(email="account@example.com")
@@ -68,7 +68,7 @@ class Watched:
         answer()(connection)
 
     def let_shop(self, behave: Behaviour, timeout: int = LONG) -> None:
-        """Let the shop's server do that from now on, and its checks wait for it for `timeout` seconds."""
+        """Set the behaviour of the shop's server from now on, and the `timeout` in seconds of its checks."""
         self.web.behave = behave
         Service.objects.filter(pk=self.shop.pk).update(timeout=timeout)
 
@@ -78,7 +78,7 @@ class Watched:
             make_due(*Service.objects.all())
 
     def missing(self) -> int:
-        """How many services this round has not checked yet. None is ever checked twice in one."""
+        """Return the number of services not yet checked in this round. No service is checked twice in a round."""
         per_service = [service.measurements.count() for service in Service.objects.all()]
         assert max(per_service) <= self.rounds
         return sum(self.rounds - count for count in per_service)
@@ -106,7 +106,7 @@ def statuses() -> dict[str, str]:
 
 
 def subjects(fleet: Fleet) -> list[str]:
-    """Of the mails that went out: they go to the workers' log."""
+    """Return the subjects of the mails that were sent. They are in the workers' log."""
     wait_for(lambda: not Message.objects.exists())
     lines = (fleet.state / "fleet.log").read_text(errors="replace").splitlines()
     return sorted(line.removeprefix("Subject: ") for line in lines if line.startswith("Subject: "))
@@ -128,7 +128,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert set(Service.objects.values_list("status", flat=True)) == {"ok"}
     assert Event.objects.filter(message__endswith=" is up.").count() == OTHERS + 2
 
-    # wrong and down, once: that may happen to anybody
+    # wrong and down, once: a single failure is no problem yet
     watched.let_shop(answer(b"Error establishing a database connection"))
     watched.mail.__exit__()
     watched.mail = None
@@ -136,12 +136,12 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert statuses() == {"shop": "ok", "mail": "ok"}
     assert not Issue.objects.exists()
 
-    # slow and down, twice in a row; and a worker dies with its hands full
+    # slow and down, twice in a row; a worker dies while it runs as many checks as it can
     watched.let_shop(silence(), timeout=SILENCE)
     watched.gate.clear()
     watched.begin_round()
     wait_for(lambda: watched.missing() == OTHERS)
-    wait_for(lambda: not Message.objects.exists())  # who is killed with a mail in hand may send it twice
+    wait_for(lambda: not Message.objects.exists())  # a worker that is killed in a send may repeat it
     wait_for(lambda: sum(hands_full(worker, watched) for worker in fleet.workers) == OTHERS)
     dead = fleet.workers.pop(0)
     held = hands_full(dead, watched)
@@ -150,7 +150,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     watched.gate.set()
     wait_for(lambda: watched.missing() == held)
     assert unchecked(watched) == set(Service.objects.exclude(lease_until=None).values_list("pk", flat=True))
-    Service.objects.exclude(lease_until=None).update(lease_until=clock())  # time goes by
+    Service.objects.exclude(lease_until=None).update(lease_until=clock())  # time passes
     fleet.worker(concurrency=1)
     wait_for(lambda: not watched.missing())
 
@@ -161,7 +161,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     assert (issue.ticket.status, issue.ticket.replies.count()) == ("new", 1)
     assert subjects(fleet) == ["Down: mail"] * 2 + ["Down: shop"] * 2
 
-    # still down: nothing more is said
+    # still down: no more messages
     watched.check_all()
     assert subjects(fleet) == ["Down: mail"] * 2 + ["Down: shop"] * 2
 
@@ -199,7 +199,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
 
 
 def hands_full(worker: subprocess.Popen, watched: Watched) -> int:
-    """How many services that do not answer a worker is connected to."""
+    """Return the number of unanswering services that a worker is connected to."""
     found = []
     for process in psutil.Process(worker.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # it has ended since it was listed

@@ -1,4 +1,4 @@
-"""A real Prometheus reads what a real installation tells, and answers each rule and each panel of the docs."""
+"""A real Prometheus scrapes a real installation, and answers each rule and each panel of the docs."""
 
 import json
 import re
@@ -28,11 +28,11 @@ CREATE = {
     "root_pass": "Tall-ships.sail-at-9",
 }
 QUIET = {"skerry_job_step_failures_total"}
-"""Metrics of which an installation where nothing ever failed has no series."""
+"""Metrics without a series on an installation where nothing ever failed."""
 
 
 class Prometheus:
-    """One that reads an installation every few seconds: it gives up a reading that takes longer than that."""
+    """A Prometheus that scrapes an installation every few seconds, with a timeout of the same length."""
 
     def __init__(self, folder: Path, target: int):
         self.port = free_port()
@@ -59,12 +59,12 @@ class Prometheus:
             )  # fmt: skip
 
     def ask(self, query: str) -> list[dict[str, Any]]:
-        """The series that a query gives; nothing while Prometheus begins."""
+        """Return the series of a query. Empty while Prometheus starts."""
         try:
             answer = requests.get(f"http://127.0.0.1:{self.port}/api/v1/query", {"query": query}, timeout=60)
         except requests.ConnectionError:
             return []
-        if answer.status_code == 503:  # which it answers while it reads back what it had stored
+        if answer.status_code == 503:  # the answer while it reloads its stored data
             return []
         found = answer.json()
         assert found["status"] == "success", (query, found)
@@ -97,7 +97,7 @@ def names_in(query: str) -> set[str]:
 
 
 def panels() -> list[tuple[str, str]]:
-    """Title and query of each line of the dashboard, over the last minute."""
+    """Return title and query of each line of the dashboard, over the last minute."""
     found = json.loads(DASHBOARD.read_text())["panels"]
     return [
         (panel["title"], target["expr"].replace("$__rate_interval", "1m"))
@@ -111,7 +111,7 @@ def test_prometheus_reads_an_installation_and_answers_each_panel_and_rule(server
         f"http://127.0.0.1:{server.port}/v4/compute/instances", json=CREATE, headers=headers, timeout=60
     )
     assert made.status_code == 200, made.text
-    # which takes two readings
+    # which takes two scrapes
     wait_for(lambda: prometheus.ask("sum(increase(skerry_sweeps_total[1m])) > 0"))
     wait_for(lambda: prometheus.ask('sum(skerry_job_seconds_count{kind="provision", outcome="done"}) > 0'))
     wait_for(lambda: prometheus.ask('skerry_instances{status="running"} == 2'))

@@ -1,4 +1,4 @@
-"""A real machine's whole life over HTTP, on ``make serve HYPERVISOR=qemu``."""
+"""The whole life of a real machine over HTTP, on ``make serve HYPERVISOR=qemu``."""
 
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ UNFINISHED = {"scheduled", "started"}
 
 
 class Customer:
-    """Somebody with the token that the banner prints."""
+    """A person with the token that the banner prints."""
 
     def __init__(self, server: Server):
         self._address = f"http://127.0.0.1:{server.port}/v4"
@@ -38,7 +38,7 @@ class Customer:
         return answer.json()
 
     def do(self, path: str, status: str, method: str = "POST", **body: Any) -> Any:
-        """Ask for something, and wait until all of it is done and the instance has this status."""
+        """Send a request, and wait until its work is done and the instance has this status."""
         found = self.ask(method, path, **body)
         wait_for(lambda: self.status() == status and not self.unfinished())
         return found
@@ -59,7 +59,7 @@ class Customer:
 
 @pytest.fixture
 def state() -> Iterator[Path]:
-    """A short name: those of sockets have 107 bytes at most."""
+    """A folder with a short name. Names of sockets have at most 107 bytes."""
     folder = Path(tempfile.mkdtemp(prefix="sk-"))
     yield folder
     for directory in (folder / "hypervisor" / "machines").glob("*"):
@@ -158,7 +158,7 @@ def test_a_machine_lives_from_its_create_to_its_delete(server, state):
 
 
 def refused(state: Path, instance: int, password: str) -> Console:
-    """A console at which a password was tried in vain."""
+    """Return a console that refused a password."""
     console = Console(state / "hypervisor" / "machines" / f"skerry-{instance}" / "console")
     console.wake()
     console.expect(b"login: ")
@@ -170,7 +170,7 @@ def refused(state: Path, instance: int, password: str) -> Console:
 
 
 def left(state: Path) -> list[str]:
-    """What the host and the archives still have of machines and volumes."""
+    """Return the files of machines and volumes that remain on the host and in the archives."""
     store = Store(state / "hypervisor", state / "hypervisor" / "shared")
     folders = [store.root / each for each in ("machines", "incoming", "outgoing", "tasks")]
     folders += [store.shared / "volumes", store.shared / "tasks", state / "archives"]

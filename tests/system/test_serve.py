@@ -1,4 +1,4 @@
-"""``make serve`` as its user meets it: real processes in a state folder of their own."""
+"""``make serve`` from its user's view: real processes in a state folder of their own."""
 
 import fcntl
 import gzip
@@ -51,7 +51,7 @@ def test_services_of_a_server_that_was_killed_are_stopped(tmp_path):
 
 
 def serve(state: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """Run it to its end, for starts that are refused."""
+    """Run it to its end. Used for starts that are refused."""
     return subprocess.run(
         [sys.executable, "manage.py", "serve", *arguments],
         cwd=ROOT, env=environment(state), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
@@ -60,7 +60,7 @@ def serve(state: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 WAITS = "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 TRIES = "SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle in transaction'"
-"""Whoever migrates asks for the lock again and again, on a connection that is in a transaction meanwhile."""
+"""Migration retries the lock, on a connection that stays in a transaction."""
 PHASES = [
     "Starting PostgreSQL and Valkey",
     "Migrating the database",
@@ -71,13 +71,13 @@ OTHERS = "SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend
 
 
 def embedded(state: Path) -> str:
-    """Where the embedded database of a state folder is."""
+    """Return the connection string of a state folder's embedded database."""
     found = addresses.database(state)
     return make_conninfo(host=found["HOST"], port=found["PORT"], user=found["USER"], dbname=found["NAME"])
 
 
 def one_line(done: subprocess.CompletedProcess) -> str:
-    """What a start that was refused says on standard error."""
+    """Return the one line that a refused start prints on standard error."""
     assert done.returncode != 0
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
@@ -88,7 +88,7 @@ def test_a_start_says_little_a_second_takes_nothing_and_a_third_prints_the_same_
     first = start(state)
     text = first.ready()
     phases = text.split("\nSkerry is running")[0].splitlines()
-    # on a slow machine a phase that takes long says in further lines how far it is
+    # on a slow machine, a long phase prints further lines about its progress
     assert [phase for phase in phases if phase in PHASES] == PHASES
     assert phases[-1].startswith("Ready after ")
     assert text.isprintable() or set(filter(lambda character: not character.isprintable(), text)) == {"\n"}
@@ -118,7 +118,7 @@ def test_a_start_says_little_a_second_takes_nothing_and_a_third_prints_the_same_
 
 @pytest.fixture
 def make(tmp_path) -> list[str]:
-    """A line of README that begins with make, as typed where all is installed: here, in the tests' environment."""
+    """The argument of make for an environment in which everything is installed: the tests' own."""
     environ, own = tmp_path / "environ", Path(sys.prefix)
     environ.mkdir()
     for each in own.iterdir():
@@ -153,7 +153,7 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
     assert server.text.endswith("Stopped.\n")
     assert "Traceback" not in server.text
     with (tmp_path / "postgres.users").open("a") as users:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody uses it
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # no process uses it
     assert not (tmp_path / "postgres" / "postmaster.pid").exists()
 
 
@@ -165,7 +165,7 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
     ],
 )
 def test_ctrl_c_in_the_middle_ends_with_a_line_and_the_next_start_goes_on(start, tmp_path, phase, held, waiting):
-    """Held up by a lock, it is in the middle for as long as it takes to press the keys."""
+    """A lock holds the start up, so that the keys can be pressed in the middle."""
     with services(tmp_path, postgres=True):
         migrated = subprocess.run(
             [sys.executable, "manage.py", "migrate", "-v0"],
@@ -209,9 +209,9 @@ def test_what_is_no_port_is_refused_in_a_line(tmp_path, port):
 
 @pytest.fixture
 def small_disk(tmp_path, request) -> Iterator[Path]:
-    """A folder on a disk of 16 MB, which does not hold a database, or of as many as the test says.
+    """A folder on a disk of 16 MB, too small for a database, or of the size that the test sets.
 
-    Mounting one needs root, and the right to.
+    Mounting needs root, and the permission to mount.
     """
     size = getattr(request, "param", 16)
     folder = tmp_path / "small"
@@ -231,21 +231,21 @@ def small_disk(tmp_path, request) -> Iterator[Path]:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_full_disk_is_named_in_a_line(small_disk, full):
-    serve(small_disk, "--port=0")  # refused, but the secret key is made by now
+    serve(small_disk, "--port=0")  # refused, but the secret key now exists
     if full:
         fill(small_disk)
     assert f"The disk that holds {small_disk} is full" in one_line(serve(small_disk, f"--port={free_port()}"))
 
 
 def fill(disk: Path) -> None:
-    """Leave no room on the disk, until the file ``filling`` is removed."""
+    """Fill the disk until the file ``filling`` is removed."""
     with (disk / "filling").open("ab", buffering=0) as filling, suppress(OSError):
         while filling.write(bytes(4096)):
             pass
 
 
 def ended(database: psycopg.Connection) -> bool:
-    """Have the database write to its log of transactions; whether that ended it."""
+    """Make the database write to its transaction log. Returns whether the database ended."""
     try:
         database.execute("SELECT pg_logical_emit_message(true, 'x', repeat('y', 1000000))")
     except psycopg.OperationalError:
@@ -260,7 +260,7 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     monkeypatch.setenv("QUOTA_TAGS", "1000000")
     server = start(small_disk)
     server.ready()
-    server.read_on()  # what it logs meanwhile is more than a pipe holds
+    server.read_on()  # its log is larger than a pipe's buffer
     site = f"http://127.0.0.1:{server.port}/v4"
     api = requests.Session()
     api.headers["Authorization"] = f"Bearer {server.tokens()[0]}"
@@ -275,8 +275,8 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     target = api.post(f"{site}/images/upload", json=body, timeout=TIMEOUT_SECONDS).json()["upload_to"]
     numbers = count()
     database = psycopg.connect(embedded(small_disk), autocommit=True)
-    # A new file of 16 MB for the log of transactions: wherever the one before ended, this has room for all until
-    # it is filled on purpose below. A database that ended itself before could not tell that there is no room.
+    # A new file of 16 MB for the transaction log: it has room until the test fills it on purpose below. A
+    # database that ended itself earlier could not report that there is no room.
     database.execute("SELECT pg_switch_wal()")
     assert tag(next(numbers)) == 200
     fill(small_disk)
@@ -285,7 +285,7 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     refused = requests.put(target, data, timeout=TIMEOUT_SECONDS)
     assert (refused.status_code, refused.json()["errors"][0]["reason"]) == (503, reasons.NO_ROOM)
     wait_for(lambda: not list(small_disk.glob("uploads/*.part")))
-    # the log of transactions cannot grow either: PostgreSQL ends itself, and does not start without room
+    # the transaction log cannot grow either: PostgreSQL ends itself, and does not start without room
     wait_for(lambda: ended(database))
     for _ in range(20):
         tag(next(numbers))
@@ -293,7 +293,7 @@ def test_a_disk_that_fills_up_ends_nothing_for_good(small_disk, start, monkeypat
     wait_for(lambda: tag(next(numbers)) == 200)
     assert answered == {200, 503}
     wait_for(lambda: requests.put(target, data, timeout=TIMEOUT_SECONDS).status_code == 200)
-    # workers have come back as well
+    # workers are back too
     mine = {"X-Filter": json.dumps({"label": "later"})}
     images = partial(api.get, f"{site}/images", headers=mine, timeout=TIMEOUT_SECONDS)
     wait_for(lambda: '"status":"available"' in images().text)

@@ -1,4 +1,4 @@
-"""Servers of strangers that do not answer, on the real server: they keep nobody waiting but who asked them."""
+"""Strangers' servers that do not answer, on the real server: only the request that needs one waits."""
 
 import socket
 import threading
@@ -25,7 +25,7 @@ CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_dat
 
 
 class Silent:
-    """A name server that takes connections and says nothing, until it lets go of them."""
+    """A name server that accepts connections and says nothing, until the test releases them."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=SHARE)
@@ -62,7 +62,7 @@ def connections() -> int:
 
 
 def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world, silent):
-    # One web process, and a wait that ends only when the name server lets go.
+    # One web process, and a wait that ends only when the test releases the connections.
     fleet.env |= {
         "DOMAIN_IMPORT_TIMEOUT": "100000",
         "PROBE_ALLOWED": "127.0.0.0/8",
@@ -81,7 +81,7 @@ def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world
     refused = threading.Event()
 
     def ask_until_one_is_refused() -> list[requests.Response]:
-        """Send imports that wait for the thread of our account. One is refused as soon as enough of them wait."""
+        """Send imports that wait for our account's thread. One is refused as soon as enough of them wait."""
         answers = []
         while not refused.is_set():
             answers.append(ask(ours))
@@ -107,7 +107,7 @@ def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world
             turned_away = [answer for each in waiting for answer in each.result()]
             assert {answer.status_code for answer in turned_away} == {429, 503}
             assert {answer.headers["Retry-After"] for answer in turned_away} == {"5"}
-            wait_for(lambda: connections() == before)  # who waits gives its connection back
+            wait_for(lambda: connections() == before)  # a waiting thread gives its connection back
             assert len(silent.held) == 2
             assert not any(each.done() for each in asking)
         finally:
@@ -116,7 +116,7 @@ def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world
         answers = [each.result() for each in asking]
     assert {answer.status_code for answer in answers} == {400}
     assert "does not transfer" in answers[0].json()["errors"][0]["reason"]
-    # what the lane did not take was not counted: two are left
+    # imports that the lane refused were not counted: two are left
     assert [ask(ours).status_code for _ in range(3)] == [400, 400, 429]
     assert not Domain.objects.exists()
     assert not Event.objects.filter(action__startswith="dns").exists()

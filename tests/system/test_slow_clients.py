@@ -1,4 +1,5 @@
-"""Clients that send or read slowly, on the real server: they keep nobody waiting, and their answers are bounded."""
+"""Clients that send or read slowly, on the real server: they block no other client, and their answers are
+limited."""
 
 import gzip
 import re
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.system
 
 WORKERS = 2
 STALLED = 64
-"""Of bodies, many times as many as the server has threads for requests."""
+"""The number of bodies: many times the server's threads for requests."""
 SECONDS = 300
 HEAD = (
     b"POST /oauth/token HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
@@ -27,7 +28,7 @@ HEAD = (
 
 
 def test_stalled_bodies_keep_nobody_waiting(fleet):
-    # Longer than any other request may take here: none is answered because a stalled one was cut off.
+    # Longer than any other request may take here, so no request is answered because a stalled one was cut off.
     fleet.env |= {"BODY_TIMEOUT": "100000"}
     fleet.web(WORKERS)
     site = f"http://127.0.0.1:{fleet.port}"
@@ -39,10 +40,10 @@ def test_stalled_bodies_keep_nobody_waiting(fleet):
             assert requests.get(f"{site}/v4/regions", timeout=SECONDS).status_code == 200
         form = {"grant_type": "password"}
         assert requests.post(f"{site}/oauth/token", form, timeout=SECONDS).status_code in (400, 401)
-        # and whoever goes on after all is answered
+        # a stalled client that continues is answered
         stalled[0].sendall(b"r" * 999)
         assert stalled[0].recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 401")
-        # a body that is too large is answered, although its sender reads only after all of it
+        # a body that is too large is answered, although its sender reads only after sending all of it
         assert requests.post(f"{site}/oauth/token", b"x" * 8_000_000, timeout=SECONDS).status_code in (400, 413)
     finally:
         for connection in stalled:
@@ -70,7 +71,7 @@ def test_stalled_uploads_keep_no_upload_waiting(fleet, world, application, tmp_p
         stalled[0].sendall(data[50:])
         assert stalled[0].recv(12) == b"HTTP/1.1 200"
         assert Job.objects.filter(kind="import_image").count() == 2
-        # who leaves gives the place up
+        # a client that disconnects frees its place
         stalled[1].close()
         wait_for(lambda: len(list(uploads.glob("*.part"))) == len(stalled) - 2)
     finally:
@@ -95,7 +96,7 @@ def test_answers_that_nobody_reads_are_bounded_and_end(fleet):
             client.getsockname()[1] for client, status in zip(silent, statuses, strict=True) if status == b"200"
         }
         wait_for(lambda: not ports & {each.raddr.port for each in web.net_connections() if each.raddr}, every=0.2)
-        # and whoever reads all of it, however little at a time, gets it
+        # a client that reads all of it, however slowly, gets it
         wait_for(lambda: len(read_slowly(fleet.port)) == size, every=0.2)
     finally:
         for client in silent:
@@ -103,7 +104,7 @@ def test_answers_that_nobody_reads_are_bounded_and_end(fleet):
 
 
 def deaf_client(port: int) -> socket.socket:
-    """A client that has asked for a large document, and has room for a few kilobytes of it."""
+    """Return a client that requests a large document, and has room for a few kilobytes of it."""
     client = socket.socket()
     client.settimeout(SECONDS)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -113,7 +114,7 @@ def deaf_client(port: int) -> socket.socket:
 
 
 def read_slowly(port: int) -> bytes:
-    """The large document, or the refusal of one, read a little at a time."""
+    """Return the large document, or its refusal, read a little at a time."""
     with deaf_client(port) as client:
         head, _, body = client.recv(4096).partition(b"\r\n\r\n")
         length = int(re.search(rb"content-length: (\d+)", head)[1])

@@ -1,4 +1,4 @@
-"""A web process that is told to stop while somebody is at a console."""
+"""A web process that is told to stop while a console is open."""
 
 import asyncio
 import json
@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 DRAIN = 30.0
 SLACK = 20.0
-"""Seconds more, for a machine with much else to do: far less than a console that is left open would last."""
+"""Extra seconds for a busy machine: far less than an open console would last."""
 
 
 async def at_console(address: str, fleet: Fleet) -> tuple[list[dict[str, object]], float]:
-    """What a browser is told until its console ends, and the seconds to that from SIGTERM on.
+    """Open a console, and send SIGTERM. Returns the browser's messages and the seconds from SIGTERM to the end.
 
-    The last message is the orderly end: of the server's own making is no frame that closes a websocket.
+    The last message is the orderly end: the server itself sends no frame that closes a websocket.
     """
     told: list[dict[str, object]] = []
     began = 0.0
@@ -34,7 +34,7 @@ async def at_console(address: str, fleet: Fleet) -> tuple[list[dict[str, object]
         async for message in socket:
             if message.type is aiohttp.WSMsgType.TEXT:
                 told.append(json.loads(message.data))
-            elif not began:  # what is printed: the console is open by now
+            elif not began:  # output: the console is open
                 began = time.monotonic()
                 fleet.others[-1].send_signal(signal.SIGTERM)
         return told, time.monotonic() - began

@@ -20,15 +20,15 @@ pytestmark = [pytest.mark.system, pytest.mark.guest]
 
 OTHER_PORT = 2222
 LISTENS = f"grep -q ':{OTHER_PORT:04X} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6"
-"""Succeeds in a guest where something takes connections on its other port."""
+"""A command that succeeds in a guest if a process listens on its other port."""
 SAYS_SSH = "timeout 20 nc {address} 22 </dev/null | head -c 4 | grep -q SSH-"
-"""Succeeds in a guest that an address's ssh answers."""
+"""A command that succeeds in a guest if the ssh server at an address answers."""
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
 
 
 @pytest.fixture
 def state() -> Iterator[Path]:
-    """A short name: those of sockets have 107 bytes at most."""
+    """A folder with a short name. Names of sockets have at most 107 bytes."""
     folder = Path(tempfile.mkdtemp(prefix="sk-"))
     yield folder
     shutil.rmtree(folder)
@@ -55,7 +55,7 @@ def world(guest: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 @pytest.fixture
 def operator(state: Path) -> Path:
-    """The key that both hosts know their administrator by."""
+    """The key by which both hosts know their administrator."""
     make_key(state / "operator" / "key")
     return state / "operator" / "key"
 
@@ -76,7 +76,7 @@ def machines(world: World, state: Path, operator: Path) -> Iterator[list[Machine
 @pytest.fixture
 def platform(world: World, state: Path) -> Iterator[Platform]:
     plenty = dict.fromkeys(("RATE_LIMIT_OVERALL", "RATE_LIMIT_ENDPOINT"), "1000000/60")
-    # a host that is slow to answer, since everything here is, fails no job
+    # a slow answer of a host fails no job, and everything is slow here
     made = Platform(world, state, WATCHDOG_EVERY="3", JOB_ATTEMPTS="50", **plenty)
     try:
         yield made
@@ -85,7 +85,7 @@ def platform(world: World, state: Path) -> Iterator[Platform]:
         sys.stdout.write(made.server.text[-20_000:])
 
 
-@pytest.mark.timeout(1800)  # two hosts and two guests on two cores, which other tests use as well
+@pytest.mark.timeout(1800)  # two hosts and two guests on two cores, which other tests use too
 def test_machines_of_two_hosts_are_reached_filtered_moved_and_outlive_a_power_cut(
     world, platform, machines, operator, guest, state
 ):
@@ -95,10 +95,10 @@ def test_machines_of_two_hosts_are_reached_filtered_moved_and_outlive_a_power_cu
     make_key(state / "customer" / "key")
     guests = []
     for machine in machines:
-        # the second host comes while the first one's machine boots, which then has to reach it
+        # the second host is added while the first one's machine boots, which must reach it afterwards
         assert f"{machine.label} takes instances" in platform.add(machine, operator, guest)
         if guests:
-            platform.disable(hv1.label)  # so that it is clear where the next one goes, however slow hosts answer
+            platform.disable(hv1.label)  # so the next one goes to a known host, however slowly hosts answer
         guests.append(deploy(world, platform, state, f"web-{machine.number}"))
     one, two = guests
     platform.until_running(one.id, two.id)
@@ -136,7 +136,7 @@ def test_machines_of_two_hosts_are_reached_filtered_moved_and_outlive_a_power_cu
 
 
 def deploy(world: World, platform: Platform, state: Path, label: str) -> Guest:
-    """Have an instance made, on the host that takes some."""
+    """Create an instance on the host that accepts instances."""
     key = state / "customer" / "key"
     made = platform.ask(
         "POST", "/compute/instances", label=label, type="g6-nanode-1", region=REGION, image="compute/tiny",
@@ -147,7 +147,7 @@ def deploy(world: World, platform: Platform, state: Path, label: str) -> Guest:
 
 
 def close_but_ssh(platform: Platform, guest: Guest) -> int:
-    """Put a firewall before a guest that listens on another port as well; its id."""
+    """Attach a firewall to a guest that also listens on another port. Returns the firewall's id."""
     guest.run(f"dropbear -R -p {OTHER_PORT}")
     wait_for(lambda: guest.lets_in(OTHER_PORT))
     ssh = {"action": "ACCEPT", "protocol": "TCP", "ports": "22", "addresses": EVERYWHERE}
@@ -163,17 +163,17 @@ def close_but_ssh(platform: Platform, guest: Guest) -> int:
 
 
 def is_open(guest: Guest) -> bool:
-    """Whether the world reaches the port that a guest listens on beside ssh, from now on."""
+    """Listen on the guest's other port, and tell whether the world reaches it."""
     guest.run(f"{LISTENS} || dropbear -R -p {OTHER_PORT}")
     wait_for(lambda: guest.tries(LISTENS).returncode == 0, every=PACE)
     return guest.lets_in(OTHER_PORT)
 
 
 def restart_after_a_power_cut(platform: Platform, host: Machine, other: Guest, guest: Guest) -> None:
-    """Cut the power of the host of a guest, and give it back.
+    """Cut the power of a guest's host, and restore it.
 
-    Nobody turned the guest off, so it runs again, without its watchdog too; `other`, on another host, knows nothing
-    of it.
+    Nobody turned the guest off, so it runs again, also without its watchdog. `other`, on another host, notices
+    nothing.
     """
     platform.ask("PUT", f"/compute/instances/{guest.id}", watchdog_enabled=False)
     boots = other.boot(), guest.boot()

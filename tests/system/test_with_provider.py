@@ -1,4 +1,4 @@
-"""docs/signing-in.md's provider of one's own as it is typed: only addresses and secrets differ."""
+"""The commands of docs/signing-in.md for a provider of one's own. Only addresses and secrets differ."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def site() -> str:
 
 @pytest.fixture
 def client(site, tmp_path) -> Iterator[dict[str, str]]:
-    """The client that was registered at the provider: its issuer, id and secret."""
+    """The client that is registered at the provider: its issuer, id and secret."""
     folder = tmp_path / "provider"
     folder.mkdir()
     command = [sys.executable, "-m", "tests.oidc_provider", str(folder), f"{site}/login/external/callback"]
@@ -47,7 +47,7 @@ def client(site, tmp_path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def server(site, client, process_env, tmp_path) -> Iterator[str]:
-    """A web process, started in the shell that the block was typed into; yields its address."""
+    """A web process, started in the shell of the typed block. Yields its address."""
     [block] = blocks_for(__file__)
     typed = replaced(
         block,
@@ -84,7 +84,7 @@ def server(site, client, process_env, tmp_path) -> Iterator[str]:
 
 
 def follow(browser: requests.Session, page: requests.Response, path: str, **fields: str) -> requests.Response:
-    """Send the form of a page to where it leads."""
+    """Send the form of a page to the form's address."""
     target = requests.compat.urljoin(page.url, path)
     return browser.post(target, data={**hidden(page), **fields}, timeout=SECONDS)
 

@@ -1,4 +1,4 @@
-"""No job is lost or doubled: real workers that die at every step, and a broker that goes away."""
+"""No job is lost or doubled: real workers die at every step, and the broker goes away."""
 
 import http.client
 import json
@@ -26,12 +26,12 @@ from tests.world import STRONG, World
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 TIMEOUT_SECONDS = 120
-"""Seconds within which a request is answered by whatever machine. Who waits for a broker waits for ever."""
+"""Seconds within which a request is answered on any machine. A process that waits for a broker waits forever."""
 LEAST_KILLS = 4
 
 
 def assert_all_running(count: int, hypervisor) -> None:
-    """Every instance runs, holds its own addresses, and was made and booted exactly once."""
+    """Check that every instance runs, has its own addresses, and was created and booted exactly once."""
     every = list(Instance.objects.all())
     assert len(every) == count
     assert {instance.status for instance in every} == {"running"}
@@ -50,7 +50,7 @@ def assert_all_running(count: int, hypervisor) -> None:
 
 
 def test_a_worker_that_dies_while_it_tells_a_host_loses_no_firewall(fleet: Fleet, world: World, hypervisor):
-    """It is killed before and after the call; rules that change meanwhile are the last that the host has."""
+    """The worker is killed before and after the call. Of rules that change meanwhile, the host has the last."""
     instance = world.create()
     rule = {"protocol": "TCP", "action": "ACCEPT", "addresses": {"ipv4": ["0.0.0.0/0"]}}
     rules = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
@@ -73,7 +73,7 @@ def test_a_worker_that_dies_while_it_tells_a_host_loses_no_firewall(fleet: Fleet
 def test_a_worker_that_dies_while_it_tells_hosts_of_mail_ports_leaves_none_closed(
     fleet: Fleet, world: World, hypervisor
 ):
-    """Each instance had them closed since it runs; staff then open them for the account."""
+    """Each instance has its mail ports closed from its start. Staff then open them for the account."""
     made = [world.create() for _ in range(2)]
     fleet.worker()
     fleet.beat()
@@ -124,7 +124,7 @@ def test_a_worker_that_dies_at_every_step_loses_and_doubles_nothing(fleet: Fleet
 
 
 class Client(threading.Thread):
-    """Creates instances over HTTP, one after the other."""
+    """A client that creates instances over HTTP, one after the other."""
 
     def __init__(self, port: int, token: str, world: World, count: int):
         super().__init__()
@@ -164,7 +164,7 @@ def enough_addresses(world: World, count: int) -> None:
 
 
 def test_instances_created_while_workers_are_killed_all_run(fleet, world, hypervisor, token):
-    """CHAOS=1000 in the environment asks for that many, by eight clients; a few dozen are the default."""
+    """The variable CHAOS=1000 sets the number of instances, for eight clients. The default is a few dozen."""
     total = int(os.environ.get("CHAOS", "24"))
     enough_addresses(world, total)
     fleet.web()
@@ -208,7 +208,7 @@ def test_requests_go_on_without_the_broker_and_their_jobs_run_when_it_is_back(fl
     pid = redis.Redis.from_url(fleet.env["REDIS_URL"]).info("server")["process_id"]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not fleet.broker.server.answers())
-    # each is answered before it goes on, with nobody there to bring the broker back
+    # each is answered before the next one, with no process that restarts the broker
     client = Client(fleet.port, token, world, 5)
     client.start()
     client.join()
@@ -236,12 +236,14 @@ def test_the_watchdog_boots_what_powers_itself_off(fleet, world, hypervisor):
 
 
 def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hypervisor):
-    """It is at a job's first step, and has taken a notification of another. Nobody else notifies again here: no
-    lease runs out, and no clock runs."""
+    """The worker is at a job's first step, and has received a notification of another.
+
+    No other process notifies again: no lease expires, and no clock runs.
+    """
     ages = {"JOB_SOFT_LIMIT": "50000", "JOB_HARD_LIMIT": "60000", "JOB_LEASE": "100000"}
     fleet.env |= ages | {"JOB_DRIVER_TIMEOUT": "600", "TRANSACTION_IDLE_LIMIT": "600"}
     jobs = [world.create().jobs.get().pk for _ in range(4)]
-    hypervisor.forget_all()  # which makes the tables that are locked next
+    hypervisor.forget_all()  # creates the tables that are locked next
 
     with psycopg.connect(fleet.env["DATABASE_URL"]) as holding:
         holding.execute("LOCK TABLE simulated.machine IN ACCESS EXCLUSIVE MODE")

@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
 
 
 def end(number: int, frame: object) -> NoReturn:
-    """End as after Ctrl-C, with what is to be done at the end."""
+    """End as after Ctrl-C, so that the clean-up runs."""
     raise KeyboardInterrupt
 
 

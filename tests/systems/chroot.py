@@ -1,7 +1,7 @@
 """A Debian in a folder, made by debootstrap, in which commands run as an ordinary user.
 
-Each command has mounts and processes of its own (`unshare`). The kernel removes all of them when the command ends,
-however it ends: nothing stays mounted, and no process stays behind. The network is the machine's.
+Each command has mounts and processes of its own (`unshare`). When the command ends, the kernel removes all of
+them: nothing stays mounted, and no process stays. The network is the machine's.
 """
 
 import shutil
@@ -38,7 +38,7 @@ class Impossible(Exception):
 
 @dataclass(frozen=True)
 class Chroot:
-    """A system below `root`. `cache` keeps packages, of all systems, from one run to the next."""
+    """A system below `root`. `cache` keeps the packages of all systems from one run to the next."""
 
     root: Path
     cache: Path
@@ -68,16 +68,16 @@ class Chroot:
         shutil.copy(Path("/") / AUTHORITIES, self.root / MACHINES_AUTHORITIES)
 
     def clone(self, repository: Path) -> None:
-        """Clone the commit that is checked out in `repository` into the user's home."""
+        """Clone the checked-out commit of `repository` into the user's home."""
         target = self.home / "skerry"
         trusted = ("-c", f"safe.directory={repository}")
         subprocess.run(["git", *trusted, "clone", "--quiet", "--no-hardlinks", repository, target], check=True)
         subprocess.run(["chown", "--recursive", f"{USER}:{USER}", target], check=True)
 
     def command(self, script: str, environment: Mapping[str, str]) -> list[str]:
-        """Return the command line that runs a script of bash in the clone, as the user.
+        """Return the command line that runs a bash script in the clone, as the user.
 
-        The caller's end ends the script. `environment` is this machine's, of which only `PASSED_ON` is used.
+        The end of the caller ends the script. Of `environment`, only `PASSED_ON` is used.
         """
         variables = [f"{name}={environment[name]}" for name in PASSED_ON if name in environment]
         return [

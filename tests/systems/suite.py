@@ -1,4 +1,4 @@
-"""README's two commands on one release of Debian: what is run there, and what counts as passed."""
+"""README's two commands on one release of Debian: the commands, and the conditions to pass."""
 
 # ruff: noqa: T201  (the progress is for people)
 
@@ -68,7 +68,7 @@ def mirror_of(targets: str) -> str:
 
 
 def run(suite: str, mirror: str, folder: Path, arguments: argparse.Namespace) -> tuple[bool, str]:
-    """Run both commands on one release. Returns whether they passed, and a line that says so."""
+    """Run both commands on one release. Returns whether they passed, and a line with the result."""
     log, chroot = folder / f"{suite}.log", Chroot(folder / suite, folder / "cache")
     print(f"{suite}: debootstrap; the output is in {log}", flush=True)
     try:

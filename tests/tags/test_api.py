@@ -1,4 +1,4 @@
-"""Tags as clients see them."""
+"""The API of tags."""
 
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -43,7 +43,7 @@ ADDRESSES = {
 
 @pytest.fixture
 def objects(account) -> dict[str, int]:
-    """One object of each kind: its id by its kind."""
+    """Create one object of each kind. Returns the ids by kind."""
     return {kind: factory(account=account).pk for kind, factory in FACTORIES.items()}
 
 
@@ -220,7 +220,7 @@ def test_listing_tags_is_one_query_for_restricted_users_too(api, client_for, res
     theirs.get(PATH)
     with CaptureQueriesContext(connection) as queries:
         assert theirs.get(PATH).json()["results"] == 1
-    assert len(queries) == 2  # who calls, the page
+    assert len(queries) == 2  # the caller, the page
 
 
 def test_full_objects_are_shown_to_a_token_that_may_read_the_account(api, client_for, owner, objects):
@@ -272,13 +272,13 @@ def test_a_page_costs_one_query_for_each_kind_on_it_however_many_objects(api, ac
     make(api, few, "few")
     api.post(PATH, {"label": "many", "domains": [DomainFactory(account=account).pk for _ in range(40)]})
     cost("few")
-    assert cost("few") == 6  # who calls, the page, four kinds
+    assert cost("few") == 6  # the caller, the page, four kinds
     assert cost("many") == 3
 
 
 @pytest.mark.django_db(transaction=True)
 def test_tagging_and_deleting_the_tag_at_once_never_leave_half_of_it(account, owner):
-    """Whoever is last decides; both tables agree, and nobody waits forever."""
+    """The last writer decides. Both tables agree, and no request waits forever."""
     actor = Actor(account.pk, owner.pk, owner.username)
     made = [DomainFactory(account=account) for _ in range(4)]
 
@@ -292,7 +292,7 @@ def test_tagging_and_deleting_the_tag_at_once_never_leave_half_of_it(account, ow
                 if tag is not None:
                     labels.delete(actor, tag)
         except (Missing, Busy):
-            pass  # somebody else deleted it, or it is being given away faster than it can be taken
+            pass  # another thread deleted the tag, or adds it faster than it can be deleted
         finally:
             connection.close()
 

@@ -45,7 +45,7 @@ class TestSettingTags:
         assert set_tags(account.pk, "compute", 1, ["zulu", "alfa", "zulu"]) == ["zulu", "alfa"]
 
     def test_makes_new_ones_in_one_order_whatever_the_order_given(self, account):
-        """So that racing transactions cannot deadlock; the race below shows it only now and then."""
+        """The order prevents deadlocks of concurrent transactions. The race below shows them only sometimes."""
         set_tags(account.pk, "compute", 1, ["mike", "zulu", "alfa"])
         assert list(Tag.objects.order_by("pk").values_list("label", flat=True)) == ["alfa", "mike", "zulu"]
 
@@ -78,14 +78,14 @@ class TestSettingTags:
 
     def test_costs_the_same_whatever_their_number(self, account, django_assert_num_queries):
         for count in (1, 40):
-            for queries in (7, 3):  # the second time they are there, and no quota is looked at
+            for queries in (7, 3):  # the second time they exist, and no quota is checked
                 with django_assert_num_queries(queries):
                     set_tags(account.pk, "compute", count, [f"tag{n}" for n in range(count)])
 
 
 @pytest.mark.django_db(transaction=True)
 def test_racing_transactions_that_make_the_same_tags_all_succeed(account):
-    """Half of them write the tags the other way round, which is how a deadlock comes about."""
+    """Half of the transactions write the tags in reverse order, which could cause a deadlock."""
     gate = threading.Barrier(RACERS)
     failures: list[Exception] = []
 

@@ -1,4 +1,4 @@
-"""A live server for the tests of each worker that types tours, and folders and shells to type in."""
+"""A live server for the tours of each test worker, and folders and shells to type in."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,14 +19,15 @@ def server(tmp_path_factory) -> Iterator[LiveServer]:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """Stands for the project's folder: has its docs, and shows what is left in it."""
+    """A stand-in for the project's folder. It has the docs, and shows what a tour leaves in it."""
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     return tmp_path
 
 
 @pytest.fixture
 def terminal(server, folder) -> Iterator[Callable[..., Terminal]]:
-    """Open a terminal beside the server, in `folder` or another one, with more variables or other ones."""
+    """Return a function that opens a terminal for the server, in `folder` or another one, with changed
+    variables."""
     opened: list[Terminal] = []
 
     def build(cwd: Path = folder, **variables: str) -> Terminal:

@@ -1,4 +1,4 @@
-"""The blocks of the README and of docs that somebody is to type, and the commands that they are made of."""
+"""The blocks of the README and of docs that a person types, and their commands."""
 
 import re
 import subprocess
@@ -20,8 +20,11 @@ ANSWERS = re.compile(r"\s# (\{.*\})")
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between two fences. `typed_by` is the file of the test that types it, where that is another than
-    the one of all pages: on a machine of its own."""
+    """The text between two fences.
+
+    `typed_by` is the test file that types it, if it needs a machine of its own. Else the test of all pages
+    does.
+    """
 
     text: str
     typed_by: str
@@ -29,7 +32,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """One command, of one or several lines, and what its comment says: why it is refused, what the answer has.
+    """One command, of one or several lines, with its comment: the reason of a refusal, or a part of the answer.
 
     A reason that is longer than its comment ends there with an ellipsis.
     """
@@ -40,13 +43,13 @@ class Command:
 
 
 def blocks(page: str) -> list[Block]:
-    """The blocks of a page for a shell (bash, sh, console), in its order."""
+    """Return the blocks of a page for a shell (bash, sh, console), in order."""
     found = BLOCK.finditer(PAGES[page].read_text())
     return [Block(textwrap.dedent(match["text"]), match["test"] or "") for match in found]
 
 
 def blocks_for(test: str) -> list[str]:
-    """What the test of this file is to type, as it stands: `test` is its ``__file__``."""
+    """Return the blocks that the test of this file types, unchanged. `test` is its ``__file__``."""
     name = str(Path(test).resolve().relative_to(ROOT))
     found = [block.text for page in PAGES for block in blocks(page) if block.typed_by == name]
     assert found, f"no page has a block for {name}"
@@ -54,7 +57,7 @@ def blocks_for(test: str) -> list[str]:
 
 
 def replaced(text: str, others: dict[str, str]) -> str:
-    """The text with each of these in place of what is there, which has to be there."""
+    """Return the text with replacements. Each text to replace must exist."""
     for old, new in others.items():
         assert old in text, f"{old!r} is not there any more"
         text = text.replace(old, new)
@@ -62,7 +65,7 @@ def replaced(text: str, others: dict[str, str]) -> str:
 
 
 def commands(text: str) -> list[Command]:
-    """What a shell reads of a block between one prompt and the next."""
+    """Split a block into commands: the input that a shell reads between two prompts."""
     found, lines = [], ""
     for line in text.splitlines(keepends=True):
         lines += line
@@ -78,4 +81,4 @@ def _is_complete(text: str) -> bool:
     if text.endswith("\\\n"):
         return False
     done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
-    return not done.returncode and not done.stderr  # of a file's text that has no end yet it only warns
+    return not done.returncode and not done.stderr  # for an unfinished here-document it only warns

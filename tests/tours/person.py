@@ -1,4 +1,4 @@
-"""What a tour leaves to a person with a browser."""
+"""Steps of a tour that a person takes in a browser."""
 
 import json
 import re
@@ -14,7 +14,7 @@ HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
 
 def press_give_access(server: LiveServer, address: str) -> str:
-    """Open what an app's user is sent to, sign in as the owner, and press **Give access**; returns the code."""
+    """Open the address for an app's user, sign in as the owner, and press **Give access**. Returns the code."""
     password = json.loads((server.state / "demo.json").read_text())["owner"]
     with requests.Session() as browser:
         login = browser.get(address, timeout=SECONDS)
@@ -29,5 +29,5 @@ def press_give_access(server: LiveServer, address: str) -> str:
 
 
 def hidden(page: requests.Response) -> dict[str, str]:
-    """The fields of a page's form that nobody sees."""
+    """Return the hidden fields of a page's form."""
     return {name: unescape(value) for name, value in HIDDEN.findall(page.text)}

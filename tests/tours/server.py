@@ -1,4 +1,4 @@
-"""All that `make serve` runs, in a state folder and on a port of its own."""
+"""All processes of `make serve`, in a state folder and on a port of its own."""
 
 import ctypes
 import os
@@ -20,7 +20,7 @@ from tests.ports import free_port
 
 ROOT = Path(settings.BASE_DIR)
 SECONDS = 900
-"""How long an empty database may take to be made ready, on a machine that is busy with other tests."""
+"""Seconds in which an empty database is prepared, on a busy machine."""
 PR_SET_PDEATHSIG = 1
 
 OF_THE_TESTS = ("DATABASE_URL", "REDIS_URL", "REDIS_PREFIX", "A", "T", "PATIENCE", "PROMPT_COMMAND")
@@ -29,8 +29,8 @@ OF_THE_TESTS = ("DATABASE_URL", "REDIS_URL", "REDIS_PREFIX", "A", "T", "PATIENCE
 class LiveServer:
     """The processes of an installation: database, broker, web, worker and clock.
 
-    Its hypervisor needs `scale` of the time that a real one does. It asks no name server, and has no rate limits.
-    `env` is the environment to start commands with that are to work on it.
+    Its hypervisor needs `scale` of a real one's time. It asks no name server, and has no rate limits. `env` is
+    the environment of commands that work on it.
     """
 
     def __init__(self, folder: Path, scale: float = 0.02):
@@ -38,7 +38,7 @@ class LiveServer:
         self.log = folder / "log"
         kept = {name: value for name, value in os.environ.items() if name not in OF_THE_TESTS}
         self.env = kept | {
-            # what a person has: the Python that the environment was made with, and not one that has Django at hand
+            # what a person has: the Python that made the environment, which has no Django
             "PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}",
             "STATE_DIR": str(self.state),
             "PORT": str(free_port()),
@@ -63,7 +63,7 @@ class LiveServer:
         self.hypervisor = SimulatedDriver(conninfo, timeout=SECONDS)
 
     def wait(self) -> None:
-        """Return when it is ready and has printed its `token`; fails with its log where it ends before."""
+        """Return when it is ready and has printed its `token`. Fails with its log if it ends first."""
         deadline = time.monotonic() + SECONDS
         while not (printed := re.search(r"^token: (\w{64})$", self.log.read_text(), re.MULTILINE)):
             assert self.process.poll() is None, self.log.read_text()
@@ -73,7 +73,7 @@ class LiveServer:
 
     @contextmanager
     def without_hypervisor(self) -> Iterator[None]:
-        """No host answers meanwhile: jobs are tried again and again, and none ends."""
+        """Let no host answer during the block. Jobs are retried again and again, and none ends."""
         self.hypervisor.script("fail", count=None)
         try:
             yield
@@ -87,6 +87,6 @@ class LiveServer:
 
 
 def _end_with_the_tests() -> None:
-    """Should the tests be killed, the server is stopped in order."""
+    """Stop the server in order if the tests are killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A shell that somebody types into."""
+"""An interactive shell, driven by a test."""
 
 import queue
 import secrets
@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 
 SECONDS = 1200
-"""How long a command may take: longer than docs/shell.sh waits for anything."""
+"""How long a command may take, in seconds: longer than any wait of docs/shell.sh."""
 
 
 class Terminal:
-    """An interactive bash in the folder `cwd`. It shows neither what is typed nor prompts."""
+    """An interactive bash in the folder `cwd`. It shows neither its input nor prompts."""
 
     def __init__(self, env: dict[str, str], cwd: Path):
         self._process = subprocess.Popen(
@@ -29,9 +29,10 @@ class Terminal:
         self.type(f"PROMPT_COMMAND='printf \"%s %s\\n\" {self._prompt} $?'\n")
 
     def type(self, command: str, *, asked: str = "", answer: str = "") -> tuple[str, int]:
-        """What a command, with the end of its line, shows, errors included; and its exit status.
+        """Type a command, with the end of its line. Returns its output with errors, and its exit status.
 
-        When it shows the line `asked` it is given `answer`. Not before: the shell would take it for a command.
+        When the command prints the line `asked`, `answer` is typed. Earlier, the shell would take it for a
+        command.
         """
         self._write(command)
         shown = ""

@@ -1,4 +1,4 @@
-"""Whatever a page has people type does what the page says, also when it is typed again."""
+"""Every command on a page has the effect that the page describes, also when typed again."""
 
 import json
 import re
@@ -22,10 +22,10 @@ ELSEWHERE = {
     "docs/nodebalancers.md": ["tests/compute/services/nodebalancers/haproxy/test_as_typed.py"],
     "docs/signing-in.md": ["tests/system/test_with_provider.py"],
 }
-"""The blocks that make a machine something else than a laptop with `make serve`, or need tools of clients, and what
-types them there.
+"""Pages with blocks that need client tools, or a machine unlike a laptop with `make serve`. The tests type
+these blocks.
 
-No other block is left out, and a new one here is seen in a review.
+No other block is left out, and a review sees a new one here.
 """
 
 TYPED = [page for page in PAGES if any(not block.typed_by for block in blocks(page))]
@@ -44,14 +44,14 @@ def test_what_is_not_typed_here_is_typed_elsewhere():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_block_says_of_itself_what_it_is(page):
-    """One without a language could be a command that nobody types."""
+    """A block without a language could be a command that no test types."""
     known = {"bash", "sh", "console", "json", "mermaid", "python", "text", "yaml"}
     assert set(FENCE.findall(PAGES[page].read_text())) <= known
 
 
 @pytest.mark.parametrize("page", TYPED)
 def test_a_page_can_be_typed_twice(page, server, terminal, folder):
-    # the first page has docs/shell.sh make a token; to do so on all of them would only take time
+    # docs/shell.sh makes a token on the first page; doing so on all pages would only take time
     shell = terminal() if page == "README.md" else terminal(T=server.token)
     for _ in range(2):
         shown = ""
@@ -61,10 +61,10 @@ def test_a_page_can_be_typed_twice(page, server, terminal, folder):
 
 
 def type_block(block: Block, before: str, shell: Terminal, server: LiveServer) -> str:
-    """Type all commands of a block and check what each of them shows; returns that of the last.
+    """Type all commands of a block and check the output of each. Returns the last output.
 
-    `before` is what the last command before the block showed. A job may be over before the next command is read.
-    Where that is to be refused as busy no host answers until it was, so that it is not for chance to say.
+    `before` is the last output before the block. A job may end before the next command is read. If that command
+    must be refused as busy, no host answers until the refusal, so the result is not random.
     """
     if block.typed_by:
         return before
@@ -83,7 +83,7 @@ def type_block(block: Block, before: str, shell: Terminal, server: LiveServer) -
 
 
 def check(command: Command, shown: str, status: int) -> None:
-    """Fail unless the command went well, or was refused for the reason in its comment."""
+    """Fail unless the command succeeded, or was refused for the reason in its comment."""
     typed = f"$ {command.text}{shown}"
     assert "Traceback" not in shown, typed
     if command.refused:
@@ -97,7 +97,7 @@ def check(command: Command, shown: str, status: int) -> None:
 
 
 def reasons(shown: str) -> set[str]:
-    """Why the API refused something, in error bodies and in what docs/shell.sh says of them."""
+    """Return the reasons of refusals by the API, in error bodies and in messages of docs/shell.sh."""
     bodies = re.findall(r'\{"errors":\[.*\]\}', shown)
     said = re.findall(r"^refused: (?:[\w.]+: )?(.*)$", shown, re.MULTILINE)
     return {error["reason"] for body in bodies for error in json.loads(body)["errors"]} | set(said)

@@ -1,4 +1,4 @@
-"""The commands of docs/shell.sh, which the tours are typed with."""
+"""The commands of docs/shell.sh, which the tours use."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,21 +19,21 @@ INSTANCE = (
 
 @pytest.fixture
 def shell(terminal, server) -> Terminal:
-    """One in which docs/shell.sh was read already, with the token that `make serve` prints."""
+    """A shell that has read docs/shell.sh, with the token that `make serve` prints."""
     shell = terminal(T=server.token)
     assert shell.type(f"{SOURCE}\n") == ("", 0)
     return shell
 
 
 def say(shell: Terminal, command: str) -> str:
-    """What a command shows that goes well."""
+    """Type a command that must succeed, and return its output."""
     shown, status = shell.type(f"{command}\n")
     assert status == 0, shown
     return shown.strip()
 
 
 def fail(shell: Terminal, command: str) -> str:
-    """What a command shows that fails."""
+    """Type a command that must fail, and return its output."""
     shown, status = shell.type(f"{command}\n")
     assert status != 0, shown
     assert "Traceback" not in shown
@@ -41,7 +41,7 @@ def fail(shell: Terminal, command: str) -> str:
 
 
 def offline_instance(shell: Terminal) -> None:
-    """Have one, whose address is in I."""
+    """Create an offline instance, whose address is in I."""
     say(shell, f"I=$A/compute/instances/$(api $A/compute/instances -d '{INSTANCE}' | field id)")
     say(shell, "until_status $I offline")
 
@@ -56,7 +56,7 @@ def test_it_is_read_in_any_folder_and_leaves_nothing_there(terminal, tmp_path):
 
 
 def test_a_shell_makes_one_token_that_ends_the_same_day_and_takes_none_from_others(shell, terminal):
-    """Or within two hours, where the day is over before."""
+    """Or within two hours, if the day ends before."""
     count = "api $A/profile/tokens | field results"
     before = int(say(shell, count))
     one, other = terminal(), terminal()

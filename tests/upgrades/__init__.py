@@ -1,4 +1,4 @@
-"""Databases of earlier releases, which every later one has to migrate (docs/decisions/migrations.md)."""
+"""Databases of earlier releases, which every later release must migrate (docs/decisions/migrations.md)."""
 
 KEY = "the databases of tests/upgrades hold no secret of anybody"
-"""The encryption key of what the databases hold encrypted."""
+"""The encryption key of these databases."""

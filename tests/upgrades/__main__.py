@@ -39,7 +39,7 @@ def main(name: str) -> None:
 
 
 def dumped(params: dict) -> str:
-    """The whole database as statements that any client can send."""
+    """Return the whole database as statements that any client can send."""
     where = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGPASSWORD": "password", "PGDATABASE": "dbname"}
     env = {**os.environ, **{name: str(params[key]) for name, key in where.items() if params.get(key)}}
     command = ["pg_dump", "--no-owner", "--no-privileges", "--inserts", "--rows-per-insert=50"]

@@ -1,4 +1,4 @@
-"""Fills a database with some of everything that customers, staff and workers leave behind."""
+"""Fill a database with some of everything that customers, staff and workers leave behind."""
 
 from compute.models import Instance, IPv6Range, Job
 from compute.services.instances import power
@@ -8,11 +8,11 @@ from tests import policy
 from tests.world import World, make_world
 
 LIVE = "at work"
-"""The label of an instance whose job is on its way."""
+"""The label of an instance whose job has not ended."""
 
 
 def fill() -> None:
-    """One account with all that its lists show, and instances at rest, on their way and failed."""
+    """Fill one account with everything that its lists show, and with instances at rest, in progress and failed."""
     world = make_world()
     scene = policy.scene_of(world)
     for more in (
@@ -43,13 +43,13 @@ def fill() -> None:
 
 
 def run_all() -> None:
-    """Run every job until none is due: nothing of the simulated hypervisor takes time."""
+    """Run every job until none is due. The simulated hypervisor takes no time."""
     while due := list(Job.objects.filter(state__in=Job.LIVE).values_list("pk", flat=True)):
         for pk in due:
             engine.run(pk)
 
 
 def under_way(world: World) -> None:
-    """Leave a job of each of these as a release that is stopped leaves it: enqueued and not yet begun."""
+    """Leave a job of each of these kinds as a stopped release leaves it: enqueued and not begun."""
     world.create(label=LIVE)
     power.boot(world.actor, Instance.objects.get(label="stopped"))

@@ -1,4 +1,4 @@
-"""A database that an earlier release left is migrated, read, and worked on."""
+"""A database of an earlier release is migrated, read, and changed."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ PART_LISTS = [route for route in routes() if route.action == "list" and route.pa
 
 @pytest.fixture(scope="module", params=DATABASES, ids=lambda path: path.stem)
 def upgraded(request, django_db_setup, django_db_blocker):
-    """The default connection leads to a copy of the database, migrated to the present."""
+    """Connect the default connection to a copy of the database, migrated to the present."""
     with django_db_blocker.unblock(), another_database() as name:
         params = connection.get_connection_params()
         where = {key: params[key] for key in ("host", "port", "user", "password") if params.get(key)}
@@ -44,7 +44,7 @@ def keys(settings) -> None:
 
 
 def owner() -> User:
-    """Whoever has the most: all that is personal, in the account that has the rest."""
+    """Return the user with the most data: all personal objects, in the account with the rest."""
     return User.objects.filter(account__company="World", restricted=False).order_by("pk").last()
 
 
@@ -60,7 +60,7 @@ def test_nothing_is_left_to_migrate(upgraded):
 def test_every_list_can_be_read(upgraded, keys):
     client = APIClient(token_of(owner()))
     empty = [route.path for route in LISTS if not rows_of(client, route, {})]
-    # apps are listed as long as a token of theirs lives, and a database may have apps without one
+    # apps are listed as long as they have a live token, and a database may have apps without one
     ended = [] if OAuthAccessToken.objects.exists() else ["/v4/profile/apps"]
     assert empty == ended, "lists whose rows the upgrade lost"
 
@@ -100,7 +100,7 @@ def rows_of(client: APIClient, route: Route, values: dict) -> list:
 
 
 def identities() -> dict:
-    """What path parameters take to reach parts of what the account has."""
+    """Return values for the path parameters of the account's nested objects."""
     account = owner().account
     return {
         "compute_id": account.instances.order_by("pk").first().pk,

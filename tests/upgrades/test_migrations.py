@@ -1,4 +1,4 @@
-"""Migrations that have landed stay as they are, and new ones let the release before go on beside them."""
+"""Landed migrations are never edited, and the release before can run during new ones."""
 
 import hashlib
 from pathlib import Path
@@ -18,11 +18,11 @@ BEFORE = {
     "regions": "0002_retired",
     "tags": "0001_initial",
 }
-"""The last migration of each app that was written before old code had to run beside it."""
+"""The last migration of each app from before the rule that old code must run during a migration."""
 
 
 def migrations() -> dict[str, str]:
-    """The digest of each migration of ours, by its path from the top of the tree."""
+    """Return the digest of each migration of ours, by its path from the top of the tree."""
     files = sorted(path for app in BEFORE for path in (ROOT / app / "migrations").glob("[0-9]*.py"))
     return {str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -47,7 +47,7 @@ def test_what_has_landed_is_never_edited_again(write_baselines):
 
 
 def faults(app: str, name: str, capsys) -> str:
-    """What the linter finds wrong with a migration, as it prints it; empty where it finds nothing."""
+    """Return the linter's printed errors about a migration. Empty if it finds none."""
     linter = MigrationLinter(
         str(ROOT), no_cache=True, warnings_as_errors_tests=["CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE", "DROP_INDEX"]
     )
@@ -65,5 +65,5 @@ def test_new_ones_are_safe_beside_old_code(capsys):
 
 @pytest.mark.django_db
 def test_renaming_a_column_would_not_be(capsys):
-    """The last of the old ones are what the linter is there to refuse."""
+    """The linter exists to refuse migrations like the last of the old ones."""
     assert "RENAMING columns" in faults("compute", "0004_notified_at", capsys)

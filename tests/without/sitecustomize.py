@@ -1,4 +1,4 @@
-"""With this folder in PYTHONPATH a Python finds none of the modules of WITHOUT_MODULES, as if not installed."""
+"""With this folder in PYTHONPATH, Python finds none of the modules of WITHOUT_MODULES, as if not installed."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ HIDDEN = set(os.environ.get("WITHOUT_MODULES", "").split(","))
 
 
 class Finder(PathFinder):
-    """Finds what is installed, except the hidden modules and what is in them."""
+    """A finder of installed modules, except the hidden ones and their submodules."""
 
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):

@@ -1,4 +1,4 @@
-"""Accounts and users: everything of one on its page, and letting nobody in who should not be."""
+"""Accounts and users in the admin: all parts of one on its page, and no sign-in for those who must not."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def clerk(world) -> Client:
-    """Staff who may see and change users, and are no superuser."""
+    """A browser of staff who may view and change users, and are no superusers."""
     user = User.objects.create_user("clerk", "clerk@example.com", "a-password", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__endswith="_user"))
     client = Client()
@@ -42,7 +42,7 @@ def test_an_accounts_page_shows_all_that_is_its_own(admin, world, owner, running
 
 
 def save(admin, account: Account, **fields):
-    """Send the account's form as it stands, with these fields changed."""
+    """Send the account's form unchanged except for these fields."""
     form = admin.get(page_address(account)).context["adminform"].form
     return admin.post(page_address(account), {**form.initial, **fields})
 

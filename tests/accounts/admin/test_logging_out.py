@@ -1,4 +1,4 @@
-"""Logging a user out of every browser, and with the tokens out of every program."""
+"""Signing a user out of every browser, and out of every program by revoking the tokens."""
 
 import pytest
 from django.test import Client
@@ -65,7 +65,7 @@ def test_others_stay_in(admin, owner, browser, everything):
 
 
 def test_sessions_of_an_earlier_release_go_on(owner):
-    """The column's first value leaves the hash as Django makes it."""
+    """If the column has its first value, the session hash is the one that Django computes."""
     django_s = super(User, owner)._get_session_auth_hash()
     assert owner.logged_out == 0
     assert owner.get_session_auth_hash() == django_s

@@ -1,4 +1,4 @@
-"""OAuth clients stopped and started by staff, and what users allowed them."""
+"""OAuth clients that staff disable and enable, and the access that users granted to them."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ LEFT = (OAuthGrant, OAuthAccessToken, OAuthRefreshToken, Authorization)
 
 @pytest.fixture
 def app(world) -> OAuthClient:
-    """A client that a user lets act, with a code and two tokens."""
+    """A client with a user's consent, a code and two tokens."""
     app = OAuthClientFactory(account=world.account, name="Terraform")
     let_in(app, User.objects.get(username="worldowner"))
     return app

@@ -1,4 +1,4 @@
-"""Mails and short messages: how they go, sending them again, and never what they say."""
+"""Mails and text messages in the admin: their delivery, sending them again, and never their content."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Security keys as staff see them, and the lost one that they remove."""
+"""Security keys in the admin. Staff remove a lost one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tickets: which wait for support, what was said, answering, and the files that customers send."""
+"""Tickets in the admin: those that wait for support, their texts, answers, and files of customers."""
 
 import re
 from datetime import timedelta

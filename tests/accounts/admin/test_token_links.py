@@ -1,4 +1,4 @@
-"""Staff hand a token over by a link, and never see it."""
+"""Staff make a link to a new token for a user, and never see the token."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_a_link_is_taken_back(admin, owner):
 
 
 def test_who_may_change_users_may_not_become_one(owner):
-    """Whoever makes a link can open it: so it is a permission of its own, and no role's."""
+    """Anyone who has a link can open it, so making one needs a permission of its own, which no role has."""
     user = StaffFactory(is_superuser=False)
     user.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user"]))
     browser = Client()

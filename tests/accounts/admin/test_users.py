@@ -1,4 +1,4 @@
-"""Users: changed by the services alone, and how they get in."""
+"""Users in the admin: only services change them, and how users sign in."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -36,7 +36,7 @@ def helper(world) -> User:
 
 
 def save(admin, user: User, **fields):
-    """Send the user's form as it stands, with these fields changed."""
+    """Send the user's form unchanged except for these fields."""
     form = admin.get(page_address(user)).context["adminform"].form
     kept = {name: form.initial[name] for name in ("username", "email", "restricted") if name in form.fields}
     data = {name: value for name, value in {**kept, **fields}.items() if value is not False}

@@ -1,4 +1,4 @@
-"""Apps, trusted devices and logins: what has been let in as a user, and how it is put out."""
+"""Apps, trusted devices and logins: the access of a user, and how it is revoked."""
 
 import threading
 from datetime import datetime, timedelta

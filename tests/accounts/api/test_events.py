@@ -1,4 +1,4 @@
-"""Events: who sees which, in what order, and what becomes of them when they are looked at."""
+"""Events: who sees which, in what order, and the effects of reading them."""
 
 from datetime import timedelta
 
@@ -252,7 +252,7 @@ class TestARestrictedUser:
         assert found(api) == [of_instance.pk]
 
     def test_follows_what_it_deletes_to_the_end(self, api, account):
-        """The grant is gone before the event is over."""
+        """The grant is deleted before the event has finished."""
         mine = EventFactory(account=account, of=True, action="compute_delete", entity_id=7, username="restricted")
         EventFactory(account=account, of=True, action="compute_delete", entity_id=8, username="owner")
         assert found(api) == [mine.pk]

@@ -1,4 +1,4 @@
-"""The OAuth clients that an account registers."""
+"""OAuth clients that an account registers."""
 
 import array
 import base64
@@ -41,7 +41,7 @@ def test_the_secret_is_shown_once(api):
 
 
 def developed(made: dict) -> App:
-    """The app that its developer writes with what the answer shows."""
+    """Return an app that uses the values in the answer."""
     app = App.__new__(App)
     app.client = OAuthClient.objects.get(client_id=made["id"])
     app.id, app.secret, app.pkce, app.verifier = made["id"], made["secret"], False, ""
@@ -155,7 +155,7 @@ def test_bad_values_are_refused_by_name(api, body, field):
     "place", ["https://app.example/a%sb", "https://app.example/a?b%sc", "https://app%sx.example/"]
 )
 def test_what_may_be_registered_is_what_the_page_takes(owner, place):
-    """Of all printable characters those that pass alone, at once."""
+    """One address with all printable characters that are accepted one by one."""
     app = App(public=False)
     passing = "".join(each for each in map(chr, range(33, 127)) if check_redirect_uri(place % each) is None)
     assert len(passing) > 60
@@ -204,7 +204,7 @@ class TestThumbnails:
 
     @pytest.fixture
     def put(self, api, path, monkeypatch):
-        """Send a picture, and draw it as a worker does, though in this process."""
+        """Send a picture, and process it in this process, as a worker would."""
 
         def drawn(content: bytes) -> bytes:
             try:
@@ -263,7 +263,7 @@ class TestThumbnails:
     def test_a_file_that_pillow_stumbles_over_leaves_the_picture_before(self, put):
         put(PICTURE)
         before = bytes(OAuthClient.objects.get().thumbnail)
-        # a colour profile of a name alone, behind the pixels: Pillow looks beyond the chunk's end
+        # the colour profile is only a name behind the pixels: Pillow reads beyond the chunk's end
         start = PICTURE.index(b"IEND") - 4
         profile = struct.pack(">I", 2) + b"iCCP" + b"a\0" + struct.pack(">I", zlib.crc32(b"iCCPa\0"))
         put(PICTURE[:start] + profile + PICTURE[start:])

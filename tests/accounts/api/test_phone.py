@@ -1,4 +1,4 @@
-"""Verifying a phone number, and how the messages go out."""
+"""Verification of a phone number, and the delivery of the messages."""
 
 import itertools
 import json
@@ -25,13 +25,13 @@ NUMBER = {"iso_code": "NO", "phone_number": "406 12 345"}
 
 @pytest.fixture(autouse=True)
 def _codes(monkeypatch):
-    """No two codes are the same by chance, and nothing else looks like one."""
+    """Make all codes different, and unlike any other text."""
     numbers = itertools.count(271_828, 141_421)
     monkeypatch.setattr(phone, "secrets", SimpleNamespace(randbelow=lambda below: next(numbers)))
 
 
 def sent() -> list[tuple[str, str]]:
-    """To whom which code is on its way."""
+    """Return the numbers and codes of the messages to be sent."""
     return [
         (each.recipient, re.findall(r"\d{6}", decrypt_json(each.encrypted)["text"])[0])
         for each in Message.objects.all()
@@ -176,13 +176,13 @@ def test_no_code_is_kept_readable(api):
         code.encode() in bytes(value) for row in rows for value in row.values() if isinstance(value, bytes)
     )
     assert code not in str(
-        # times have six digits behind the second
+        # times have six digits after the decimal point
         [{key: value for key, value in row.items() if not isinstance(value, bytes | datetime)} for row in rows]
     )
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Keeps what it gets, and answers what it is told to."""
+    """A gateway that stores its requests, and answers as the test sets."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -57,7 +57,7 @@ def test_other_users_have_their_own(api, client_for, restricted):
 
 
 def body_of(length: int) -> bytes:
-    """A body of so many characters, not bytes."""
+    """Return a body with this number of characters, not bytes."""
     return ('{"k": "' + "ø" * (length - 9) + '"}').encode()
 
 
@@ -71,7 +71,7 @@ def test_a_body_may_have_65535_characters_and_not_one_more(api):
 
 
 def nested(levels: int) -> bytes:
-    """An object of so many levels, itself included."""
+    """Return an object nested this many levels deep, including itself."""
     return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
 
 
@@ -94,7 +94,7 @@ def nested(levels: int) -> bytes:
     ids=lambda body: body[:40].decode(),
 )
 def test_every_value_comes_back_as_it_was_sent(owner, body):
-    # not by `api`, which reads answers: Python would read some numbers in another way
+    # not by `api`, which parses answers: Python parses some numbers differently
     token = token_of(owner)
     headers = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
     answer = Client().put(PATH, body, content_type="application/json", **headers)
@@ -117,7 +117,7 @@ def test_whatever_the_object(wanted):
 
 @pytest.mark.parametrize("character", ['"', "\\", "1", "-", "a", ",", ":", "[", "}", "\x01", "\x00", "é", "0"])
 def test_what_is_no_json_to_others_is_none_here(character):
-    """Wherever the character is put in, and in place of whichever other one."""
+    """The character is inserted at each position, and replaces the character there."""
     for at in range(len(SAMPLE) + 1):
         for text in (SAMPLE[:at] + character + SAMPLE[at:], SAMPLE[:at] + character + SAMPLE[at + 1 :]):
             assert is_taken(text) == is_json(text), text

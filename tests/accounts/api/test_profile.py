@@ -1,4 +1,4 @@
-"""The acting user, and what it may do."""
+"""The acting user and the user's permissions."""
 
 import pytest
 from django.db import connection
@@ -132,7 +132,7 @@ def test_a_token_of_the_suspended_is_no_token(client_for, owner, field):
 
 
 class TestMailAddress:
-    """The former address hears of a change, whoever made it."""
+    """The former address is notified of a change, whoever made it."""
 
     @staticmethod
     def told() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What users change about themselves."""
+"""Changes that users make to their own profile."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_bad_values_are_refused_by_name_and_change_nothing(api, body, field):
 
 
 def test_all_that_is_wrong_is_named_at_once(api):
-    """Shape, value and state, in lists too."""
+    """Problems of shape, value and state are named together, in lists too."""
     answer = api.put(
         PATH,
         {

@@ -1,4 +1,4 @@
-"""Two-factor authentication: set up by questions, a secret and a code, and good for one login at a time."""
+"""Two-factor authentication: set up by questions, a secret and a code. A code is valid for one login."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -24,14 +24,14 @@ def api(client_for, owner):
 
 
 def enabled(api) -> tuple[str, str]:
-    """The secret and the scratch code of a second factor that was turned on just now."""
+    """The secret and the scratch code of a second factor that was just enabled."""
     secret = api.post(ENABLE).json()["secret"]
     assert secret == SECRET
     return secret, api.post(CONFIRM, {"tfa_code": code()}).json()["scratch"]
 
 
 def later() -> str:
-    """A code that no login has used."""
+    """Return a code that no login has used."""
     return code(ahead=1)
 
 

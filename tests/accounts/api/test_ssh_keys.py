@@ -10,7 +10,7 @@ from tests.client import errors
 
 POINT = "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAAAhAgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB"
 COMPRESSED = f"ecdsa-sha2-nistp256 {POINT}"
-"""A point as no SSH program writes it (RFC 5656, 3.1, leaves it open)."""
+"""A compressed point. RFC 5656, 3.1, allows it, but no SSH program writes it."""
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
 PLAIN_KEYS = [
     "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQCQZEgTCKnYkEHWmgWcLA9yC7tdi4ndY0dzRiUCdVpSu0ZhEr5L0mBf8W268+W/XyV4HXYE"
@@ -32,19 +32,19 @@ PLAIN_KEYS = [
     "dglhjCzc73RMcJNYVZTevrYnu7Y8VjWZ9g==",
     ED25519,
 ]
-"""One of each algorithm."""
+"""One key of each algorithm."""
 SECURITY_KEYS = [
     "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIEgHWll+choVbi4Hmd5cwMUyTcbn6vHN1GJQho"
     "7FMhXdAAAABHNzaDo= yubikey",
     "sk-ecdsa-sha2-nistp256@openssh.com AAAAInNrLWVjZHNhLXNoYTItbmlzdHAyNTZAb3BlbnNzaC5jb20AAAAIbmlzdHAyNTYAAABBBI5"
     "TO2+gv3tGJbswZnwB+2B++fi4qA/vWzAGKHAxh7Kjc+sdveAzGDZtBp+DpvWQAFPHNjPLBBshxV4ahsH0ALQAAAAEc3NoOg== yubikey",
 ]
-"""As ``ssh-keygen -t ed25519-sk`` and ``-t ecdsa-sk`` write them."""
+"""Keys as ``ssh-keygen -t ed25519-sk`` and ``-t ecdsa-sk`` write them."""
 SHORT_SECURITY_KEY = (
     "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAH0gHWll+choVbi4Hmd5cwMUyTcbn6vHN1GJQho"
     "7FMhUAAAAEc3NoOg=="
 )
-"""Its point has 31 bytes."""
+"""A key whose point has 31 bytes."""
 PLAIN_AS_SECURITY_KEY = f"sk-ssh-ed25519@openssh.com {ED25519.split()[1]}"
 PATH = "/v4/profile/sshkeys"
 

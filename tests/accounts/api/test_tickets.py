@@ -35,7 +35,7 @@ def folder(settings, tmp_path) -> Path:
 
 
 def on_vlan(account: Account, region: Region, label: str) -> VLAN:
-    """A VLAN that an instance of the account is on."""
+    """Create a VLAN with an instance of the account."""
     instance = InstanceFactory(account=account, region=region)
     ConfigFactory(instance=instance, interfaces=[{"purpose": "vlan", "label": label}])
     return VLAN.objects.create(account=account, region=region, label=label)
@@ -112,7 +112,7 @@ def test_what_the_platform_wrote_is_of_its_name(api, account):
 
 class TestWhatItIsAbout:
     def test_all_that_is_wrong_is_named_at_once(self, api, account):
-        """Whether of shape, of existence, or of being about too much."""
+        """Problems of shape, of existence, and of naming too many things."""
         about = {"compute_id": InstanceFactory(account=account).pk, "domain_id": DomainFactory(account=account).pk}
         answer = api.post(PATH, {"summary": "x" * 65, **about, "volume_id": 0, "vlan": "back"})
         assert errors(answer) == {
@@ -143,7 +143,7 @@ class TestWhatItIsAbout:
         ("named", "fields"),
         [
             ({"vlan": "front"}, ["vlan"]),
-            ({"vlan": "left"}, ["vlan"]),  # a row that no profile names any more
+            ({"vlan": "left"}, ["vlan"]),  # a row that no profile names now
             ({"vlan": "others"}, ["vlan"]),
             ({"region": "us-none"}, ["region"]),
             ({"vlan": "back", "region": "us-none"}, ["region"]),

@@ -1,4 +1,4 @@
-"""Personal access tokens: what they show, what they may beget, and how they end."""
+"""Personal access tokens: their fields, the tokens that they may create, and their end."""
 
 import hashlib
 import re

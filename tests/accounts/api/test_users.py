@@ -1,4 +1,4 @@
-"""The users of an account, and what they are granted."""
+"""The users of an account, and their grants."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ PATH = "/v4/account/users"
 
 
 def invitation() -> str:
-    """The path in the mail that was sent last."""
+    """Return the path in the latest mail."""
     outbox.send_due()
     return re.findall(r"http://[^/]+(/password/\S+)", mail.outbox[-1].body)[0]
 
@@ -322,7 +322,7 @@ class TestGrants:
             with CaptureQueriesContext(connection) as queries:
                 api.get(f"{PATH}/restricted/grants")
             numbers.append(len(queries))
-        assert numbers == [4, 4]  # who calls, the user, its account-level grants, the entities
+        assert numbers == [4, 4]  # the caller, the user, its account-level grants, the entities
 
     def test_what_was_got_can_be_put_and_edited(self, api, account, restricted):
         GrantFactory(user=restricted, entity_id=InstanceFactory(account=account).pk)

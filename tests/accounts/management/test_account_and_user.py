@@ -1,4 +1,4 @@
-"""``manage.py account create``, ``user create`` and ``createsuperuser``, with which an operator begins."""
+"""``manage.py account create``, ``user create`` and ``createsuperuser``: an operator's first commands."""
 
 import io
 import re

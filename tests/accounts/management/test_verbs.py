@@ -1,4 +1,4 @@
-"""Verbs of ``manage.py user`` and ``account`` for those who are there: audited, with a reason."""
+"""Verbs of ``manage.py user`` and ``account`` for existing ones: audited, with a reason."""
 
 import io
 import json
@@ -81,7 +81,7 @@ def test_a_new_member_of_staff_is_in_the_log():
 
 @pytest.fixture
 def roles() -> None:
-    """The groups that `migrate` makes."""
+    """The groups that `migrate` creates."""
     for name in ("support", "operator", "auditor"):
         Group.objects.get_or_create(name=name)
 

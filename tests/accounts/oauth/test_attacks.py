@@ -1,4 +1,4 @@
-"""The OAuth server against who means it ill: the list of RFC 9700, and what no client would send."""
+"""The OAuth server under attack: the list of RFC 9700, and requests that no honest client sends."""
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +114,8 @@ class TestTokensAndCodes:
         assert not OAuthAccessToken.objects.exists()
 
     def test_a_code_injected_into_the_session_of_another_lacks_its_verifier(self, spa, owner, stranger):
-        """The attacker's code in the victim's app, or the other way round: PKCE ties it to where it began."""
+        """An attacker injects a code into the victim's app, or the reverse. PKCE ties the code to the session
+        that began it."""
         victim = spa.verifier
         spa.verifier = "attacker" * 8
         code = spa.code(stranger)
@@ -145,7 +146,7 @@ class TestTokensAndCodes:
 
 
 def at_once(act, times: int = 6) -> list:
-    """What comes of doing the same in as many threads at one moment."""
+    """Call `act` in `times` threads at one moment, and return the results."""
     start = Barrier(times)
 
     def run(_):

@@ -1,4 +1,4 @@
-"""Clients that fail over and over have to wait; those that do nothing wrong never."""
+"""Clients that fail repeatedly must wait. Clients without failures never wait."""
 
 import pytest
 from django.test import Client

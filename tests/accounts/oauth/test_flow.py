@@ -1,4 +1,4 @@
-"""From the app's wish to its token and beyond: codes, tokens, refreshing, revoking."""
+"""The OAuth flow from the authorization request to the end: codes, tokens, refreshing, revoking."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Tokens without a code: off, and what it is like where an operator switched it on."""
+"""Tokens without a code (the implicit grant): off by default, and how it works where an operator enables it."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 def fragment(response) -> dict[str, str]:
-    """What the redirect carries behind its #. The query is the app's own."""
+    """Return the parameters in the fragment of the redirect. The query of the redirect belongs to the app."""
     assert response.status_code == 302, response.content
     address, _, behind = response["Location"].partition("#")
     assert address == REDIRECT

@@ -1,4 +1,4 @@
-"""What APIs behind apps are told of the tokens that they are sent (RFC 7662)."""
+"""Token introspection (RFC 7662): the answers to an API about the tokens that it receives."""
 
 import base64
 from datetime import timedelta
@@ -23,13 +23,13 @@ def makers(db):
 
 @pytest.fixture
 def backend(makers) -> App:
-    """Its API."""
+    """The company's API."""
     return App(public=False, name="API", account=makers)
 
 
 @pytest.fixture
 def page(makers) -> App:
-    """Its page of scripts, which calls that API."""
+    """The company's page of scripts, which calls the API."""
     return App(public=True, name="Page", account=makers)
 
 

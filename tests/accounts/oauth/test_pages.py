@@ -1,4 +1,4 @@
-"""Signing in and out, and the page on which users decide."""
+"""Signing in and out, and the consent page."""
 
 from html import unescape
 from urllib.parse import parse_qs, urlencode

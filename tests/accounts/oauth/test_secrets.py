@@ -1,4 +1,4 @@
-"""What can be used again is nowhere to be read: not in the database, not in the logs."""
+"""Codes, tokens and secrets are stored in readable form neither in the database nor in the logs."""
 
 import logging
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def everything_stored() -> dict[str, str]:
-    """All rows of all tables, as text by table."""
+    """Return all rows of all tables, as one text for each table."""
     found = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):

@@ -1,4 +1,4 @@
-"""What tests of the pages do with browsers over and over."""
+"""Helpers for tests that use the pages with browsers."""
 
 import re
 import time
@@ -13,11 +13,12 @@ from tests.accounts.signing_in import PASSWORD
 
 BACKEND = "accounts.pages.sessions.Backend"
 has_inline = re.compile(rb'<script(?![^>]* src=)|<style|\sstyle="|\son\w+="').search
-"""Whether a page has a script or a style of its own, which its policy would refuse."""
+"""Find an inline script or style in a page. The page's content security policy refuses both."""
 
 
 def sign_in(name: str, user: User | None = None, **fields: str) -> Client:
-    """A new browser in which the user of that name has just signed in; `user` is given the password first."""
+    """Return a new browser in which the user of that name has just signed in. If `user` is given, set its
+    password first."""
     if user is not None:
         user.set_password(PASSWORD)
         user.save(update_fields=["password"])
@@ -28,26 +29,26 @@ def sign_in(name: str, user: User | None = None, **fields: str) -> Client:
 
 
 def careful(browser: Client) -> Client:
-    """The same browser before a server that wants a token in every form."""
+    """Return the same browser, with a server that requires a CSRF token in every form."""
     again = Client(enforce_csrf_checks=True)
     again.cookies = browser.cookies
     return again
 
 
 def signed_in_ago(browser: Client, seconds: int) -> None:
-    """Let the session be that old."""
+    """Make the session `seconds` old."""
     session = browser.session
     session["confirmed"] = time.time() - seconds
     session.save()
 
 
 def problems(answer, field: str) -> str:
-    """What the page says at a field, as it is tied to it for those who cannot see."""
+    """Return the errors of a field. The page links them to the field by id, for screen readers."""
     page = answer.content.decode()
     found = re.search(rf'<ul class="errorlist"[^>]* id="id_{field}_error">(.*?)</ul>', page, re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", found[1])).split()) if found else ""
 
 
 def kept_in_sessions() -> str:
-    """All that the session store holds, readable."""
+    """Return the decoded content of all sessions."""
     return " ".join(str(SessionStore().decode(session.session_data)) for session in Session.objects.all())

@@ -1,4 +1,4 @@
-"""Who signed in a while ago is asked for the password before what matters."""
+"""A user who signed in a while ago enters the password again before sensitive actions."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""What an OpenID Connect provider answers, and which of it is believed."""
+"""Answers of an OpenID Connect provider, and which of them are accepted."""
 
 import base64
 import dataclasses
@@ -20,19 +20,19 @@ pytestmark = pytest.mark.django_db
 
 
 def part(value: dict) -> str:
-    """A part of a token."""
+    """Return one encoded part of a token."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
 
 
 def mac(secret: bytes, signed: str) -> str:
-    """A signature that a secret makes, HS256."""
+    """Return a signature by HS256 with a shared secret."""
     digest = hmac.new(secret, signed.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 class TestAnswersThatAreNotBelieved:
     def test_a_good_one_is(self, forged, forger):
-        """What the others here change is what they are refused for."""
+        """An unchanged answer is accepted, so each other test fails because of its own change."""
         assert come_in(Client(), forger.sign_in_there)["Location"] == "/home"
 
     @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ class TestAnswersThatAreNotBelieved:
         forger.document = {"authorization_response_iss_parameter_supported": True}
         browser = Client()
         back = forger.sign_in_there(start(browser))
-        openid.forget()  # another process takes the answer
+        openid.forget()  # another process handles the answer
         refused(browser, browser.get(back), 502)
         back = forger.sign_in_there(start(browser))
         assert browser.get(f"{back}&iss={forger.issuer}").status_code == 302

@@ -1,4 +1,4 @@
-"""Choosing an OpenID Connect provider in place of a password."""
+"""Choosing an OpenID Connect provider instead of a password."""
 
 from concurrent.futures import ThreadPoolExecutor
 

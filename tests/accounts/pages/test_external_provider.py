@@ -1,4 +1,4 @@
-"""An OpenID Connect provider: its keys, and when it is in trouble."""
+"""Keys of an OpenID Connect provider, and failures of the provider."""
 
 import dataclasses
 import json
@@ -57,7 +57,7 @@ class TestItsKeys:
         assert come_in(Client(), forger.sign_in_there).status_code == 302
 
     def test_of_the_description_do_not_count(self, forged, forger):
-        """They are where the protocol has them: at an address, which is asked again."""
+        """Keys belong at the `jwks_uri`, which is fetched again. Keys inside the description are ignored."""
         forger.document = {"jwks": {"keys": [key("own").as_dict(private=False)]}}
         forger.header, forger.keys = {"alg": "RS256", "kid": "own"}, [key("one"), key("own")]
         forger.answers["/keys"] = (200, json.dumps({"keys": [key("one").as_dict(private=False)]}).encode())
@@ -74,7 +74,7 @@ class TestItsKeys:
 
 
 class TestItsDescription:
-    """Authlib hands what it keeps of one to its sessions, where some names are options."""
+    """Authlib passes the description to its sessions, where some of its names are options."""
 
     def test_does_not_turn_the_proof_of_the_question_off(self, forged, forger):
         forger.document = {"code_challenge_method": None, "scope": "openid", "redirect_uri": "https://evil.example"}
@@ -96,7 +96,7 @@ class TestAProviderInTrouble:
 
     @pytest.mark.parametrize("path", [DESCRIPTION, "/token", "/keys"])
     def test_that_keeps_us_waiting_is_not_waited_for(self, forged, forger, settings, path):
-        """It sends a byte now and then, so that no timeout of a socket would ever end it."""
+        """The provider sends a byte now and then, so no timeout of the socket ever expires."""
         browser = Client()
         back = None if path == DESCRIPTION else forger.sign_in_there(start(browser))
         settings.OPENID = dataclasses.replace(forger.config, timeout=0.5)
@@ -106,13 +106,13 @@ class TestAProviderInTrouble:
         assert "Forged ID does not answer" in refused(browser, answer, 503)
 
     def test_that_kept_us_waiting_is_left_alone_for_a_while(self, forger, settings, monkeypatch):
-        """Else every click on the button would keep a web process from answering anybody."""
+        """Otherwise every click on the button would block a web process."""
         settings.OPENID = dataclasses.replace(forger.config, timeout=0.5)
         monkeypatch.setattr(openid, "PAUSE", 3600)
         forger.stall = DESCRIPTION
         for _ in range(3):
             assert Client().post("/login/external").status_code == 503
-        wait_for(lambda: forger.asked)  # who was not waited for may not have come that far
+        wait_for(lambda: forger.asked)  # a request that was given up may arrive late
         assert forger.asked == [DESCRIPTION]
         forger.stall, settings.OPENID = None, forger.config
         openid._silent_until[forger.issuer] -= openid.PAUSE

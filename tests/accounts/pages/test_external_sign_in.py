@@ -1,4 +1,4 @@
-"""Signing in with an OpenID Connect provider in place of a password."""
+"""Signing in with an OpenID Connect provider instead of a password."""
 
 import io
 import re
@@ -60,7 +60,7 @@ class TestWithARealProvider:
         assert not is_in(browser)
 
     def test_a_code_that_was_used_is_refused_by_the_provider(self, tied):
-        """Somebody saw the code on its way: it is worth nothing after that, and nothing without the verifier."""
+        """An attacker who saw the code cannot use it after its first use, or without the verifier."""
         browser, thief = Client(), Client()
         seen = dict(parse_qsl(urlsplit(sign_in_there(start(browser), "kari")).query))
         state = dict(parse_qsl(urlsplit(start(thief)).query))["state"]
@@ -117,7 +117,7 @@ class TestWithARealProvider:
 
 class TestTheirPasswords:
     def test_are_refused_like_wrong_ones(self, tied, account):
-        """Even where one is there, as after staff set one in the admin."""
+        """Even if a password exists, as after staff set one in the admin."""
         UserFactory(account=account, username="other", password=PASSWORD)
         tied.set_password(PASSWORD)
         tied.save()

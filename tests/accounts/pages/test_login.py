@@ -1,4 +1,4 @@
-"""The pages on which people sign in, and what they see there."""
+"""The pages on which users sign in, and their messages."""
 
 import logging
 import re
@@ -127,7 +127,7 @@ class TestPasswords:
 
     @pytest.mark.parametrize("who", ["known", "nobody", "suspended", "account", "provider", "without"])
     def test_a_wrong_one_costs_one_hash_whoever_it_is_for(self, owner, monkeypatch, who):
-        """Counted, never timed: what is said and what it costs are the same for all."""
+        """Hashes are counted, not timed. Message and cost are the same for all users."""
         if who == "suspended":
             User.objects.filter(pk=owner.pk).update(is_active=False)
         elif who == "account":
@@ -263,7 +263,7 @@ class TestTheSecondFactor:
 
 class TestRememberedBrowsers:
     def remembered(self, owner) -> Client:
-        """A browser in which the owner gave password and code, and asked to be remembered."""
+        """Return a browser in which the owner entered password and code, and chose to be remembered."""
         browser = Client(HTTP_USER_AGENT="Mozilla/5.0 (Tests)")
         sign_in(browser, remember="on")
         browser.post("/login/code", {"code": code()})

@@ -1,4 +1,4 @@
-"""Passwords are changed by the one that there is, and chosen by an address in a mail."""
+"""Passwords are changed by entering the present one, and reset by a link in a mail."""
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -22,7 +22,7 @@ OF_SUPPORT = "Lent-by.support-at-4"
 
 
 def late_reset(monkeypatch, user: User) -> None:
-    """Let another request set the password just before this one does."""
+    """Set the password in another request, just before this request does."""
     set_password = passwords.set_password
 
     def after_another(*args, **kwargs):
@@ -89,7 +89,7 @@ class TestChangingIt:
         assert owner.check_password(PASSWORD)
 
     def test_undoes_nothing_that_support_did_meanwhile(self, browser, owner, monkeypatch):
-        """It is set between the look at the old password and the write."""
+        """Support sets the password between the check of the old password and the write."""
         late_reset(monkeypatch, owner)
         answer = browser.post(PAGE, GOOD)
         assert "changed meanwhile" in words(answer)
@@ -122,7 +122,8 @@ class TestChangingIt:
 
 class TestChoosingIt:
     def choose(self, path: str) -> tuple[Client, str]:
-        """Choose a password at the address in a mail; returns the browser and where it is sent."""
+        """Choose a password on the page that the mail links to. Returns the browser and the address it is
+        redirected to."""
         browser = Client()
         page = browser.get(path, follow=True)
         answer = browser.post(page.request["PATH_INFO"], {"new_password1": NEW, "new_password2": NEW})
@@ -162,7 +163,7 @@ class TestChoosingIt:
         assert is_in(browser)
 
     def test_is_done_once_though_two_forms_are_sent_at_once(self, with_password, monkeypatch):
-        """The second one's address was still good when it was looked at."""
+        """The link of the second form was still valid when it was checked."""
         Client().post("/password/forgotten", {"name": "owner"})
         browser = Client()
         page = browser.get(path_in_mail(), follow=True)

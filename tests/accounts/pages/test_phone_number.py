@@ -162,7 +162,7 @@ def test_restricted_users_verify_theirs(restricted):
 
 
 def test_staff_are_on_no_account_and_have_no_number(staff, staff_browser):
-    staff.verified_phone_number = NUMBER  # of a user who was on an account once
+    staff.verified_phone_number = NUMBER  # left from when the user belonged to an account
     staff.save(update_fields=["verified_phone_number"])
     assert "Phone number" not in words(staff_browser.get("/home/profile"))
     for page in (PAGE, VERIFY):

@@ -1,4 +1,4 @@
-"""The API reference makes short tokens for whoever is signed in."""
+"""The API reference creates short tokens for the signed-in user."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Tokens and SSH keys get another label on pages of their own."""
+"""Pages that rename tokens and SSH keys."""
 
 import pytest
 

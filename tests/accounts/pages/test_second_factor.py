@@ -1,4 +1,4 @@
-"""The second factor is turned on and off in the profile."""
+"""The second factor is enabled and disabled in the profile."""
 
 import re
 from datetime import timedelta
@@ -20,7 +20,7 @@ BEGIN_PAGE, OFF_PAGE = f"{PAGE}/begin", f"{PAGE}/off"
 
 
 def turn_on(browser: Client) -> str:
-    """Turn it on; returns the scratch code."""
+    """Enable the second factor. Returns the scratch code."""
     assert browser.post(BEGIN_PAGE)["Location"] == PAGE
     answer = browser.post(PAGE, {"code": code()})
     return re.findall(r'<code id="scratch">([0-9a-f]+)</code>', answer.content.decode())[0]

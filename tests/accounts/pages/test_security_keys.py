@@ -1,4 +1,4 @@
-"""Security keys are added in the profile, and let in whom they know."""
+"""Users add security keys in the profile and sign in with them."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def site(settings) -> None:
 
 @pytest.fixture
 def with_factor(browser, answered) -> Client:
-    """A browser in which the owner has turned the second factor on."""
+    """Return a browser in which the owner has enabled the second factor."""
     browser.post("/home/second-factor/begin")
     browser.post("/home/second-factor", {"code": code()})
     return browser
@@ -37,7 +37,7 @@ def key() -> Authenticator:
 
 
 def options(page) -> str:
-    """What the page has its script ask a key."""
+    """Return the options that the page's script passes to the key."""
     return unescape(re.findall(r'data-options="([^"]*)"', page.content.decode())[0])
 
 

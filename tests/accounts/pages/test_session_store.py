@@ -1,4 +1,4 @@
-"""Sessions, by hashes of their ids."""
+"""Sessions, stored by hashes of their ids."""
 
 from contextlib import closing
 

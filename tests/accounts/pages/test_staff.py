@@ -24,7 +24,7 @@ def wanted(settings) -> None:
 
 
 def paths_below(resolver: URLResolver, prefix: str) -> list[str]:
-    """An address for each pattern below `resolver`, with a 1 in place of what it takes."""
+    """Return an address for each pattern below `resolver`, with 1 for each parameter."""
     found = []
     for pattern in resolver.url_patterns:
         route = prefix + re.sub(r"<[^>]+>|\(\?P.*", "1", str(pattern.pattern))
@@ -38,14 +38,14 @@ def of_admin() -> list[str]:
 
 
 def set_up(browser: Client):
-    """Set the second factor up in a browser, as staff who have answered no question; returns the last page."""
+    """Set the second factor up in a browser, as staff without answered questions. Returns the last page."""
     assert browser.post(f"{PAGE}/begin")["Location"] == PAGE
     assert SECRET in browser.get(PAGE).content.decode()
     return browser.post(PAGE, {"code": code()})
 
 
 def where(browser: Client, path: str = ADMIN) -> str:
-    """Where the admin sends the browser; its own address where the page opens."""
+    """Return the address that the admin redirects the browser to, or the page's own address if it opens."""
     answer = browser.get(path)
     return answer["Location"] if answer.status_code == 302 else path
 

@@ -1,4 +1,4 @@
-"""A link to a token shows it once, to whoever presses the button."""
+"""A link to a token shows the token once, to the person who presses the button."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ GONE = "This link does not work any more"
 
 
 def link_to(user: User, **given) -> str:
-    """The path of a new link."""
+    """Return the path of a new link."""
     actor = Actor(user.account_id, username="staff", is_staff=True)
     _, address = token_links.make_link(actor, user, "ci", **{"scopes": "computes:read_only", **given})
     return "/" + address.split("/", 3)[3]

@@ -1,4 +1,4 @@
-"""Personal access tokens are made on a page of their own, and shown there once."""
+"""Personal access tokens are created on a page, which shows each token once."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ GOOD = {"label": "ci", "scopes": ["computes:read_only"], "expires": "30"}
 
 
 def made(answer) -> str:
-    """The token that the page shows."""
+    """Return the token on the page."""
     assert answer.status_code == 200
     return re.findall(r'<code id="token">([0-9a-f]{64})</code>', answer.content.decode())[0]
 

@@ -1,4 +1,4 @@
-"""The access of apps to users: when it ends, whatever makes and ends tokens, and what ends with it."""
+"""The access of apps to users: when it ends, what creates and ends tokens, and what ends together with access."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +34,7 @@ NEVER = "2999-12-12T05:00:00"
 
 
 def true_end(user: User, client: OAuthClient) -> datetime | None:
-    """When the last token ends by which the app can do something, looked up one by one."""
+    """Return when the app's last usable token expires, by looking at each token."""
     ends = [
         token.expires
         for token in OAuthAccessToken.objects.filter(user=user, application=client)
@@ -47,7 +47,7 @@ def true_end(user: User, client: OAuthClient) -> datetime | None:
 
 
 def noted_end(user: User, client: OAuthClient) -> datetime | None:
-    """When access ends by the app's entry; None where there is no entry."""
+    """Return when access ends according to the app's entry. None if there is no entry."""
     found = Authorization.objects.active().filter(user=user, client=client).first()
     return None if found is None else found.expiry
 
@@ -57,7 +57,7 @@ def acting(user: User) -> Actor:
 
 
 class Life:
-    """An app and its user, who do whatever they can with the tokens there are."""
+    """An app and its user, who take random actions with the tokens that exist."""
 
     def __init__(self, app: App, user: User, chance: random.Random):
         self.app, self.user, self.chance = app, user, chance
@@ -69,7 +69,7 @@ class Life:
         self.exchange()
 
     def one_of(self, there: list) -> Any:
-        """Mostly the last one, seldom one that was used already."""
+        """Return mostly the last item, and seldom an earlier one."""
         return there[-1] if self.chance.random() < 0.9 else self.chance.choice(there)
 
     def exchange(self) -> None:
@@ -154,12 +154,12 @@ def test_of_a_client_that_becomes_public_the_access_tokens_are_left(web, owner, 
 
 class TestPersonalTokensOfApps:
     def made(self, app: App, user: User, **body) -> dict:
-        """What an app is answered that makes a personal token."""
+        """Create a personal token as an app, and return the answer."""
         bearer = app.tokens(user, "account:read_write computes:read_only")["access_token"]
         return post(bearer, body)
 
     def end(self, made: dict) -> str:
-        """The answer says what is kept."""
+        """Return the token's expiry, after a check that the answer shows the stored value."""
         kept = PersonalToken.objects.get(pk=made["id"]).expiry
         assert kept is not None
         assert made["expiry"] == kept.strftime("%Y-%m-%dT%H:%M:%S")
@@ -224,7 +224,7 @@ class TestPersonalTokensOfApps:
         assert call(made["token"], PROFILE).status_code == 401
 
     def test_end_sooner_when_the_apps_access_does(self, web, owner):
-        """Two tokens of the app; the one that lasts longer is revoked."""
+        """The app has two tokens. The one with the later expiry is revoked."""
         first = web.tokens(owner, "account:read_write")
         OAuthAccessToken.objects.update(expires=now() + timedelta(minutes=10))
         second = web.tokens(owner, "account:read_write")
@@ -237,7 +237,7 @@ class TestPersonalTokensOfApps:
         assert call(made["token"], PROFILE).status_code == 200
 
     def test_live_no_longer_when_the_apps_access_does(self, web, owner):
-        """The answer named the end. The app can make another one."""
+        """The answer named the expiry. The app can create another token."""
         given = web.tokens(owner, "account:read_write")
         OAuthAccessToken.objects.update(expires=now() + timedelta(minutes=10))
         made = post(given["access_token"], {})
@@ -295,7 +295,7 @@ class TestTokensOfTheUsersOwn:
 
 
 def post(bearer: str, body: dict, status: int = 200) -> dict:
-    """Make a personal token."""
+    """Create a personal token, and return the answer."""
     headers = {"HTTP_AUTHORIZATION": f"Bearer {bearer}"}
     answer = Client().post(TOKENS, body, content_type="application/json", **headers)
     assert answer.status_code == status, answer.content
@@ -303,7 +303,7 @@ def post(bearer: str, body: dict, status: int = 200) -> dict:
 
 
 def closing(act):
-    """As `act`, in a thread that has a connection of its own."""
+    """Wrap `act` for a thread that has a database connection of its own."""
     try:
         return act()
     finally:
@@ -313,13 +313,13 @@ def closing(act):
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
     def app_of(self, owner: User) -> tuple[App, Authorization, Actor]:
-        """An app with a token of the owner's, its entry, and the app as the caller of a service."""
+        """Return an app with a token of the owner's, its entry, and the app as the caller of a service."""
         web = App(public=False)
         web.tokens(owner)
         return web, Authorization.objects.get(), Actor(owner.account_id, owner.pk, "owner", client_id=web.id)
 
     def test_a_token_made_while_the_app_is_revoked_is_not_left(self, owner):
-        """Its maker was let in before."""
+        """The request that makes the token was authorized before the app is revoked."""
         _, entry, actor = self.app_of(owner)
         with ThreadPoolExecutor(1) as pool:
             with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Limits on attempts, and what people are told who reach one."""
+"""Limits on attempts, and the messages when a limit is reached."""
 
 from datetime import UTC, datetime
 

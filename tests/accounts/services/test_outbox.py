@@ -1,4 +1,4 @@
-"""Messages that staff send again while a worker has them in hand. How workers share messages: tests of leases."""
+"""Staff resend messages that a worker has claimed. How workers share messages is tested in the tests of leases."""
 
 import pytest
 from django.core import mail
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def message(owner) -> Message:
-    """Due for the last time before it is given up."""
+    """Create a message that is due for its last attempt."""
     with transaction.atomic():
         message = outbox.mail(owner, "external_tied", {"provider": "Example ID", "label": "kari"})
     Message.objects.update(attempt=23)
@@ -22,7 +22,7 @@ def message(owner) -> Message:
 
 @pytest.fixture
 def meanwhile(message, monkeypatch) -> list[str]:
-    """While a worker hands the message over, staff send it again. Whatever is put in here is raised once."""
+    """Let staff resend the message while a worker sends it. A text added to the list is raised once as an error."""
     errors: list[str] = []
     deliver = outbox._deliver_mail
 
@@ -58,6 +58,6 @@ def test_one_that_fails_for_the_last_time_is_given_up(message, monkeypatch):
 
 
 def test_one_that_is_in_hand_is_not_due_for_workers_of_the_release_before(message):
-    """They run beside those of this one while an upgrade is under way, and go by `run_at` alone."""
+    """During an upgrade, workers of the release before run too. They select messages by `run_at` alone."""
     assert outbox.claim() == message
     assert not Message.objects.filter(given_up=False, run_at__lte=Now()).exists()

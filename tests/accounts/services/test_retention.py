@@ -1,4 +1,4 @@
-"""What is kept for how long, and that nothing else is deleted."""
+"""How long records are kept, and that nothing else is deleted."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -95,7 +95,7 @@ def test_set_ups_that_were_not_confirmed_go_but_what_is_on_stays_on(owner, stran
 
 
 def authorize(user, client, *, token: timedelta | None = None, refresh: bool = False) -> Authorization:
-    """An authorization of two days ago, with an access token that has `token` to live."""
+    """Create an authorization of two days ago, with an access token that expires after `token`."""
     found = Authorization.objects.create(user=user, client=client, scopes="*")
     if token is not None:
         made = OAuthAccessToken.objects.create(
@@ -131,7 +131,7 @@ def test_apps_whose_access_is_over_are_apps_no_more(owner):
 
 @pytest.mark.django_db(transaction=True)
 def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
-    """The old row is looked at while the app's new token is written and not yet committed."""
+    """The old row is checked while the transaction that writes the app's new token is not yet committed."""
     client = OAuthClientFactory()
     over = authorize(owner, client)
     Authorization.objects.update(expiry=now() - timedelta(hours=1))

@@ -1,4 +1,4 @@
-"""Personal access tokens below the API: what it cannot show."""
+"""Personal access tokens in the services: properties that the API does not show."""
 
 import pytest
 

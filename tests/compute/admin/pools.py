@@ -1,4 +1,4 @@
-"""Pools of addresses, as staff add them."""
+"""Forms with which staff add pools of addresses."""
 
 from django.urls import reverse
 

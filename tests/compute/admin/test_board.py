@@ -1,4 +1,4 @@
-"""What compute puts on the first page."""
+"""The figures of compute on the admin's first page."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 def ended(kind: str = "boot", error: str = "", took: float = 4, ago: float = 60, **rest) -> Job:
-    """A job that ended `ago` seconds ago, after `took` seconds."""
+    """Create a job that ended `ago` seconds ago, after `took` seconds."""
     finished = now() - timedelta(seconds=ago)
     state = rest.pop("state", "failed" if error else "done")
     job = Job.objects.create(
@@ -134,7 +134,7 @@ def test_the_page_costs_the_same_however_much_happened(admin, running, world):
 
 
 def test_jobs_are_read_by_their_key(db):
-    """Not by a scan of all of them: with statistics of a large table, the window is a range of the key."""
+    """The planner reads a range of the key, not the whole table. The statistics are those of a large table."""
     Job.objects.bulk_create(
         (Job(kind="boot", step="x", state="done", deadline_at=now(), finished_at=now()) for _ in range(3000)),
         batch_size=1000,

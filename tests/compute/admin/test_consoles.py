@@ -1,4 +1,4 @@
-"""Consoles in the admin: who is at which, and ending it."""
+"""Consoles in the admin: the sessions of users, and ending one."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

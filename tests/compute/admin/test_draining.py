@@ -1,4 +1,4 @@
-"""Emptying a host, and moving single instances to another one."""
+"""Emptying a host, and moving single instances to another host."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_a_drain_without_room_waits_and_says_so(admin, running):
 
 
 def test_of_many_refused_moves_none_stands_in_the_way_of_another(admin, running, other, caplog):
-    """More than one run takes: who is in the next one is left to chance."""
+    """There are more moves than one run takes. The next run takes a random part of them."""
     host, many = running.host, moves.MOST_AT_ONCE + 5
     large = InstanceTypeFactory(id="g6-large", memory=other.memory + 1)
     for _ in range(many):
@@ -145,5 +145,5 @@ def test_many_are_moved_away_after_a_question_that_counts(admin, running, neighb
 def test_booting_many_is_asked_first_and_one_is_not(admin, running, neighbour):
     selected = {"action": "boot", "_selected_action": [running.pk, neighbour.pk]}
     assert "2 instances" in admin.post(list_address(Instance), selected).content.decode()
-    do(admin, running, "boot")  # no question: it is refused by the service, since it runs
+    do(admin, running, "boot")  # no confirmation page: the service refuses, because it runs
     assert not Job.objects.filter(kind="boot").exists()

@@ -1,4 +1,4 @@
-"""Drift in the admin: what is shown, and the verb of each kind."""
+"""Drift in the admin: the lists, and the verb of each kind."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def drift(host: Host, kind: str, name: str = "skerry-999999", **fields) -> Drift
 
 
 def offered(admin, row: Drift) -> list[str]:
-    """The verbs whose buttons can be pressed on the page of a drift."""
+    """Return the enabled verbs on the page of a drift."""
     response = admin.get(page_address(row))
     assert response.status_code == 200
     return [button.label for button in response.context["verbs"] if button.offered]

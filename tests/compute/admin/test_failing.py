@@ -1,4 +1,4 @@
-"""Failing jobs by host and error, and those that take longer than usual."""
+"""Failing jobs by host and error, and jobs that take longer than usual."""
 
 from datetime import timedelta
 
@@ -127,7 +127,7 @@ def test_the_list_of_jobs_and_the_first_page_lead_there(admin, failing):
 
 @pytest.fixture
 def usually(world, monkeypatch) -> Job:
-    """A live job, of a kind that was done in ten seconds three times, of which its disks took four."""
+    """A live job of a kind that took ten seconds three times, four of them for its disks."""
     monkeypatch.setattr(usual, "ENOUGH", 3)
     for _ in range(3):
         job = world.create().jobs.get()

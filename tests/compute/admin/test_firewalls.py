@@ -1,4 +1,4 @@
-"""Firewalls for staff: whether hosts have them, and turning off one that locks its owner out."""
+"""Firewalls for staff: whether hosts have them, and disabling one that locks its owner out."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -1,4 +1,4 @@
-"""Giving up to undo a job on a host that is gone for good."""
+"""Giving up the undo of a job on a host that is gone for good."""
 
 import pytest
 from django.db.models.functions import Now
@@ -21,7 +21,7 @@ SURE = {"gone": "on", "reason": "It burnt down."}
 
 @pytest.fixture
 def lost(driver):
-    """The driver of hosts of which none answers any more."""
+    """The driver of hosts that never answer again."""
 
     def silence(number: int, name: str) -> None:
         raise Unreachable("The host does not answer.")
@@ -35,7 +35,7 @@ def lost(driver):
 
 
 def undoing(job: Job, driver: CountingDriver) -> Job:
-    """The job after some more attempts, none of which can succeed."""
+    """Return the job after more attempts, none of which can succeed."""
     for _ in range(3):
         engine.run(job.pk, driver)
         Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
@@ -46,7 +46,7 @@ def undoing(job: Job, driver: CountingDriver) -> Job:
 
 @pytest.fixture
 def deletion(world, running, lost) -> tuple[Job, CountingDriver]:
-    """Of an instance whose host is lost before it could delete the machine."""
+    """The deletion of an instance whose host is lost before it deleted the machine."""
     driver = lost(running.host)
     instances.delete(world.actor, running)
     job = running.jobs.get(kind="delete")

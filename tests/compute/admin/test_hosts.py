@@ -1,4 +1,4 @@
-"""Hosts in the admin: their room, and their maintenance."""
+"""Hosts in the admin: their capacity and their maintenance."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Staff act on instances through the services, and read what is going on in one place."""
+"""Staff act on instances through the services, and see the state of each on one page."""
 
 from datetime import timedelta
 

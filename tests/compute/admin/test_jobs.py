@@ -1,4 +1,4 @@
-"""Where jobs are stuck, and getting them going."""
+"""Jobs that are stuck, and how staff restart them."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def job(world, running, settings) -> Job:
-    """A reboot that nobody has begun, and that is not overdue before half an hour has gone by."""
+    """A reboot that no worker has begun. It is overdue after half an hour."""
     settings.JOB_NOTIFY_PATIENCE = 225
     return power.reboot(world.actor, running)
 

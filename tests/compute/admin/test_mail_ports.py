@@ -1,4 +1,4 @@
-"""The mail ports of an account for staff: what holds and why, and opening and closing them."""
+"""The mail ports of an account for staff: the present rule and its reason, and opening and closing them."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def panel_of(admin, account: Account) -> list[str]:
-    """The cells of the panel on the account's page."""
+    """Return the cells of the panel on the account's page."""
     panels = admin.get(page_address(account)).context["panels"]
     (panel,) = [panel for panel in panels if panel.title == "Mail ports"]
     return [str(cell) for cell in panel.rows[0].cells]

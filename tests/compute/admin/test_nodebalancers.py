@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def balancer(running) -> NodeBalancer:
-    """With a config, and three nodes: one up, one down, one of which nothing is known."""
+    """A load balancer with a config and three nodes: one up, one down, one of unknown status."""
     made = NodeBalancerFactory(account=running.account, region=running.region, label="edge", ipv4="198.18.0.50")
     Address.objects.filter(address="198.18.0.50").update(nodebalancer=made)
     config = NodeBalancerConfigFactory(nodebalancer=made, port=8443, check_type="http", check_path="/health")

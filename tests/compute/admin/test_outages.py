@@ -1,4 +1,4 @@
-"""Hosts that do not answer, and workers and clocks that do not run: first under Needs attention."""
+"""Hosts that do not answer, and workers and clocks that do not run. They come first under Needs attention."""
 
 import re
 from datetime import timedelta
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def notices(browser) -> list[tuple[str, str]]:
-    """The lines of the panel, with what they lead to."""
+    """Return the lines of the panel, with their links."""
     page = browser.get("/admin/").content.decode()
     panel = page[page.index("Needs attention") : page.index("</section>")]
     found = re.findall(r'<a href="([^"]*)">([^<]*)</a>', panel)
@@ -302,7 +302,7 @@ def test_what_a_customer_deletes_while_it_is_made_is_no_failure(admin, world, dr
 
 
 def test_what_undoes_its_own_work_for_a_deletion_is_no_failure_either(admin, world, running, driver):
-    """An image that is being made, which the deletion of its instance does not take away."""
+    """Such as an image in creation, which stays when its instance is deleted."""
     from compute.services.images.images import create_from_disk
 
     create_from_disk(world.actor, running.disks.earliest("pk").pk, label=None, description=None)

@@ -1,4 +1,4 @@
-"""Address pools: what is refused, what is made, what can go."""
+"""Address pools: refused forms, created rows, and deletions."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -1,4 +1,4 @@
-"""IPv6 pools that staff give out, ranges they take back, and addresses beyond one for each instance."""
+"""IPv6 pools for ranges, ranges that staff take back, and additional addresses of instances."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -1,4 +1,4 @@
-"""Volumes before staff: whose they are, what was done to them, detaching and deleting them."""
+"""Volumes for staff: their owners, their events, detaching and deleting them."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -1,10 +1,10 @@
-"""Addresses of an account and its instances, for the tests of several paths."""
+"""Addresses of an account and its instances, for tests of several paths."""
 
 from compute.models import Instance
 
 
 def allow(world, number: int) -> None:
-    """Let the account have so many public addresses beyond one for each instance."""
+    """Allow the account this number of public addresses beyond one for each instance."""
     world.account.extra_ipv4 = number
     world.account.save()
 

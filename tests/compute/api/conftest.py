@@ -1,4 +1,4 @@
-"""The cast of compute's API lives in the world: its account, its owner, and a restricted user beside the owner."""
+"""The users of compute's API tests: those of the world, and a restricted user of its account."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def owner(world: World) -> User:
 
 @pytest.fixture
 def instance(world: World) -> Instance:
-    """One that is off, of which nothing was told yet."""
+    """An instance that is off and has no events yet."""
     made = world.offline(label="addressed")
     Event.objects.all().delete()
     return made
@@ -29,7 +29,7 @@ def instance(world: World) -> Instance:
 
 @pytest.fixture
 def running(world: World, driver: MemoryDriver) -> Instance:
-    """One that was deployed and booted."""
+    """An instance that was deployed and booted."""
     return deployed(world, driver, label="runner")
 
 
@@ -47,7 +47,7 @@ def off(world, driver) -> Instance:
 
 @pytest.fixture
 def volume(world, driver) -> Volume:
-    """20 GB, attached nowhere."""
+    """A volume of 20 GB, not attached."""
     return volume_of(world, driver)
 
 

@@ -1,4 +1,4 @@
-"""The addresses of an account: the list, one, assigning and sharing."""
+"""The addresses of an account: the list, one address, assigning and sharing."""
 
 import pytest
 from django.db import connection
@@ -131,7 +131,7 @@ class TestOneAddress:
         assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 401
 
     def test_takes_back_what_it_showed_and_changes_nothing(self, api, first, settings):
-        settings.RDNS_CHECK = True  # nobody needs to know the platform's own names
+        settings.RDNS_CHECK = True  # the platform's own names are not needed
         api.get(IPS)
         for address in ("198.18.0.2", "10.0.0.2", slaac(first)):
             shown = api.get(f"{IPS}/{address}").json()
@@ -197,7 +197,7 @@ def assign(api, *pairs: tuple[str, int], region: str = "us-test", path: str = f"
 
 
 def held(*instances: Instance) -> list[list[str]]:
-    """What the instances say they have, after a look that rows and arrays agree."""
+    """Return the IPv4 addresses of each instance. Checks that its rows and its array agree."""
     for instance in instances:
         instance.refresh_from_db()
         assert set(instance.ipv4) == set(instance.addresses.values_list("address", flat=True))
@@ -350,13 +350,13 @@ def share(api, instance: Instance, *addresses: str, path: str = f"{IPS}/share"):
 
 
 def global_ranges(api, instance: Instance) -> dict[str, str | None]:
-    """The ranges among an instance's addresses, with what each is routed to."""
+    """Return the ranges among an instance's addresses, each with the address that it is routed to."""
     listed = api.get(f"/v4/compute/instances/{instance.pk}/ips").json()["ipv6"]["global"]
     return {each["range"]: each["route_target"] for each in listed}
 
 
 def shown(api, instance: Instance) -> dict:
-    """Return the first range as all answers show it, after a check that they agree."""
+    """Return the first range. Checks that all answers show it in the same way."""
     one = api.get("/v4/networking/ipv6/ranges/2001:db8:5000::").json()
     target = api.get("/v4/networking/ipv6/ranges").json()["data"][0]["route_target"]
     assert global_ranges(api, instance)["2001:db8:5000::"] == target
@@ -408,7 +408,7 @@ class TestSharing:
         assert Event.objects.count() == 1
 
     def test_ranges_are_shared_with_and_without_their_length(self, api, first, second, routed, world):
-        """Beside addresses; the range then shows all whom it may lead to."""
+        """Ranges are shared like addresses. The range then shows all instances that it may be routed to."""
         third = world.offline(label="third")
         Event.objects.all().delete()
         one, other = range_of(first, routed), range_of(first, routed, "2001:db8:5000:1::")

@@ -1,4 +1,4 @@
-"""What the account's settings say of its new instances and profiles."""
+"""The account's settings for new instances and profiles."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.world import STRONG
 
 @pytest.fixture
 def settle(world):
-    """Change settings of the account."""
+    """Return a function that changes settings of the account."""
     return lambda **changes: Account.objects.filter(pk=world.account.pk).update(**changes)
 
 

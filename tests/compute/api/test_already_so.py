@@ -32,7 +32,7 @@ OURS = {"accounts", "compute", "managed", "regions", "tags"}
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. `special` says which call of the operation it is about, if it is not the usual one."""
+    """A row of the table. `special` names the call of the operation, if it is not the usual one."""
 
     operation: str
     special: str
@@ -56,13 +56,14 @@ TABLE = rows()
 
 @dataclass(frozen=True)
 class Call:
-    """How a row is tried: what is done `before`, what is sent, and whether a first such call makes it so."""
+    """The call of a row: the preparation `before`, the request, and whether a first such call creates the
+    state."""
 
     before: Callable[[Scene], None] = lambda scene: None
     body: Callable[[Scene], Any] | None = None
     first: bool = True
     works: bool = True
-    """Whether the jobs of the first call are worked on before the second call."""
+    """Whether the jobs of the first call are run before the second call."""
 
 
 def stopped(scene: Scene) -> None:
@@ -87,12 +88,12 @@ CALLS: dict[str, Call] = {
     ),
     "POST /v4/profile/phone-number with a verified number": Call(before=number_verified, first=False),
 }
-"""The calls that are not made as `tests.policy` makes them."""
+"""Calls that differ from those of `tests.policy`."""
 
 
 @dataclass
 class Trial:
-    """Calls of one operation by the owner, and what comes of them."""
+    """Calls of one operation by the owner, and their effects."""
 
     route: Route
     scene: Scene
@@ -110,14 +111,14 @@ class Trial:
         return events
 
     def work(self) -> None:
-        """Work on all jobs to their end."""
+        """Run all jobs to their end."""
         while job := Job.objects.filter(finished_at=None).first():
             assert work(job, self.driver).state == "done", job.error
 
 
 @pytest.fixture
 def trial(request, world, driver) -> Trial:
-    """The trial of the row, with the compute's machine and the volume in the driver."""
+    """The trial of the row. The driver has the compute's machine and the volume."""
     scene = scene_of(world)
     compute, disk = scene.compute, scene.disk
     there, machine = driver.at(address_of(world.host)), machine_name(compute.pk)
@@ -132,7 +133,7 @@ def trial(request, world, driver) -> Trial:
 
 
 def rows_but_events() -> dict[str, list[dict[str, Any]]]:
-    """All rows of our tables, by the table."""
+    """Return all rows of our tables except events, by table."""
     models = [model for model in apps.get_models() if model._meta.app_label in OURS and model is not Event]
     return {model._meta.db_table: list(model._base_manager.order_by("pk").values()) for model in models}
 
@@ -161,9 +162,9 @@ def test_a_row_says_what_is_answered(row: Row, trial: Trial):
 
 
 def held(row: Row, answer: Any, before: dict, events: list[Event], first: list[str]) -> None:
-    """Hold the answer and what came of the call against the row."""
+    """Check the answer and the effects of the call against the row."""
     if row.answer.startswith("see "):
-        # the page that it names has the rule, and tests of its own
+        # the page that it names has the rule, and there are tests of it
         assert answer.status_code in (200, 400)
         return
     refused = REASON.fullmatch(row.answer)
@@ -186,7 +187,7 @@ def held(row: Row, answer: Any, before: dict, events: list[Event], first: list[s
 
 
 def actions() -> set[str]:
-    """The operations that are a `POST` to a path that is no list."""
+    """Return the operations that are a `POST` to a path that is not a list."""
     gets = {route.documented for route in ROUTES.values() if route.method == "get"}
     return {name for name, route in ROUTES.items() if route.method == "post" and route.documented not in gets}
 

@@ -1,4 +1,4 @@
-"""Backups as a client sees them: reading, enabling and cancelling them, and snapshots."""
+"""The API of backups: reading, enabling and cancelling them, and snapshots."""
 
 import pytest
 from django.db import connection
@@ -137,7 +137,7 @@ def test_staff_read_backups_and_change_none(client, kept):
 
 @pytest.fixture
 def mine(client_for, world):
-    """Calls as the owner of the world's account."""
+    """A client of the owner of the world's account."""
     return client_for(User.objects.get(pk=world.actor.user_id))
 
 

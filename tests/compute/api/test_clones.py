@@ -1,4 +1,4 @@
-"""Clones as a client sees them: what they copy, what they refuse, and what the source shows meanwhile."""
+"""The API of clones: what they copy, what they refuse, and what the source shows meanwhile."""
 
 import threading
 from datetime import timedelta
@@ -43,7 +43,7 @@ def source(world, driver) -> Instance:
 
 @pytest.fixture
 def target(world, driver) -> Instance:
-    """An instance of the same account that is there already, off and empty."""
+    """An existing instance of the same account, off and empty."""
     return deployed(world, driver, label="target", image=None)
 
 
@@ -61,7 +61,7 @@ def path_of(instance: Instance) -> str:
 
 
 def finish(made: dict, driver) -> Instance:
-    """The target of a clone, when its job has ended."""
+    """Return the target of a clone, after its job has ended."""
     job = Job.objects.get(instance_id=made["id"], finished_at=None)
     work(job, driver)
     return Instance.objects.get(pk=made["id"])
@@ -158,7 +158,8 @@ def test_one_that_its_hosts_maintenance_stopped_goes_on_waiting(api, world, driv
 
 @pytest.mark.parametrize(("why", "status"), [(Ended.GUEST, "offline"), (Ended.HOST, "booting")])
 def test_a_source_that_went_off_meanwhile_is_the_watchdogs(api, source, driver, why, status):
-    """After the clone it is treated like any machine that is off and should run, with an event that says why."""
+    """After the clone, the watchdog treats it like any machine that is off and should run. An event has the
+    reason."""
     Instance.objects.filter(pk=source.pk).update(watchdog_enabled=False)
     made = api.post(f"{path_of(source)}/clone", {}).json()
     driver.fall(machine_name(source.pk), why)
@@ -480,7 +481,7 @@ RACERS = 8
 
 
 def race(*actions) -> list:
-    """All of them at the same moment; what each returned or was refused with."""
+    """Run all actions at the same moment. Returns each one's result or error."""
     gate = threading.Barrier(len(actions))
     results: list = [None] * len(actions)
 

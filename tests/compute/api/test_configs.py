@@ -1,4 +1,4 @@
-"""Configuration profiles as a client makes, changes and deletes them."""
+"""The API of configuration profiles: create, change and delete."""
 
 import pytest
 from django.db.models.functions import Now

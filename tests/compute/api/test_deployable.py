@@ -1,4 +1,4 @@
-"""Images that the hosts of a region cannot deploy are refused before anything is made or lost."""
+"""Images that a region's hosts cannot deploy are refused before anything is created or lost."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def off(world, driver) -> Instance:
 
 @pytest.fixture
 def archived(account: Account) -> Image:
-    """An image of the account that another driver has."""
+    """Create an image of the account that only another driver has."""
     return ImageFactory(
         id="private/77", number=77, account=account, is_public=False, label="Mine", size=900, driver="qemu"
     )

@@ -1,4 +1,4 @@
-"""Disks of an instance as a client sees them: making, changing, resizing, cloning and deleting one."""
+"""The disks of an instance in the API: create, change, resize, clone and delete."""
 
 import pytest
 
@@ -21,13 +21,13 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBG0y2l2y2l2y2l2y2l2y2l2y2l2y2l2y2l2y
 
 @pytest.fixture
 def empty(world, driver) -> Instance:
-    """Off, without disks; its type has 25600 MB."""
+    """An instance that is off and has no disks. Its type has 25600 MB."""
     return deployed(world, driver, image=None, label="empty")
 
 
 @pytest.fixture
 def disk(world, driver) -> Disk:
-    """5000 MB deployed from the image, the only disk of an instance that is off."""
+    """A disk of 5000 MB deployed from the image, the only disk of an instance that is off."""
     return with_disk(world, driver)
 
 
@@ -40,7 +40,7 @@ def at(disk: Disk, verb: str = "") -> str:
 
 
 def there(disk: Disk, driver: MemoryDriver):
-    """What the hypervisor has of the disk."""
+    """Return the hypervisor's record of the disk."""
     return driver.machines[machine_name(disk.instance_id)]["disks"].get(disk_name(disk.instance_id, disk.pk))
 
 
@@ -361,7 +361,7 @@ def test_one_that_the_instance_runs_with_is_not_deleted(api, running):
 
 
 def test_one_that_the_hypervisor_keeps_is_shown_again(api, running, driver):
-    """The profile was changed after the boot: only the hypervisor knows what the machine runs with."""
+    """The profile was changed after the boot, so only the hypervisor knows the devices of the running machine."""
     disk = running.disks.earliest("pk")
     disk.devices.all().delete()
     assert api.delete(at(disk)).status_code == 200

@@ -41,7 +41,7 @@ def test_a_master_has_the_defaults_of_the_contract(api):
 
 @pytest.mark.parametrize("unasked", ["10.0.0.53", "127.0.0.1", "::ffff:169.254.169.254", "fe80::1"])
 def test_a_master_that_is_not_asked_is_taken_and_said(unasked, api):
-    """The domain stays active: masters may be reachable some day, and the others are asked."""
+    """The domain stays active: some masters may become reachable later, and the others are asked."""
     made = api.post(PATH, {**SLAVE, "master_ips": [unasked, "192.0.2.1"]}).json()
     assert (made["status"], made["master_ips"][1]) == ("active", "192.0.2.1")
     reason = f"The platform does not ask {made['master_ips'][0]}."
@@ -172,7 +172,7 @@ def test_a_name_is_one_accounts_on_the_whole_platform(api, client_for, stranger)
 
 
 def test_nobody_takes_names_out_of_anothers_domain(api, client_for, stranger, account):
-    """The more specific zone is the one that name servers answer from."""
+    """Name servers answer from the more specific zone."""
     api.post(PATH, MASTER)
     other = client_for(stranger)
     for name in ("www.example.com", "*.Example.com", "a.b.example.com"):
@@ -187,7 +187,7 @@ def test_nobody_takes_names_out_of_anothers_domain(api, client_for, stranger, ac
 
 
 def test_what_was_read_can_be_written_back(api, account):
-    """Texts that nobody gave are "" in answers, which is shorter than requests may have them."""
+    """Unset texts are "" in answers. Requests may not set texts that short, but may send "" back unchanged."""
     domains = [DomainFactory(account=account)]
     domains.append(DomainFactory(account=account, type="slave", soa_email="", master_ips=["192.0.2.1"]))
     for domain in domains:
@@ -277,7 +277,7 @@ def test_a_clone_has_all_but_the_name(api, account):
 
 
 def test_a_clone_has_as_many_records_as_a_domain_may_have(api, account):
-    """They are more than one statement has parameters for."""
+    """The maximum exceeds the number of parameters that one statement can have."""
     domain = DomainFactory(account=account, label="one.example")
     records = (RecordFactory.build(domain=domain, name=f"host{number}") for number in range(MAX_RECORDS))
     DomainRecord.objects.bulk_create(records, batch_size=1000)

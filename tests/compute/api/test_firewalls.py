@@ -1,4 +1,4 @@
-"""Firewalls, their rules and devices, as a client sees them."""
+"""The API of firewalls, their rules and their devices."""
 
 import pytest
 from django.db import connection
@@ -115,7 +115,7 @@ class TestCreating:
         assert api.get(FIREWALLS, x_filter={"tags": "edge"}).json()["results"] == 1
 
     def test_its_tags_are_the_accounts_but_list_no_firewall(self, api):
-        """The contract's lists of what carries a tag have four kinds, and this is none of them."""
+        """The contract's lists of tagged objects have four kinds, and firewalls are none of them."""
         made = api.post(FIREWALLS, body(tags=["edge"])).json()
         listed = api.get("/v4/tags/edge").json()
         assert (listed["data"], listed["results"]) == ([], 0)
@@ -251,7 +251,8 @@ class TestRules:
         assert errors(refused) == {"rules.outbound": "rules.outbound must be at most 25 items"}
 
     def test_lists_that_are_too_long_have_one_problem_each(self, api):
-        """Whatever is wrong with what is in them: ten thousand of them are not looked at."""
+        """A list that is too long has one problem. Its items are not checked, because there may be ten
+        thousand."""
         wrong = with_rules({**RULE, "addresses": {"ipv4": ["x"] * 256, "ipv6": ["x"] * 256}})
         assert errors(api.post(FIREWALLS, wrong)) == {
             "rules.inbound[0].addresses.ipv4": "addresses.ipv4 must be at most 255 items",
@@ -466,7 +467,7 @@ class TestGrants:
         assert client_for(restricted).put(path(row), {"tags": []}).status_code == 200
 
     def test_an_instance_needs_one_too(self, client_for, world, instance, restricted):
-        """To be put behind a firewall, and to be taken from behind it."""
+        """The user needs a grant on the instance to attach it to a firewall and to detach it."""
         row, theirs = firewall(world), client_for(restricted)
         asked = {"id": instance.pk, "type": "compute"}
         self.grant(restricted, row, "read_write")

@@ -1,4 +1,4 @@
-"""Images of an account as clients see them."""
+"""The API of an account's images."""
 
 from importlib import import_module
 
@@ -44,7 +44,7 @@ def disk(instance):
 
 @pytest.fixture
 def image(world, driver) -> Image:
-    """One of the account's own, which there is an archive of."""
+    """An image of the account that has an archive."""
     image = ImageFactory(id="private/70", number=70, account=world.account, is_public=False, label="golden")
     driver.archives["skerry-image-70"] = 1300
     return image

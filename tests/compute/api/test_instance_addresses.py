@@ -1,4 +1,4 @@
-"""The addresses of one instance, as a client sees them."""
+"""The API of the addresses of one instance."""
 
 import time
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ class TestAdding:
         assert errors(add(api, instance, public=True)) == {None: TOO_MANY}
 
     def test_an_address_kept_in_another_region_does_not_count(self, api, instance, world):
-        """A move holds addresses of both regions for a while."""
+        """During a move, an instance has addresses of both regions."""
         from tests.factories import AddressPoolFactory, RegionFactory
 
         allow(world, 1)
@@ -337,7 +337,7 @@ def never(name: str, timeout: float) -> frozenset[str]:
 
 
 def known(name: str, timeout: float) -> frozenset[str]:
-    """Knows one name, which leads to two addresses."""
+    """Resolve the one known name, which has two addresses."""
     return frozenset({"198.18.0.2", "2001:db8::1"}) if name == "web.example.com" else frozenset()
 
 
@@ -374,7 +374,7 @@ class TestForwardRecords:
 
 
 class TestTheResolver:
-    """That of the setting, as long as it names no other: by the name servers that the platform asks for all."""
+    """The default resolver, which asks the name servers of the setting PROBE_NAMESERVERS."""
 
     @pytest.fixture
     def dns(self, settings, monkeypatch) -> Iterator[NameServer]:

@@ -1,4 +1,4 @@
-"""Instances as a client sees them."""
+"""The API of instances."""
 
 import pytest
 from django.db.models.functions import Now
@@ -560,7 +560,7 @@ def test_a_boot_of_a_running_instance_leaves_it_running_whatever_its_config(api,
 
         assert api.get(f"{INSTANCES}/{running.pk}").json()["status"] == "running"
         event, *_ = events = events_of(api, running, "compute_boot")
-        # one more than that of the first boot
+        # one more than for the first boot
         assert len(events) == number + 1
         assert (event["status"], event["percent_complete"]) == ("finished", 100)
         assert event["secondary_entity"]["id"] == running.booted_config_id
@@ -584,7 +584,7 @@ def test_what_is_already_so_stays_busy_while_a_job_lives(api, world, running, ac
 
 
 def events_of(api, instance, action):
-    """The events of the action, the newest first."""
+    """Return the events of the action, the newest first."""
     found = {"entity.id": instance.pk, "entity.type": "compute", "action": action}
     return api.get("/v4/account/events", x_filter=found).json()["data"]
 

@@ -1,4 +1,4 @@
-"""The interfaces of profiles, as they are asked for with a profile and with a new instance."""
+"""Interfaces of profiles, requested with a profile or with a new instance."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def config(instance) -> Config:
 
 @pytest.fixture(params=["a profile that is made", "a profile that is changed", "a new instance"])
 def ask(request, api, world, instance, config):
-    """Ask for interfaces in one of the ways there are; gives the answer, and the profile that has them."""
+    """Return a function that requests interfaces in one of these ways. It returns the answer and the profile."""
 
     def with_profile(interfaces):
         body = {"label": "mine", "devices": {}, "interfaces": interfaces}
@@ -112,7 +112,7 @@ def test_what_is_empty_is_not_given(ask, empty):
 
 @pytest.mark.parametrize("stored", ["", None])
 def test_a_public_interface_has_no_address_which_is_null(api, instance, config, stored):
-    """However it was stored; one on a VLAN without an address has an empty one."""
+    """With any stored value. An interface on a VLAN without an address has an empty one."""
     Config.objects.update(interfaces=[{"purpose": "public", "label": "", "ipam_address": stored}, vlan("front")])
     expected = [{"purpose": "public", "label": "", "ipam_address": None}, vlan("front")]
     path = f"/v4/compute/instances/{instance.pk}/configs"

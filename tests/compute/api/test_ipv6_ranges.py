@@ -119,7 +119,7 @@ class TestCutting:
 
     @pytest.mark.parametrize("seed", range(4))
     def test_against_a_plain_search(self, seed, routed, account):
-        """Random takes and gives, each compared with a walk over all blocks of the pool."""
+        """Random allocations and releases, each compared with a walk over all blocks of the pool."""
         rng = random.Random(seed)
         pool = ipaddress.ip_network("2001:db8:5000::/58")
         AddressPool.objects.filter(pk=routed.pk).update(network=str(pool))
@@ -197,7 +197,7 @@ class TestReading:
     def test_a_shared_range_is_shown_to_whoever_sees_one_of_its_instances(
         self, api, client_for, restricted, instance, world, routed
     ):
-        """`ipv6.global` of the sharing instance names the range, so the range has to be found by its own path."""
+        """The range is found by its own path too, because `ipv6.global` of the sharing instance names it."""
         allocate(api, instance)
         sharing = world.offline(label="sharing")
         shared = {"compute_id": sharing.pk, "ips": ["2001:db8:5000::/64"]}

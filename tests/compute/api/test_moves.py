@@ -1,4 +1,4 @@
-"""Migrations as a client sees them: to another host, to another region, and what stands in their way."""
+"""The API of migrations: to another host, to another region, and what prevents them."""
 
 from datetime import timedelta
 
@@ -53,7 +53,7 @@ pytestmark = pytest.mark.django_db
 
 INSTANCES = "/v4/compute/instances"
 ATTEMPTS = 6
-"""Failures after which a step is given up, so that its undo succeeds."""
+"""Failures after which a step is given up. Its undo then succeeds."""
 VLAN_INTERFACE = [{"purpose": "vlan", "label": "backend", "ipam_address": ""}]
 
 
@@ -64,7 +64,7 @@ def other_host(world) -> Host:
 
 @pytest.fixture
 def elsewhere(world) -> Region:
-    """Another region with a host and addresses, without VLANs."""
+    """Another region with a host and addresses, and without VLANs."""
     region = Region.objects.create(id="us-other", country="us", capabilities=["Computes"])
     HostFactory(region=region)
     AddressPoolFactory(region=region, network="203.0.113.0/24", addresses=9)
@@ -78,7 +78,7 @@ def move(api, instance: Instance, **body):
 
 
 def keep_failing(deletion: Job, driver) -> None:
-    """Let every try to delete the instance fail, more of them than other jobs have."""
+    """Make every attempt to delete the instance fail. A deletion has more attempts than other jobs."""
     driver.before = failing_at(len(driver.calls))
     for _ in range(settings.JOB_ATTEMPTS + 3):
         engine.run(deletion.pk, driver)
@@ -88,12 +88,12 @@ def keep_failing(deletion: Job, driver) -> None:
 
 
 def held_by(instance: Instance) -> list[str]:
-    """The IPv4 addresses that are the instance's."""
+    """Return the IPv4 addresses of the instance."""
     return sorted(Address.objects.filter(instance=instance).values_list("address", flat=True))
 
 
 def refused(api, instance: Instance, **body) -> dict:
-    """The errors of a migration that is refused and leaves no trace."""
+    """Return the errors of a migration that is refused. Checks that nothing changed."""
     before = list(Instance.objects.values()), list(Reservation.objects.values()), list(Address.objects.values())
     found = errors(move(api, instance, **body))
     after = list(Instance.objects.values()), list(Reservation.objects.values()), list(Address.objects.values())
@@ -540,7 +540,7 @@ def test_it_needs_read_write(client_for, world, running, elsewhere):
 
 @pytest.fixture
 def newer(world) -> InstanceType:
-    """What replaces the world's type."""
+    """A type that replaces the world's type, which is deprecated."""
     newer = InstanceTypeFactory(id="g7-test-2", memory=4096, vcpus=2, disk=30000)
     InstanceType.objects.filter(pk=world.type.pk).update(deprecated=True, successor=newer)
     return newer

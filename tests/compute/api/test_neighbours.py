@@ -1,4 +1,4 @@
-"""What stands around an instance: volumes, firewalls and load balancers, as it lists them."""
+"""An instance's lists of its volumes, firewalls and load balancers."""
 
 import pytest
 from django.db import connection
@@ -24,7 +24,7 @@ def volume(instance: Instance, **fields):
 
 
 def firewall(instance: Instance, **fields):
-    """One that is enabled, where the instance has none that is."""
+    """Create a firewall on the instance: enabled if it is the instance's first, else disabled."""
     fields.setdefault("status", "disabled" if instance.firewall_devices.exists() else "enabled")
     return FirewallFactory(account=instance.account, on=instance, **fields)
 

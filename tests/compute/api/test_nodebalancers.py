@@ -1,4 +1,4 @@
-"""Load balancers, their configs and their nodes, as a client sees them."""
+"""The API of load balancers, their configs and their nodes."""
 
 import pytest
 from cryptography.x509 import DNSName, IssuerAlternativeName
@@ -39,7 +39,7 @@ def api(client_for, owner, world):
 
 @pytest.fixture
 def instance(world) -> Instance:
-    """Its private address is 10.0.0.2."""
+    """An instance with the private address 10.0.0.2."""
     made = world.create(label="web", private_ip=True)
     made.jobs.all().delete()
     Instance.objects.filter(pk=made.pk).update(status="offline")
@@ -69,7 +69,7 @@ def node(api, config, instance) -> dict:
 
 
 def at(shown: dict) -> str:
-    """The path of a config, or of a node."""
+    """Return the path of a config or of a node."""
     path = f"{BALANCERS}/{shown['nodebalancer_id']}/configs/"
     return f"{path}{shown['config_id']}/nodes/{shown['id']}" if "config_id" in shown else f"{path}{shown['id']}"
 
@@ -369,7 +369,7 @@ class TestACertificate:
         assert "PRIVATE" not in refused.content.decode()
 
     def test_has_a_key_whose_length_is_looked_at_first(self, api, config):
-        """To find out that these primes are none takes longer than anybody waits."""
+        """Finding out that these factors are not primes would take too long."""
         refused = api.put(at(config), {**TLS, "ssl_key": pem(huge_key(20_000))})
         assert errors(refused)["ssl_key"].startswith("Keys are RSA of 2048 to 4096 bits")
 
@@ -439,7 +439,7 @@ class TestANode:
         assert set(errors(api.post(at(node).rpartition("/")[0], {}))) == {"label", "address"}
 
     def test_is_at_an_address_of_the_regions_private_network(self, api, node):
-        """The world's is 10.0.0.0/24. Within it, the address has to be a compute's."""
+        """The world's network is 10.0.0.0/24. The address must be a compute's in that network."""
         path = at(node)
         assert errors(api.put(path, {"address": "192.168.128.9:80"})) == {"address": "Must begin with 10.0.0"}
         (reason,) = errors(api.put(path, {"address": "10.0.0.250:80"})).values()

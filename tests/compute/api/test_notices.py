@@ -1,4 +1,4 @@
-"""What the platform tells an account: moves, maintenance and outages, and only those that are true."""
+"""Notifications of an account: moves, maintenance and outages, each only as long as it is true."""
 
 from datetime import timedelta
 
@@ -109,7 +109,7 @@ def test_an_outage_names_the_region(api, instance):
 
 
 def away(instance: Instance, seconds: float = 60) -> Host:
-    """Let the instance's host not answer for so long."""
+    """Make the instance's host silent for so many seconds."""
     host = Host.objects.get(pk=instance.host_id)
     host.unreachable_since = now() - timedelta(seconds=seconds)
     host.save()

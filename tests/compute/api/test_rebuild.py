@@ -1,4 +1,4 @@
-"""Rebuilds as a client sees them: what goes, what comes, and what is left when one fails."""
+"""The API of rebuilds: what is deleted, what is created, and what a failure leaves."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def ask(api, instance: Instance, **body):
 
 
 def failing(driver: MemoryDriver, call: str, nth: int, times: int, error: Exception | None = None) -> None:
-    """Let the nth call of this name from now on fail, and those after it, so many times."""
+    """Make the nth call of this name from now on fail, and the calls after it, `times` in all."""
     calls = iter(range(1, nth + times))
 
     def hook(number: int, name: str) -> None:
@@ -98,7 +98,7 @@ def test_an_image_with_partitions_costs_no_disk_and_its_event_says_why(api, runn
 
 
 def test_the_disks_never_take_more_than_the_type_has(api, other, running, driver):
-    """Between any two calls of the hypervisor, in our tables and there."""
+    """Between any two calls of the hypervisor, both in our tables and in the hypervisor."""
     machine = machine_name(running.pk)
     sums = []
 

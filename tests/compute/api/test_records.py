@@ -1,4 +1,4 @@
-"""Records: what each type has to be, and what may stand beside what."""
+"""Records: the rules of each type, and the types that may share a name."""
 
 from typing import Any
 
@@ -187,7 +187,7 @@ def zone_of(api: Any, domain: Domain) -> list[str]:
 
 
 def read_zone(api: Any, domain: Domain) -> dns.zone.Zone:
-    """The zone as a reader of zone files understands it."""
+    """Return the zone as a reader of zone files parses it."""
     return dns.zone.from_text("\n".join(zone_of(api, domain)), origin=domain.label, relativize=True)
 
 
@@ -226,7 +226,7 @@ def test_the_name_of_a_service_follows_its_parts(api, records, domain, change, n
 
 
 def test_a_service_with_the_underscores_of_older_answers_is_shown_without(api, records, domain):
-    """Rows had these values before answers showed what was sent."""
+    """Rows had these values before answers showed the values that were sent."""
     record = RecordFactory(
         domain=domain, type="SRV", name="_sip._tcp", service="_sip", protocol="_tcp", target=HOST, port=5060
     )
@@ -349,7 +349,7 @@ def test_a_record_may_be_there_twice_and_is_served_once(api, records, domain, ot
     ids=str,
 )
 def test_records_that_differ_where_their_type_does_are_two(api, records, domain, wish, other):
-    """As in the zones that are imported: what is read of one can be written again."""
+    """As in imported zones: every record that was read can be written again."""
     first, second = (api.post(records, body).json() for body in (wish, wish | other))
     assert len([line for line in zone_of(api, domain) if f" IN {wish['type']} " in line]) == 2
     assert api.put(f"{records}/{first['id']}", first).json() == first

@@ -1,4 +1,4 @@
-"""Rescue: what it boots, what it leaves behind, and what boots after it."""
+"""Rescue: its boot, its traces, and the boot after it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Changes of type as a client sees them: what they do, and what stands in their way."""
+"""The API of changes of type: their effects, and what prevents them."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def state() -> list:
 
 
 def refused(api, instance: Instance, verb: str = "resize", **body) -> dict:
-    """The errors of a request that is refused and leaves no trace."""
+    """Return the errors of a request that is refused. Checks that nothing changed."""
     before = state()
     response = ask(api, instance, verb, **body)
     assert response.status_code == 400, response.content
@@ -48,12 +48,12 @@ def refused(api, instance: Instance, verb: str = "resize", **body) -> dict:
 
 
 def held(instance: Instance) -> tuple:
-    """What the instance holds, on which host: one reservation."""
+    """Return the host and the resources of the instance's only reservation."""
     return Reservation.objects.values_list("host", "memory", "vcpus", "disk").get(instance=instance)
 
 
 def sizes(instance: Instance, driver: MemoryDriver) -> list[tuple[int, int]]:
-    """Each disk's size, as our table and as the driver has it."""
+    """Return each disk's size, as in our table and as in the driver."""
     disks = driver.machines[machine_name(instance.pk)]["disks"]
     return [(disk.size, disks[disk_name(instance.pk, disk.pk)].size) for disk in instance.disks.order_by("pk")]
 

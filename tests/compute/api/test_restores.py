@@ -1,4 +1,4 @@
-"""Restoring backups as a client sees it: into instances that are there, and into new ones."""
+"""The API of restores: into existing instances, and into new ones."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def kept(source) -> Backup:
 
 @pytest.fixture
 def target(world, driver) -> Instance:
-    """An instance that is off, with nothing on it."""
+    """An instance that is off and empty."""
     return deployed(world, driver, image=None, label="target")
 
 
@@ -66,7 +66,7 @@ def end(kind: str, driver) -> Job:
 
 
 def made_of(driver, disk: Disk) -> str | None:
-    """The archive that the hypervisor made a disk of."""
+    """Return the archive from which the hypervisor created a disk."""
     return driver.machines[machine_name(disk.instance_id)]["disks"][disk_name(disk.instance_id, disk.pk)].image
 
 

@@ -1,4 +1,4 @@
-"""Resetting root's password, of an instance and of one disk."""
+"""Resetting the root password of an instance and of one disk."""
 
 import pytest
 
@@ -21,7 +21,7 @@ WEAK = "Password does not meet strength requirement"
 
 @pytest.fixture
 def instance(world, driver) -> Instance:
-    """Off, with a disk deployed from the image and a swap disk."""
+    """An instance that is off, with a disk deployed from the image and a swap disk."""
     return deployed(world, driver, running=False, label="forgetful")
 
 

@@ -1,4 +1,4 @@
-"""Deployment scripts as clients see them."""
+"""The API of deployment scripts."""
 
 import hashlib
 

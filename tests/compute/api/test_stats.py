@@ -1,4 +1,4 @@
-"""What an instance did, as its charts show it."""
+"""The statistics of an instance, as its charts show them."""
 
 import json
 import re

@@ -16,7 +16,7 @@ TODAY = datetime(2026, 6, 16, 12, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _today(monkeypatch) -> None:
-    """No month ends between what is counted and what is asked."""
+    """Stop the date, so that no month ends between a count and a request."""
     for module in ("compute.api.stats", "compute.services.removal"):
         monkeypatch.setattr(f"{module}.now", lambda: TODAY)
 
@@ -35,7 +35,7 @@ def made(account, plan, created: datetime) -> Instance:
 
 @pytest.fixture
 def old(account, plan):
-    """An instance that was there before this month."""
+    """An instance that existed before this month."""
     return made(account, plan, datetime(2020, 1, 1, tzinfo=UTC))
 
 

@@ -1,4 +1,4 @@
-"""Uploading an image: the address, the file, and what becomes of it."""
+"""Uploading an image: the address, the file, and the result."""
 
 import gzip
 import io
@@ -53,7 +53,7 @@ def image(begun) -> Image:
 
 
 def put(address: str, data: bytes = FILE, **headers):
-    """Send a file as ``curl -T`` would: no token, no cookies, and Django's check of forms is on."""
+    """Send a file as ``curl -T`` would: without token and cookies, and with Django's CSRF check enabled."""
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
     return client.generic("PUT", address, data, content_type="application/octet-stream", headers=headers)
 
@@ -242,7 +242,7 @@ def test_an_account_has_some_places_and_some_room(api, body, begun, image, setti
         assert refusal(put(other)).startswith("At most 1 uploads of an account at once")
     settings.UPLOAD_SPACE = len(FILE) * 2 - 1
     settings.UPLOADS_AT_ONCE = 2
-    with closing(uploads.begin(uploads.sign(image), len(FILE))):  # nothing of it has come yet
+    with closing(uploads.begin(uploads.sign(image), len(FILE))):  # no byte of it has arrived yet
         assert "GB of an account's uploads at once" in refusal(put(other))
     assert put(other).status_code == 200
 
@@ -320,7 +320,7 @@ def test_deleting_the_image_takes_the_address_back(api, begun, image, folder):
 
 
 class Slow:
-    """A body that stops half way until it is let go on; `begun` tells that it has stopped."""
+    """A body that stops half way until it is released. `begun` is set when it has stopped."""
 
     def __init__(self, data: bytes, then=lambda: None):
         self.file, self.half, self.then = io.BytesIO(data), len(data) // 2, then

@@ -1,4 +1,4 @@
-"""VLANs: how they come into being and go, and who sees them."""
+"""VLANs: how they are created and deleted, and who sees them."""
 
 import pytest
 from django.db import connection
@@ -233,7 +233,7 @@ def test_an_instance_that_moves_takes_its_vlans_along(api, world, driver, networ
     job = migrate(world.actor, networked, "us-other")
     assert [row["region"] for row in api.get(VLANS).json()["data"]] == ["us-test"]
 
-    # on its way it is on none that it has not brought, and what it has brought stays free for it
+    # during the move the instance joins no other VLAN, and its own one counts against the new region's limit
     assert errors(profile(api, networked, "another")) == {None: "Compute busy."}
     there = InstanceFactory(account=world.account, region=elsewhere, type=world.type)
     for number in range(9):

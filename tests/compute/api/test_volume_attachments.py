@@ -1,4 +1,4 @@
-"""Attaching volumes to instances and detaching them, as a client sees it."""
+"""The API of attaching volumes to instances and detaching them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Volumes that more than one job wants: who waits for whom, and what comes of it when one of them fails."""
+"""Volumes that more than one job needs: the order of the jobs, and the effects of a failure."""
 
 import pytest
 from django.db.models.functions import Now
@@ -43,7 +43,7 @@ def job_of(kind: str) -> Job:
 
 
 def once(job: Job, driver) -> Job:
-    """Run the job for one task's worth of steps, as if it were due; it goes on."""
+    """Run the job for the steps of one task, as if it were due. The job goes on afterwards."""
     Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
     engine.run(job.pk, driver)
     job.refresh_from_db()
@@ -59,7 +59,7 @@ def event_of(action: str) -> Event:
 
 
 def begin(api, world, driver, what: str, source: Instance) -> tuple[Volume, Job]:
-    """A volume of which something is under way, attached nowhere, and the job that does it."""
+    """Create a detached volume with a job in progress. Returns the volume and the job."""
     if what == "volume_create":
         made = api.post("/v4/volumes", {"label": "data", "region": "us-test"}).json()
         return Volume.objects.get(pk=made["id"]), job_of(what)

@@ -1,4 +1,4 @@
-"""Volumes as a client sees them: making, growing, cloning, changing and deleting one."""
+"""The API of volumes: create, grow, clone, change and delete."""
 
 import pytest
 
@@ -191,7 +191,7 @@ def test_a_resize_needs_a_size_that_volumes_have(api, volume):
     assert refused({}) == refused({"size": None}) == {"size": "size is required"}
     assert refused({"size": "30"}) == {"size": "size is not valid"}
     assert refused({"size": 10241}) == {"size": "Storage volumes cannot be resized larger than 10240 gigabytes"}
-    Volume.objects.filter(pk=volume.pk).update(size=5)  # as releases before made them
+    Volume.objects.filter(pk=volume.pk).update(size=5)  # as earlier releases created them
     assert refused({"size": 9}) == {"size": "Must be 10-10240"}
     assert api.post(at(volume, "resize"), {"size": 10}).status_code == 200
 

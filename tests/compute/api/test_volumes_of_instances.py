@@ -39,7 +39,7 @@ def refusing(driver: MemoryDriver, call: str) -> Callable[[int, str], None]:
 
 
 def act(path: str, **body: Any) -> Callable[..., None]:
-    """A boot by a request to the instance, whose job comes to its end."""
+    """Return a function that sends a request to the instance, and runs its job to the end."""
 
     def send(api, world, instance: Instance, driver: MemoryDriver) -> None:
         response = api.post(f"/v4/compute/instances/{instance.pk}/{path}", body)

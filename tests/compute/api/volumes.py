@@ -1,4 +1,4 @@
-"""Helpers of the tests of volumes: paths, jobs, and where volumes are attached."""
+"""Helpers of the tests of volumes: paths, jobs, and attachments."""
 
 from accounts.models import Event, Grant, User
 from compute.machine_names import machine_name
@@ -14,12 +14,12 @@ def at(volume: Volume, verb: str = "") -> str:
 
 
 def finish(driver) -> Job:
-    """Let the job that lives come to its end."""
+    """Run the live job to its end."""
     return work(Job.objects.get(finished_at=None), driver)
 
 
 def slots(instance: Instance) -> dict[str, int]:
-    """The volumes in the profiles of the instance."""
+    """Return the volumes in the profiles of the instance."""
     return dict(VolumeDevice.objects.filter(config__instance=instance).values_list("slot", "volume"))
 
 

@@ -1,4 +1,4 @@
-"""Drivers to hold against the interface. A new driver adds itself to `DRIVERS` and runs all of test_contract."""
+"""Drivers to check against the interface. A new driver adds itself to `DRIVERS` and runs all of test_contract."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ from tests.compute.memory_driver import MemoryDriver
 
 @pytest.fixture
 def conninfo(db) -> str:
-    """The test database, for connections beside Django's. What they write is not rolled back."""
+    """The test database, for connections other than Django's. Their writes are not rolled back."""
     params = connection.get_connection_params()
     keep = {key: params[key] for key in ("host", "port", "user", "password") if params.get(key)}
     return make_conninfo(dbname=connection.settings_dict["NAME"], **keep)
@@ -25,9 +25,9 @@ def conninfo(db) -> str:
 
 @pytest.fixture
 def make_simulated(conninfo) -> Iterator[Callable[..., SimulatedDriver]]:
-    """Make simulated drivers, each with its own connection, on one empty hypervisor.
+    """Return a function that makes simulated drivers, each with its own connection, on one empty hypervisor.
 
-    They are patient unless told otherwise: on a busy machine an honest answer may take long.
+    By default the timeouts are long, because an answer may take long on a busy machine.
     """
     made: list[SimulatedDriver] = []
 
@@ -44,19 +44,19 @@ def make_simulated(conninfo) -> Iterator[Callable[..., SimulatedDriver]]:
 
 @pytest.fixture
 def simulated(make_simulated) -> SimulatedDriver:
-    """An empty simulated hypervisor where everything is done at once."""
+    """An empty simulated hypervisor, which finishes everything at once."""
     return make_simulated()
 
 
 @pytest.fixture
 def memory() -> MemoryDriver:
-    """What the tests of jobs run on, which has to keep the same promises."""
+    """The driver that tests of jobs use. It must fulfil the same contract as the others."""
     return MemoryDriver().at(FIRST)
 
 
 @pytest.fixture
 def qemu(tmp_path) -> Iterator[QemuHosts]:
-    """Hosts of QEMU's, emulated."""
+    """Hosts with QEMU, emulated."""
     needs("qemu-system-x86_64", "mke2fs", "e2fsck", "resize2fs", "debugfs")
     hosts = QemuHosts(tmp_path)
     yield hosts
@@ -65,15 +65,15 @@ def qemu(tmp_path) -> Iterator[QemuHosts]:
 
 @pytest.fixture
 def qemu_by_ssh(tmp_path) -> Iterator[SshQemuHosts]:
-    """The same, each behind an sshd."""
+    """Hosts with QEMU, each behind an sshd."""
     needs("qemu-system-x86_64", "mke2fs", "e2fsck", "resize2fs", "debugfs", "sshd", "ssh", "ssh-keygen")
     hosts = SshQemuHosts(tmp_path)
     yield hosts
     hosts.end()
 
 
-# The names of the fixtures that give them. By ssh each call takes a tenth of a second more, and most of what is
-# counted runs in other processes: so that is left to the run of all tests.
+# The names of the fixtures of drivers. By ssh, each call takes a tenth of a second more. Most of the code that
+# coverage counts then runs in other processes. Therefore only the run of all tests includes ssh.
 DRIVERS = [
     "simulated",
     "memory",

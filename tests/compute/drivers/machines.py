@@ -54,12 +54,12 @@ def make_volume(driver: Driver, name: str = VOLUME, **changes) -> str:
 
 
 def with_volumes(boot: BootSpec, **volumes: str) -> BootSpec:
-    """The same boot with volumes in these slots besides, which the guest finds as ``data``."""
+    """Return the same boot with more volumes in these slots. The guest finds them as ``data``."""
     return replace(boot, devices={**boot.devices, **volumes}, volumes=dict.fromkeys(volumes.values(), "data"))
 
 
 LONGEST_WAIT = 0.05
-"""Seconds between two calls: a real host has its work to do meanwhile."""
+"""Seconds between two calls, in which a real host works."""
 
 
 def finish(call: Callable[[], Progress], most: int = 10_000) -> Progress:
@@ -73,7 +73,7 @@ def finish(call: Callable[[], Progress], most: int = 10_000) -> Progress:
 
 
 def make_machine(driver: Driver, name: str = MACHINE) -> tuple[str, BootSpec]:
-    """A defined machine with a deployed disk, off; its name and what boots it."""
+    """Define a machine with a deployed disk, off. Returns its name and its boot."""
     disk = f"{name}-disk-1"
     driver.define(machine_spec(name))
     finish(lambda: driver.create_disk(name, image_disk(disk)))
@@ -81,7 +81,7 @@ def make_machine(driver: Driver, name: str = MACHINE) -> tuple[str, BootSpec]:
 
 
 def run_machine(driver: Driver, name: str = MACHINE) -> tuple[str, BootSpec]:
-    """The same, on."""
+    """Define a machine with a deployed disk, and start it. Returns its name and its boot."""
     name, boot = make_machine(driver, name)
     finish(lambda: driver.start(name, boot))
     return name, boot

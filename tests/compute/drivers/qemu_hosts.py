@@ -1,4 +1,4 @@
-"""Hosts of QEMU's for the contract of drivers: directories, and guests of one sector beside a file system."""
+"""QEMU hosts for the contract of drivers: directories, and guests of one sector on a disk with a file system."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ IMAGE_MB = 64
 
 
 class QemuHosts:
-    """Hosts below one folder, made when they are first asked for. They share volumes and archives."""
+    """Hosts below one folder, created when first used. They share volumes and archives."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -41,7 +41,8 @@ class QemuHosts:
         return QemuDriver(where, Options(timeout=300.0, archives=str(self.folder / "archives")))
 
     def _make_image(self, store: Store) -> None:
-        """A small system whose disk boots by itself: a file system leaves its first sectors free."""
+        """Create a small system whose disk boots by itself. The file system leaves the disk's first sectors
+        free."""
         path = store.image(IMAGE)
         path.parent.mkdir(parents=True)
         path.touch()
@@ -59,7 +60,7 @@ class QemuHosts:
 
 
 class SshQemuHosts(QemuHosts):
-    """The same, each reached by ssh."""
+    """QEMU hosts, each reached by ssh."""
 
     def __init__(self, folder: Path):
         super().__init__(folder)

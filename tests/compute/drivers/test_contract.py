@@ -1,4 +1,4 @@
-"""What every driver promises: compute/drivers/base.py, held against each driver of conftest's `DRIVERS`."""
+"""The contract of every driver: compute/drivers/base.py, checked with each driver of conftest's `DRIVERS`."""
 
 import gzip
 import select
@@ -48,7 +48,7 @@ def test_an_unknown_machine_is_absent_and_has_no_disks(driver):
 
 
 def test_what_an_undo_asks_for_is_done_where_there_is_nothing(driver):
-    """A job whose machine, disk, volume or archive is gone has to end."""
+    """A job whose machine, disk, volume or archive is gone must be able to end."""
     driver.undefine(MACHINE)
     driver.delete_disk(MACHINE, DISK)
     driver.unplug(MACHINE, VOLUME)
@@ -56,7 +56,8 @@ def test_what_an_undo_asks_for_is_done_where_there_is_nothing(driver):
     driver.delete_archive(ARCHIVE)
     assert driver.stop(MACHINE).done
     assert (driver.volume_size(VOLUME), driver.archive_size(ARCHIVE)) == (None, None)
-    # these say that there is nothing, and the undo then asks whether the machine is absent, or the disk not listed
+    # these report that there is nothing, and the undo then checks that the machine is absent or the disk not
+    # listed
     with pytest.raises(Refused):
         driver.resize_disk(MACHINE, DISK, 1024)
     with pytest.raises(Refused):
@@ -358,7 +359,7 @@ def test_machines_that_are_on_tell_what_they_have_used_and_no_others(hosts, driv
 
 
 def in_use(driver, volume: str = VOLUME) -> bool:
-    """Whether a machine that is on has the volume. One that none has is gone afterwards."""
+    """Tell whether a machine that is on has the volume. A volume that no machine has is deleted by this check."""
     try:
         driver.delete_volume(volume)
     except Refused:

@@ -1,4 +1,4 @@
-"""The faults that can be scripted into the simulated hypervisor."""
+"""Faults that can be scripted in the simulated hypervisor."""
 
 import multiprocessing
 import signal
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def died_of(driver: SimulatedDriver, call: str, *args) -> int | None:
-    """The exit code of another process that makes one call."""
+    """Make one call in another process, and return its exit code."""
     child = multiprocessing.get_context("fork").Process(target=getattr(driver, call), args=args)
     child.start()
     child.join(120)
@@ -326,7 +326,7 @@ def _seconds_left(driver: SimulatedDriver, disk: str) -> float:
     [("power", [MACHINE]), ("usage", []), ("volume_size", [VOLUME]), ("archive_size", [ARCHIVE])],
 )
 def test_a_question_that_fails_does_not_answer_in_its_error(call, asked, simulated):
-    """Customers may read the text."""
+    """Customers may read the text of the error."""
     run_machine(simulated)
     make_volume(simulated)
     simulated.save_disk(MACHINE, DISK, ARCHIVE)

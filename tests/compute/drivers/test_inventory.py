@@ -1,4 +1,4 @@
-"""The truth of a host, and what is put away from it: promises that every driver keeps."""
+"""The inventory of a host, and setting things aside: the contract of every driver."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.compute.drivers.machines import (
 
 
 def only(driver):
-    """The one machine of a host."""
+    """Return the one machine of a host."""
     (found,) = driver.inventory().machines
     return found
 

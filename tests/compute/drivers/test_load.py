@@ -1,4 +1,4 @@
-"""The load of simulated machines is believable."""
+"""The load of simulated machines is realistic."""
 
 import itertools
 
@@ -11,7 +11,7 @@ DAY, STEP = 86400, 300
 
 
 def rates(machine: str, counter: str, vcpus: int = 2) -> list[float]:
-    """Of a day, every five minutes."""
+    """Return the rates of a day, every five minutes."""
     values = [getattr(load.used(machine, vcpus, second), counter) for second in range(0, DAY + 1, STEP)]
     return [(after - before) / STEP for before, after in itertools.pairwise(values)]
 

@@ -1,4 +1,4 @@
-"""The simulated hypervisor: its secrets, its pace, and its users coming all at once."""
+"""The simulated hypervisor: its secrets, its timing, and many concurrent users."""
 
 import multiprocessing
 import signal
@@ -40,11 +40,11 @@ from tests.compute.drivers.machines import (
 pytestmark = pytest.mark.django_db
 
 SLOW = 1000
-"""A scale at which the time that the test itself takes is nothing."""
+"""A time scale at which the run time of the test itself does not matter."""
 
 
 def warp(conninfo: str, seconds: float) -> None:
-    """Let time pass, so many seconds of scale 1 at the scale `SLOW`, by moving all under way into the past."""
+    """Let `seconds` of scale 1 pass at the scale `SLOW`, by moving all running work into the past."""
     by = timedelta(seconds=seconds * SLOW)
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute(
@@ -199,7 +199,7 @@ def test_scale_multiplies(make_simulated, conninfo):
 
 
 def at_once(drivers: list[SimulatedDriver], call) -> list:
-    """The result, or the DriverError, of the same call from every driver at the same moment."""
+    """Return the result, or the DriverError, of the same call from every driver at the same moment."""
     barrier = threading.Barrier(len(drivers))
 
     def one(driver):
@@ -298,7 +298,7 @@ ALTER TABLE simulated.machine DROP COLUMN was_on, DROP COLUMN plugged;
 DROP TABLE simulated.volume CASCADE;
 COMMENT ON SCHEMA simulated IS 'older';
 """
-"""What makes a schema one of another version: functions that differ, are too many, or are not there yet."""
+"""SQL that turns the schema into one of another version: functions and columns are different, added or missing."""
 PARTS_OF_IT = {
     "functions": (
         "SELECT oid::regprocedure::text, pg_get_functiondef(oid) FROM pg_proc"
@@ -350,7 +350,7 @@ def _define_and_close(driver: SimulatedDriver) -> None:
 
 
 class TimeIsUp(Exception):
-    """Stands in for the soft time limit of a task, which a signal raises wherever the worker is."""
+    """A stand-in for the soft time limit of a task, which a signal raises at any point of the worker."""
 
 
 def test_a_call_that_the_time_limit_cuts_short_leaves_a_driver_that_works(simulated, conninfo):
@@ -403,7 +403,7 @@ def test_no_call_blocks_longer_than_the_timeout(make_simulated, conninfo):
 
 
 def stopped(driver: SimulatedDriver) -> bool:
-    """Whether the machine is off. A busy machine may not answer within so short a timeout."""
+    """Tell whether the machine is off. A busy machine may not answer within so short a timeout."""
     try:
         return driver.stop(MACHINE).done
     except DriverError:

@@ -1,4 +1,4 @@
-"""The job that a free slot of a worker claims, and the number of jobs of one host at work at once."""
+"""The job that a free slot of a worker claims, and the number of one host's jobs in progress."""
 
 from datetime import timedelta
 
@@ -103,7 +103,7 @@ def test_what_is_not_ready_is_not_claimed(columns):
 
 
 def test_jobs_that_the_release_before_inserts_are_claimed_beside_others():
-    """An old process names none of the columns that decide."""
+    """A process of the release before writes none of the columns that decide."""
     with connection.cursor() as cursor:
         for _ in range(3):
             cursor.execute(
@@ -229,7 +229,7 @@ def test_the_slot_of_a_killed_worker_is_free_when_its_lease_ends():
 
 
 def test_a_slot_that_a_worker_of_the_release_before_did_not_give_back_is_free_soon():
-    """An old worker claimed a job whose lease had run out, and ended it."""
+    """Such a worker claimed a job whose lease had expired, and ended it."""
     worker(slots=2)
     killed = ready(FLOOD, host=7)
     claimed()

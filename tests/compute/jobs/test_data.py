@@ -1,4 +1,4 @@
-"""What jobs carry, as it is stored, and as releases before it had a version stored it."""
+"""The stored data of jobs, in the present version and in those of earlier releases."""
 
 import json
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ MOVED = MoveData(
     type_id="g6-large",
 )
 
-# kind: what version 0 wrote, as its columns have it, and the same as it is read
+# kind: the columns that version 0 wrote, and the same data as read
 VERSION_0: dict[str, list[tuple[dict[str, Any], JobData]]] = {
     "provision": [
         ({"boot": True, "config": 4}, ProvisionData(boot=True, config_id=4)),
@@ -202,7 +202,7 @@ READ = [(kind, stored, read) for kind, cases in VERSION_0.items() for stored, re
 
 
 def test_no_kind_that_an_earlier_release_enqueued_is_gone():
-    """Kinds that came later have no version 0."""
+    """Kinds that were added later have no version 0."""
     assert VERSION_0.keys() <= KINDS.keys()
 
 
@@ -223,7 +223,7 @@ def test_what_is_written_is_read_again(kind, data):
     assert KINDS[kind].plan(KINDS[kind].read(stored))
 
 
-# what version 1 wrote of kinds that have another version now, and the same as it is read
+# data of version 1, for kinds that have another version now, and the same data as read
 VERSION_1: dict[str, tuple[dict[str, Any], JobData]] = {
     "import_image": ({"image_number": 6, "size": 700}, ImportData(image_number=6, size=700)),
     "imagize": ({"image_number": 12, "disk": 31}, ImagizeData(image_number=12, disk_id=31)),
@@ -247,7 +247,7 @@ def test_what_version_1_wrote_is_read(kind):
 
 
 def test_what_version_2_wrote_is_read():
-    """Of the kinds that have a third one."""
+    """Kinds that have a third version."""
     imagize = {"version": 2, "image_number": 12, "disk": 31, "instance": 5}
     assert KINDS["imagize"].read(imagize) == ImagizeData(image_number=12, disk_id=31, instance_id=5)
     detach = {"version": 2, "volume": 7, "places": [[4, "sdc"]]}
@@ -255,7 +255,7 @@ def test_what_version_2_wrote_is_read():
 
 
 def test_what_queries_ask_for_is_where_it_was():
-    """Services and the admin look these up in the rows of either version."""
+    """Services and the admin query these keys in the rows of both versions."""
     assert MOVED.to_json()["host"] == 2
     assert BootData(config_id=4).to_json() == {"version": 1, "config": 4}
     assert VolumeData(volume_id=8, copy_of=7).to_json() == {"version": 1, "volume": 8, "copy_of": 7}
@@ -278,7 +278,7 @@ def test_what_no_release_before_wrote_is_not_guessed(stored, reason):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterBootData(BootData):
-    """As a release after this one might have it."""
+    """Boot data as a later release might have it."""
 
     VERSION: ClassVar[int] = 2
 

@@ -1,4 +1,4 @@
-"""Jobs that wait for a host which does not answer: they call nobody, use up no attempts, and go on when it does."""
+"""Jobs that wait for a host without an answer: they call nobody, use no attempts, and continue when it answers."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ def instance(world, driver) -> Instance:
 
 
 def fall_silent(driver: MemoryDriver) -> None:
-    """No call is answered from now on; the calls that are made are counted."""
+    """Answer no call from now on. The calls are still counted."""
 
     def refuse(number: int, name: str) -> None:
         raise Unreachable("The host does not answer.")
@@ -45,7 +45,7 @@ def fall_silent(driver: MemoryDriver) -> None:
 
 
 def lose_power(driver: MemoryDriver) -> None:
-    """All machines are off, as after a power cut of their host."""
+    """Turn all machines off, as after a power cut of their host."""
     for name, machine in driver.machines.items():
         if machine["on"]:
             driver.fall(name, Ended.HOST)
@@ -141,7 +141,8 @@ def test_all_that_wait_are_due_when_the_host_answers_and_others_wait_on(world, d
 
 
 def test_a_job_is_not_parked_for_a_host_that_answers_by_now(world, driver, host, instance):
-    """Its call hung from before the answer on: the job asks again, as after any error, and the attempt counts."""
+    """Its call began before the host answered, and hung. The job retries as after any error, and the attempt
+    counts."""
     job = power.reboot(world.actor, instance)
 
     def hang(number: int, name: str) -> None:
@@ -238,7 +239,7 @@ def test_a_cancelled_one_is_undone_when_the_host_answers(world, driver, instance
 
 
 def interrupted(driver: MemoryDriver, act) -> None:
-    """No call is answered from now on, and `act` is done while the first of them hangs."""
+    """Answer no call from now on, and run `act` while the first call hangs."""
     acts = [act]
 
     def hang(number: int, name: str) -> None:
@@ -287,7 +288,7 @@ def test_staff_may_give_up_a_clone_whose_source_is_on_a_host_that_is_gone(world,
 
 
 def outlast(job: Job, driver: MemoryDriver) -> None:
-    """The deadline passes while the host is away; then the job waits for the host to report the power."""
+    """Let the deadline pass while the host is away. The job then waits for the host's report of the power."""
     Job.objects.filter(pk=job.pk).update(deadline_at=Now() - MINUTE, run_at=Now())
     run(job, driver)
     come_due(job)

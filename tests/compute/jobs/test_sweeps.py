@@ -1,4 +1,4 @@
-"""Of which jobs workers are notified, and how often."""
+"""The jobs of which workers are notified, and how often."""
 
 from collections import deque
 from datetime import timedelta
@@ -31,7 +31,7 @@ def _patience(settings):
 
 @pytest.fixture
 def broker(monkeypatch) -> deque[int]:
-    """The messages that wait."""
+    """The waiting messages."""
     messages: deque[int] = deque()
     monkeypatch.setattr(queue, "notify", messages.append)
     monkeypatch.setattr(engine, "notify", messages.append)
@@ -73,7 +73,7 @@ def test_the_sweep_sends_as_many_messages_as_the_broker_has_too_few(waiting, sen
 
 
 def test_jobs_for_which_no_message_was_sent_do_not_count_as_lost_messages(broker):
-    """Their host's share is taken: they have no message, and need none."""
+    """The jobs of a host whose slots are all in use have no message, and need none."""
     worker(slots=2)
     ready(FLOOD, host=7)
     claimed()
@@ -107,9 +107,8 @@ def test_a_sweep_notifies_of_no_more_jobs_of_a_host_than_can_be_at_work(broker):
 
 
 def test_no_job_of_a_host_with_one_slot_waits_for_the_sweep(world, broker):
-    """Another slot takes all messages while the first job runs, and can claim nothing. The end of each job passes
-    the slot on.
-    """
+    """Another slot takes all messages while the first job runs, and can claim nothing. The end of each job
+    passes the slot on."""
     worker(slots=2)
     jobs = {world.create(label=f"web-{number}").jobs.get().pk for number in range(4)}
     driver, other = MemoryDriver(), MemoryDriver()
@@ -130,7 +129,7 @@ def test_no_job_of_a_host_with_one_slot_waits_for_the_sweep(world, broker):
 
 
 def test_a_message_is_never_one_too_many(world, broker):
-    """Whichever job is claimed: so many messages wait as ready jobs are marked as notified."""
+    """Whichever job is claimed, as many messages wait as ready jobs are marked as notified."""
     worker(slots=8)
     for number in range(4):
         world.create(label=f"web-{number}")
@@ -209,7 +208,7 @@ def test_a_deletion_notifies_of_a_job_that_waits(world, broker):
 
 
 def test_notifications_of_jobs_are_the_last_that_a_worker_takes(settings):
-    """Their list is the last of those that a worker of any release pops from. No worker has this test's prefix."""
+    """Their list is the last that a worker of any release pops from. No worker has this test's prefix."""
     options = installed.CELERY_BROKER_TRANSPORT_OPTIONS | {
         "global_keyprefix": settings.REDIS_PREFIX,
         "socket_connect_timeout": 120,

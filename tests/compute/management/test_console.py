@@ -1,4 +1,4 @@
-"""``manage.py console``: whoever types there is in the instance's console."""
+"""``manage.py console`` connects the terminal to the instance's console."""
 
 import os
 import pty
@@ -70,7 +70,7 @@ def test_who_cannot_be_reached_is_told_in_a_line(instance, driver):
 
 
 class Terminal:
-    """A console, and a terminal at which somebody sits."""
+    """A console, and a person's terminal."""
 
     def __init__(self):
         ours, self.machine = socket.socketpair()

@@ -1,4 +1,4 @@
-"""Hosts by commands: added when they are ready, checked again, removed when they are empty."""
+"""Commands for hosts: add when ready, check again, remove when empty."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ DEBIAN = HostImage("compute/debian12", "Debian 12", 1300)
 
 
 class Machine(MemoryDriver):
-    """A host that gets ready in two steps, and has what it is told to have."""
+    """A host that becomes ready in two steps, and has the properties that the test sets."""
 
     asked: list[Address] = []
     steps = 2
@@ -203,7 +203,7 @@ def test_only_an_empty_host_is_removed(region):
 
 @pytest.fixture
 def by_ssh(region, monkeypatch) -> Iterator[Host]:
-    """A host by ssh whose administrator's key does not work."""
+    """A host by ssh that does not accept the administrator's key."""
 
     def refuse(host: Host, identity: str) -> None:
         assert not Host.objects.get(pk=host.pk).enabled, "it gets an instance meanwhile"

@@ -1,4 +1,4 @@
-"""Hosts on other machines, by commands: their key pinned, the agent brought, the platform's key let in and out."""
+"""Commands for hosts on other machines: pin their key, copy the agent, and add and remove the platform's key."""
 
 import json
 import os
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path, monkeypatch) -> Iterator[Path]:
-    """Where this worker has its keys and connections. Not below the folder of the test, which is too deep."""
+    """The folder of this worker's keys and connections. The folder of the test is too deep for sockets."""
     monkeypatch.setattr(identity.tempfile, "tempdir", str(tmp_path))
     identity._written.cache_clear()
     drivers._driver.cache_clear()

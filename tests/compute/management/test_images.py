@@ -1,4 +1,4 @@
-"""Official images of hosts, by commands: imported from files, built, replaced."""
+"""Commands for official images of hosts: import from files, build, replace."""
 
 from io import StringIO
 from pathlib import Path
@@ -22,7 +22,7 @@ IMAGE = "compute/debian13"
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """A host of this machine, whose kernel nobody boots here: what is official on it is looked at alone."""
+    """A host on this machine. No kernel is booted: only its official files are checked."""
     needs("mke2fs", "debugfs", "resize2fs", "qemu-system-x86_64")
 
     def look(row: Host) -> hosts.Checked:
@@ -43,7 +43,7 @@ def system(tmp_path: Path) -> Path:
 
 
 def run(command: str, *words: object, **options: object) -> str:
-    """What a command says."""
+    """Run a command, and return its output."""
     said = StringIO()
     call_command(command, *map(str, words), stdout=said, stderr=said, **options)
     return said.getvalue()

@@ -1,4 +1,4 @@
-"""This machine as a host of real machines: what it lacks is said in a line, what it needs is made once."""
+"""This machine as a host of real machines: a message names what it lacks, and its files are created once."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ class Machine(MemoryDriver):
 
 @pytest.fixture
 def ready(settings, monkeypatch, tmp_path):
-    """A machine that has all programs, and a guest built before."""
+    """A machine that has all programs and a guest."""
     settings.HYPERVISOR_DIR = tmp_path / "hypervisor"
     settings.DRIVERS = {**settings.DRIVERS, "qemu": f"{__name__}.Machine"}
     monkeypatch.setattr(this_machine, "prepare", lambda directory, shared: None)

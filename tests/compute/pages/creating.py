@@ -1,4 +1,4 @@
-"""Browsers of the owner at the page that creates an instance, and reading the page."""
+"""The owner's browser on the page that creates an instance, and helpers to read the page."""
 
 import re
 
@@ -31,7 +31,7 @@ def browser(user) -> Client:
 
 @pytest.fixture
 def fields(world) -> dict:
-    """The fields of a form with every choice made."""
+    """Return the fields of a form with every choice made."""
     return {
         "region": world.region.pk,
         "image": world.image.pk,
@@ -43,7 +43,7 @@ def fields(world) -> dict:
 
 
 def checked(page: str, name: str) -> list[str]:
-    """The values of the ticked inputs of a name."""
+    """Return the values of the checked inputs with a name."""
     tags = [tag for tag in re.findall(rf'<input[^>]*name="{name}"[^>]*>', page) if " checked" in tag]
     values = [re.search(r'value="([^"]*)"', tag) for tag in tags]
     return [value[1] if value else "on" for value in values]

@@ -1,4 +1,4 @@
-"""An instance with all of its parts, for tests of the pages about them."""
+"""An instance with all of its parts, for tests of their pages."""
 
 from html import unescape
 from typing import Any
@@ -32,7 +32,8 @@ PARTS = ("instance-storage", "instance-configs", "instance-backups", "instance-n
 
 
 def instance_with_parts(account: Account, **fields: Any) -> Instance:
-    """A settled instance with a disk, a profile, a volume, backups, two addresses, a range and a firewall."""
+    """Return a settled instance with a disk, a profile, a volume, backups, two addresses, a range and a
+    firewall."""
     instance = InstanceFactory(account=account, backups_enabled=True, ipv6="2001:db8:77::1/128", **fields)
     add_parts(instance)
     return instance
@@ -64,7 +65,7 @@ def add_parts(instance: Instance) -> None:
 
 
 def backup_of(instance: Instance, **fields: Any) -> Backup:
-    """A snapshot that is complete."""
+    """Create a complete snapshot."""
     disks = [{"label": "root", "size": 1000, "filesystem": "ext4", "image": None, "archive": "a", "saved": True}]
     given = {"type": "snapshot", "label": "before the upgrade", "status": "successful", "disks": disks}
     return Backup.objects.create(
@@ -81,7 +82,7 @@ def address_of(page: str, instance: Instance, *args: Any) -> str:
 
 
 def path_values(instance: Instance) -> dict[str, Any]:
-    """The parameters of all paths below ``/home/instances/<id>/``, for the first part of each kind."""
+    """Return the parameters of all paths below ``/home/instances/<id>/``, for the first part of each kind."""
     return {
         "disk": instance.disks.first().pk,
         "config": instance.configs.first().pk,
@@ -99,7 +100,7 @@ def begin_job(instance: Instance) -> None:
 
 
 def events(instance: Instance) -> list[str]:
-    """The actions of the account's events, in order."""
+    """Return the actions of the account's events, in order."""
     return list(Event.objects.filter(account=instance.account_id).order_by("pk").values_list("action", flat=True))
 
 

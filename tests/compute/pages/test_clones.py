@@ -19,7 +19,7 @@ def source(world, driver) -> Instance:
 
 
 def new(source: Instance, **fields) -> dict:
-    """A clone into a new instance, as the page offers it."""
+    """Return the fields of a clone into a new instance, as the page offers it."""
     configs = list(source.configs.values_list("pk", flat=True))
     offered = {"label": "web-2", "region": source.region_id, "type": source.type_id, "configs": configs}
     return {"compute_id": "", **offered, **fields}
@@ -73,7 +73,7 @@ def test_full_regions_are_disabled_with_the_reason(world, source):
     AddressPoolFactory(region_id="us-small", addresses=1)
     HostFactory(region_id="us-small", memory=512)
     RegionFactory(id="us-other")
-    HostFactory(region_id="us-other", driver="qemu")  # copies need a host like the source's
+    HostFactory(region_id="us-other", driver="qemu")  # a copy needs a host like the source's
     browser, full = owner_of(world), '<option value="{}" disabled>{} (United States): ' + REGION_FULL
     for page in ("clone", "migrate"):
         shown = text_of(browser.get(page_of(source, page)))

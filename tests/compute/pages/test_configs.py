@@ -39,7 +39,7 @@ def browser(owner):
 
 
 def fields_of(browser, instance: Instance, config: Config) -> dict[str, str]:
-    """The form of a profile as a browser would send it back."""
+    """Return the fields of a profile's form as a browser would send them."""
     form = browser.get(address_of("instance-config-edit", instance, config.pk)).context["form"]
     values = {name: form[name].value() for name in form.fields}
     return {

@@ -1,4 +1,4 @@
-"""The pages of consoles: what they show to whom, their tickets, and what browsers are let do there."""
+"""The pages of consoles: their content for each user, their tickets, and what they allow browsers."""
 
 import json
 from urllib.parse import urlsplit

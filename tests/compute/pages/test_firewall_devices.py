@@ -1,4 +1,4 @@
-"""The pages that put firewalls on an instance, and take them off."""
+"""The pages that attach firewalls to an instance and detach them."""
 
 import pytest
 

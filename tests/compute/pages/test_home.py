@@ -1,4 +1,4 @@
-"""Home: what it shows to whom, and that it asks for itself again without cost where nothing changed."""
+"""Home: its content for each user, and its polls, which cost nothing while nothing changed."""
 
 import re
 from datetime import timedelta

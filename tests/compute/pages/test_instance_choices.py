@@ -1,4 +1,5 @@
-"""The choices on the page that creates an instance, the parts that follow them, and the request it shows."""
+"""The choices on the page that creates an instance, the parts that depend on them, and the request that it
+shows."""
 
 import json
 import re
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.django_db
 
 
 def body_of_curl(page: str) -> dict:
-    """The body of the command that the page shows, with secrets as variables."""
+    """Return the body of the page's command, with secrets as variables."""
     found = re.search(r'<code id="curl">(.*?)</code>', page, re.DOTALL)
     words = shlex.split(unescape(found[1]).replace("\\\n", " "))
     assert words[:3] == ["curl", "-X", "POST"]

@@ -1,4 +1,5 @@
-"""The page that creates an instance: each field, its reasons, who may, and the password that it makes."""
+"""The page that creates an instance: its fields with their reasons, its permissions, and the generated
+password."""
 
 import re
 
@@ -41,7 +42,7 @@ def created(browser: Client, fields: dict) -> Instance:
 
 
 def refused(browser: Client, fields: dict, field: str) -> str:
-    """The reason at a field of a form that is refused."""
+    """Send a form that is refused, and return the reason at a field."""
     answer = browser.post(PAGE, fields)
     assert answer.status_code == 200
     assert not Instance.objects.exists()

@@ -33,13 +33,13 @@ def labels(answer) -> list[str]:
 
 
 def options(answer, name: str) -> list[str]:
-    """The values that a filter offers."""
+    """Return the values that a filter offers."""
     select = re.search(rf'<select name="{name}".*?</select>', text_of(answer), re.DOTALL)
     return re.findall(r'<option value="([^"]+)"', select[0]) if select else []
 
 
 def poller(answer) -> str:
-    """The address that the page polls."""
+    """Return the address that the page polls."""
     return re.findall(r'hx-get="([^"]+)"', text_of(answer))[0]
 
 

@@ -1,4 +1,4 @@
-"""The pages of an instance's volumes: attaching, creating and detaching one."""
+"""The pages of an instance's volumes: attach, create and detach."""
 
 import pytest
 

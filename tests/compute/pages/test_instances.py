@@ -1,4 +1,4 @@
-"""The overview of an instance, and its head, which updates itself."""
+"""The overview of an instance, and its header, which updates itself."""
 
 import re
 

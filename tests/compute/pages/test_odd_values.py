@@ -1,4 +1,4 @@
-"""Texts that no browser sends by itself: the serializer refuses them at their fields, as for the API."""
+"""Texts that no browser sends by itself. The serializer refuses them at their fields, as in the API."""
 
 import pytest
 

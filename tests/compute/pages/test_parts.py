@@ -1,4 +1,4 @@
-"""All pages of the parts of an instance: who may see and change them."""
+"""All pages of the parts of an instance, and the permissions to see and change the parts."""
 
 import re
 

@@ -49,7 +49,7 @@ def test_types_without_room_are_disabled_with_the_reason(world, larger):
     instance = world.offline(image=None)
     browser = owner_of(world)
     used, full = instance.host.memory_used, f'<span class="choice-note">{REGION_FULL}</span>'
-    # the instance gives up its own memory: the host has exactly enough for the larger type, then one MB less
+    # the instance frees its own memory: the host has exactly enough for the larger type, then one MB less
     Host.objects.update(memory=used - instance.type.memory + larger.memory)
     assert full not in text_of(browser.get(page_of(instance, "resize")))
     Host.objects.update(memory=used - instance.type.memory + larger.memory - 1)

@@ -1,4 +1,4 @@
-"""Root's password in a browser."""
+"""The root password in a browser."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""The search of the pages: what it finds, and for whom."""
+"""The search of the pages: its results for each user."""
 
 import pytest
 

@@ -44,7 +44,7 @@ def ids(*chosen: Instance) -> str:
 
 
 def alerts(answer) -> list[str]:
-    """The messages of a page, as people read them."""
+    """Return the messages of a page as text."""
     shown = [str(message) for message in answer.context["messages"]]
     return [" ".join(unescape(re.sub(r"<[^>]+>", " ", each)).split()) for each in shown]
 

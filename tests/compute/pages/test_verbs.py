@@ -1,4 +1,4 @@
-"""All pages with a verb of an instance: who reaches them, and what they say while it cannot be done."""
+"""All pages with a verb of an instance: who may open them, and their message while the verb is not possible."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users in browsers, at the pages of one instance."""
+"""Users in browsers, on the pages of one instance."""
 
 import time
 
@@ -18,7 +18,7 @@ def page_of(instance: Instance, page: str = "") -> str:
 
 
 def owner_of(world: World) -> Client:
-    """The browser of the world's owner, who has just confirmed the password."""
+    """Return the browser of the world's owner, who has just confirmed the password."""
     return confirmed(signed_in(User.objects.get(pk=world.actor.person)))
 
 
@@ -30,7 +30,7 @@ def confirmed(browser: Client) -> Client:
 
 
 def restricted_at(instance: Instance, level: str = "read_only", **grants: bool) -> Client:
-    """The browser of a restricted user with this grant on the instance."""
+    """Return the browser of a restricted user with this grant on the instance."""
     user = GlobalGrantsFactory(user__account=instance.account, **grants).user
     GrantFactory(user=user, entity_id=instance.pk, permissions=level)
     return confirmed(signed_in(user))

@@ -1,4 +1,4 @@
-"""The operator is told of what does not work, once, and of its end, by whatever way there is."""
+"""The operator is notified of each failure once, and of its end, by every configured channel."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ HOOK = "https://hooks.example.com/skerry"
 
 
 class Hook:
-    """A webhook that takes what is posted, or does not."""
+    """A webhook that accepts or refuses posts."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -199,7 +199,7 @@ def test_a_web_process_that_fell_silent_is_missed_and_one_that_was_never_there_i
 
 
 def test_who_has_just_started_ends_no_alarm(monkeypatch):
-    """It does not know yet who is missing."""
+    """A process that has just started does not know yet which processes are missing."""
     silence("clock")
     alarms.check_alarms()
     for module in (alarms, missing_processes):
@@ -219,7 +219,7 @@ def test_web_processes_that_were_all_stopped_are_not_missed_for_one_that_was_kil
 
 @pytest.mark.parametrize("site", ["http://127.0.0.1:{}", "http://no-such-host.invalid"])
 def test_the_address_of_a_webhook_is_in_no_error(settings, monkeypatch, caplog, site):
-    """Whoever knows it may post."""
+    """Anyone who knows the address may post."""
     monkeypatch.setattr(requests, "post", POST)
     settings.OPERATOR_EMAILS = []
     settings.OPERATOR_WEBHOOK = f"{site.format(free_port())}/services/secret-of-ours?key=secret-too"

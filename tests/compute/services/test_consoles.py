@@ -1,4 +1,4 @@
-"""Consoles in browsers: who may be there, single-use tickets, and what ends a session."""
+"""Consoles in browsers: permissions, single-use tickets, and the ends of sessions."""
 
 from datetime import timedelta
 
@@ -172,7 +172,7 @@ class TestOneAtATime:
         for each in (others[2], instance):
             with pytest.raises(consoles.Full, match="at 2 consoles already"):
                 ask(owner, each)
-        at_it(owner, others[0])  # the same again is no other
+        at_it(owner, others[0])  # the same console again does not count
         consoles.leave(sessions[1].pk, "x")
         early, late = ask(owner, others[2]), ask(owner, instance)
         consoles.admit(early, ORIGIN)

@@ -1,4 +1,4 @@
-"""What becomes of all that an instance had when it is deleted."""
+"""Deletion of an instance, and of everything that the instance had."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def with_neighbours(world, number: int) -> Instance:
-    """An instance with so many of everything that it may have several of."""
+    """Create an instance with `number` of each thing that it may have several of."""
     tags = [f"{number}-tag-{n}" for n in range(number)]
     instance = world.create(label=f"has-{number}", private_ip=True, tags=tags)
     private = Address.objects.get(instance=instance, public=False)

@@ -1,4 +1,4 @@
-"""Instances that are deleted at once, and share a host or a clone's job: nobody waits in a circle."""
+"""Instances that are deleted at once and share a host or a clone's job: no deadlock."""
 
 import threading
 

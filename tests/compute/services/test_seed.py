@@ -1,4 +1,4 @@
-"""The seeded catalogue: what a fresh installation offers, over HTTP and in its pools."""
+"""The seeded catalogue: the offers of a fresh installation, over HTTP, and its pools."""
 
 import io
 import json
@@ -21,7 +21,7 @@ DATA = json.loads(CATALOGUE.read_text())
 
 @pytest.fixture
 def small(monkeypatch):
-    """The whole catalogue with pools that are quick to fill."""
+    """The whole catalogue, with pools that are quick to fill."""
     monkeypatch.setattr("compute.services.seed.PUBLIC", list(ip_network("198.18.0.0/23").subnets(new_prefix=27)))
     monkeypatch.setattr("compute.services.seed.PUBLIC_PREFIX", 28)
     monkeypatch.setattr("compute.services.seed.PRIVATE_PREFIX", 28)
@@ -202,7 +202,7 @@ def test_seeding_with_update_resets_what_exists_but_no_retirement(seeded):
 
 
 def test_what_staff_made_by_the_same_names_is_left_to_them(small, db):
-    """Their region gets neither hosts beside theirs, nor a pool over their addresses."""
+    """A region of staff's gets no hosts beside its own, and no pool over its addresses."""
     region = Region.objects.create(id="us-east", country="no", capabilities=["Computes"])
     Host.objects.create(label="metal-1", region=region)
     AddressPool.objects.create(region=region, kind="public", network="198.18.0.0/24", gateway="198.18.0.1")
@@ -222,7 +222,7 @@ def test_a_label_that_staff_gave_a_host_elsewhere_is_left_to_it(small, db):
 
 
 def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
-    """It has the rows, and no notes of them, until the migration writes those."""
+    """Such a database has the rows. Only the migration records that they were seeded."""
     remember = import_module("compute.migrations.0003_seeded_rows").remember
     noted = set(SeededRow.objects.exclude(kind__in=("pool", "script")).values_list("kind", "key"))
     SeededRow.objects.all().delete()
@@ -265,7 +265,7 @@ def test_a_region_keeps_its_private_pool_whatever_the_setting_says(seeded, setti
 
 
 def test_the_pools_that_an_earlier_release_seeded_stay_and_no_others_come(small, db):
-    """Not even where staff have deleted them since."""
+    """Pools that staff have deleted since are not added again either."""
     regions = [Region(id=item["id"]) for item in DATA["regions"]]
     earlier = {str(each.earlier or each.network) for each in _networks(regions)}
     SeededRow.objects.bulk_create(SeededRow(kind="pool", key=network) for network in earlier)

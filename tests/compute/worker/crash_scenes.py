@@ -1,4 +1,4 @@
-"""Jobs that are about to run on hosts with the tiny guest, for crash tests."""
+"""Jobs that are ready to run on hosts with the tiny guest, for crash tests."""
 
 import shutil
 from collections.abc import Callable
@@ -20,20 +20,20 @@ MEMORY = 192
 
 @dataclass
 class Scene:
-    """A job that has not begun, the hosts it is for, and its events once it has ended."""
+    """A job that has not begun, the hosts it is for, and the events that it will have."""
 
     hosts: Hosts
     job: Job
     instance: Instance
     events: tuple[str, ...]
-    """Of the job, in their order."""
+    """The events of the job, in order."""
 
     def __post_init__(self) -> None:
         self.first_event = self.job.event_id
 
 
 def furnish(guest: Store, store: Store) -> None:
-    """Give a host the tiny guest."""
+    """Install the tiny guest on a host."""
     for folder in ("images", "kernels"):
         shutil.copytree(guest.root / folder, store.root / folder)
     settings.save(store, Settings(accel="tcg", patience=500.0))
@@ -54,7 +54,7 @@ def _deployed(world: World, hosts: Hosts) -> Instance:
 
 
 def _grow(world: World, hosts: Hosts) -> Scene:
-    """To a type for which its host has no room: it moves."""
+    """Grow to a type for which the host has no room, so that the instance moves."""
     instance = _deployed(world, hosts)
     Host.objects.filter(pk=instance.host_id).update(memory=MEMORY)
     plan = InstanceTypeFactory(id="g6-tiny-2", memory=MEMORY + 32, disk=1536, vcpus=2)

@@ -1,4 +1,4 @@
-"""What crash tests play on: hosts of QEMU's with a guest, a job, workers that are killed, and what is left then."""
+"""Helpers of crash tests: QEMU hosts with a guest, a job, workers that are killed, and checks of what remains."""
 
 import json
 import math
@@ -40,11 +40,11 @@ LIFETIME = 300.0
 """Seconds after which a job that has not ended counts as stuck."""
 
 Reached = Callable[[str, str, bool], None]
-"""Told of each verb: the host's name, the verb, and whether it has been answered."""
+"""A callback for each verb: the host's name, the verb, and whether it has been answered."""
 
 
 class Watched:
-    """A transport that tells of each verb, before it and after."""
+    """A transport that reports each verb before and after the call."""
 
     def __init__(self, transport: Transport, host: str, reached: Reached):
         self._transport, self._host, self._reached = transport, host, reached
@@ -60,7 +60,7 @@ class Watched:
 
 
 class Hosts:
-    """The drivers of hosts, as their rows say. Hosts that are `servers` are reached by ssh."""
+    """The drivers of hosts, by their rows. Hosts in `servers` are reached by ssh."""
 
     def __init__(self, folder: Path, servers: dict[str, SshHost] | None = None, identity: str = ""):
         self.folder, self.servers, self.identity = folder, servers or {}, identity
@@ -77,7 +77,7 @@ class Hosts:
         return Store(Path(host.location), Path(host.shared)) if server is None else server.store
 
     def strike(self, host: Host, verb: str, moment: str, whole: bool) -> None:
-        """Have a host's agent die, once: `striking`."""
+        """Make a host's agent kill itself once, by `striking`."""
         strike = {"verb": verb, "moment": moment, "whole": whole}
         (self.store(host).root / striking.FILE).write_text(json.dumps(strike))
 
@@ -85,7 +85,7 @@ class Hosts:
         return not any(self.folder.rglob(striking.FILE))
 
     def bring_back(self) -> None:
-        """Start the hosts again that have died."""
+        """Restart the hosts that have died."""
         for server in self.servers.values():
             assert server.process is not None
             if server.process.poll() is not None:
@@ -103,7 +103,7 @@ class Hosts:
 
 
 def work(job: Job, hosts: Hosts) -> None:
-    """Be workers and the clock until the job has ended, as if waits, backoffs and leases took no time."""
+    """Run workers and the clock until the job has ended, as if waits, backoffs and leases took no time."""
     deadline = time.monotonic() + LIFETIME
     while job.finished_at is None:
         assert time.monotonic() < deadline, f"{job} does not end: {job.state} at {job.step}, {job.error}"
@@ -116,12 +116,12 @@ def work(job: Job, hosts: Hosts) -> None:
 
 
 def work_until_killed(job: Job, hosts: Hosts) -> None:
-    """Have a worker of its own work on the job, a process that is to die by SIGKILL at it."""
+    """Run the job in a worker process of its own, which will be killed by SIGKILL."""
     connections.close_all()
     pid = os.fork()
     if not pid:
         try:
-            notify._unreachable_until = math.inf  # the broker's connection is the parent's
+            notify._unreachable_until = math.inf  # the parent owns the connection to the broker
             work(job, hosts)
         except BaseException:  # noqa: BLE001 - a child that goes on would be a second pytest
             traceback.print_exc()
@@ -133,7 +133,7 @@ def work_until_killed(job: Job, hosts: Hosts) -> None:
 
 
 def take_over(job: Job, hosts: Hosts) -> None:
-    """Have another worker finish the job: not before the lease of the one that died has run out."""
+    """Finish the job in another worker, after the dead worker's lease has expired."""
     job.refresh_from_db()
     left = (job.step, job.state, job.fence, job.attempt)
     engine.run(job.pk, hosts)
@@ -144,7 +144,7 @@ def take_over(job: Job, hosts: Hosts) -> None:
 
 
 def stop(instance: Instance, hosts: Hosts) -> None:
-    """Have the guest shut down."""
+    """Shut the guest down."""
     user = Actor(instance.account_id, username="owner")
     with transaction.atomic():
         job = enqueue("shutdown", Instance.objects.get(pk=instance.pk), user)
@@ -153,7 +153,7 @@ def stop(instance: Instance, hosts: Hosts) -> None:
 
 
 def boot_again(instance: Instance, hosts: Hosts) -> None:
-    """Be the watchdog, which finds that the machine lost its power, and has it booted."""
+    """Run the watchdog, which finds that the machine lost its power, and boots it."""
     Instance.objects.filter(pk=instance.pk).update(updated=Now() - timedelta(minutes=1))
     watch(hosts)
     work(Job.objects.get(finished_at=None), hosts)
@@ -164,7 +164,7 @@ def _let_time_pass(job: Job) -> None:
 
 
 class Strike:
-    """Kills this worker at a verb of a step, before or after it, when it comes there for the nth time."""
+    """A hook that kills this worker at a verb of a step, before or after the call, at its nth occurrence."""
 
     def __init__(self, job: Job, step: str, verb: str, answered: bool, nth: int = 1):
         self.job, self.point, self.left = job, (step, verb, answered), nth
@@ -180,7 +180,7 @@ class Strike:
 
 
 class Record:
-    """Notes the verbs of each step, in the order in which they first came."""
+    """A hook that records the verbs of each step, in the order of their first calls."""
 
     def __init__(self, job: Job):
         self.job = job
@@ -194,14 +194,14 @@ class Record:
 
 FOLDERS = ("machines", "incoming", "outgoing", "tasks", "aside")
 REMAINING_FILES = ("lock", "process", "log", "request", "progress", "done")
-"""What is left of a task that ended well, until its disk is deleted."""
+"""Files of a finished task that remain until its disk is deleted."""
 
 
 # --- what is left -------------------------------------------------------------------------------------------------
 
 
 def traces(hosts: Hosts) -> set[str]:
-    """The files of machines, volumes and archives, of all hosts, each number written as N."""
+    """Return the files of machines, volumes and archives of all hosts, with each number replaced by N."""
     folders = [hosts.folder / "shared", hosts.folder / "archives"]
     for host in Host.objects.all():
         folders += [
@@ -216,7 +216,7 @@ def traces(hosts: Hosts) -> set[str]:
 
 
 def processes(hosts: Hosts) -> list[str]:
-    """The programs that work in a folder of the hosts, or name one."""
+    """Return the programs that work in a folder of the hosts or name one in their command."""
     found = []
     for pid in striking.processes_below(hosts.folder):
         with suppress(OSError):
@@ -228,7 +228,7 @@ def processes(hosts: Hosts) -> list[str]:
 
 
 def drift(hosts: Hosts) -> set[tuple[str, str, str]]:
-    """What two looks at each host find that differs from the rows."""
+    """Compare each host with the rows twice, and return the differences."""
     for _ in range(2):
         Instance.objects.update(updated=Now() - timedelta(days=1))
         Host.objects.update(reconcile_at=Now())
@@ -238,7 +238,7 @@ def drift(hosts: Hosts) -> set[tuple[str, str, str]]:
 
 
 def assert_once(job: Job, hosts: Hosts, first_event: int, *events: str) -> None:
-    """The job ended well and once: its events are these, and a late notification changes nothing."""
+    """Check that the job succeeded and ran once: its events are these, and a late notification changes nothing."""
     assert (job.state, job.error) == ("done", "")
     fence = job.fence
     for _ in range(2):
@@ -253,7 +253,7 @@ def assert_once(job: Job, hosts: Hosts, first_event: int, *events: str) -> None:
 
 
 def assert_nothing_leaked(hosts: Hosts, instance: Instance) -> None:
-    """Hosts and rows agree; there is no file or process of which no row knows, and each disk is whole."""
+    """Check that hosts and rows agree, that no file or process lacks a row, and that each disk is intact."""
     instance.refresh_from_db()
     name = machine_name(instance.pk)
     home = hosts.store(instance.host)
@@ -275,7 +275,7 @@ def assert_nothing_leaked(hosts: Hosts, instance: Instance) -> None:
 
 
 def expected_traces(host: Path, instance: Instance) -> set[str]:
-    """The files of a machine that is on, and those that stay of what is over."""
+    """Return the files of a machine that is on, and the files that finished work leaves."""
     files = {
         "boot.json",
         "console",
@@ -295,7 +295,7 @@ def expected_traces(host: Path, instance: Instance) -> set[str]:
 
 
 def assert_whole(hosts: Hosts, instance: Instance, marker: str, content: bytes) -> None:
-    """Each disk has its size; the system on it, and in archives, is clean and has what it was deployed with."""
+    """Check the size of each disk. The system on it, and in archives, is clean and has the deployed content."""
     store = hosts.store(instance.host)
     for disk in instance.disks.order_by("pk"):
         path = store.disk(machine_name(instance.pk), disk_name(instance.pk, disk.pk))

@@ -1,6 +1,6 @@
-"""For each kind, a job of it in a small world, on an instance that it may start from.
+"""A job of each kind in a small world, on an instance that the kind may start from.
 
-A kind that is not in `STAGES` starts from an instance that was deployed and is running or off, with a profile.
+A kind that is not in `STAGES` starts from a deployed instance with a profile, running or off.
 """
 
 import gzip
@@ -43,7 +43,7 @@ Stage = Callable[[World, MemoryDriver], Job]
 
 
 def deployed(world: World, driver: MemoryDriver, *, running: bool = True, **fields) -> Instance:
-    """An instance deployed from the image, running or off."""
+    """Return an instance deployed from the image, running or off."""
     instance = world.create(private_ip=True, **fields)
     work(instance.jobs.get(), driver)
     if not running:
@@ -84,7 +84,7 @@ def _migrate_region(world: World, driver: MemoryDriver) -> Job:
 
 
 def _no_images() -> None:
-    """Forget the images of a world before, whose archives its driver had."""
+    """Forget the images of an earlier world. Their archives were in its driver."""
     Image.objects.filter(number__isnull=False).delete()
 
 
@@ -110,7 +110,7 @@ def _delete_image(world: World, driver: MemoryDriver) -> Job:
 
 
 def _full_host(world: World, driver: MemoryDriver) -> Instance:
-    """A running instance whose host has no room for more, and another host that has."""
+    """Return a running instance whose host has no room for more. Another host has room."""
     Host.objects.update(enabled=False)
     size = {name: getattr(world.type, name) for name in ("memory", "vcpus", "disk")}
     HostFactory(region=world.region, **size)
@@ -132,14 +132,14 @@ def _mutate(world: World, driver: MemoryDriver) -> Job:
 
 
 def with_disk(world: World, driver: MemoryDriver, size: int = 5000) -> Disk:
-    """A disk deployed from the image on an instance that is off and has no other."""
+    """Return a disk deployed from the image. Its instance is off and has no other disk."""
     disk = disks.create(world.actor, deployed(world, driver, image=None), disk_spec(world, size=size))
     work(Job.objects.get(kind="disk_create", finished_at=None), driver)
     return Disk.objects.get(pk=disk.pk)
 
 
 def disk_spec(world: World, **fields) -> disks.DiskSpec:
-    """What a client asks for that has a disk deployed from the image."""
+    """Return a client's request for a disk deployed from the image."""
     return disks.DiskSpec(**{"image": world.image.pk, "root_pass": STRONG, **fields})
 
 
@@ -174,14 +174,14 @@ def _password_reset(world: World, driver: MemoryDriver) -> Job:
 
 
 def _rescue(world: World, driver: MemoryDriver) -> Job:
-    """Of an instance that runs, and was rescued before."""
+    """A rescue of an instance that runs and was rescued before."""
     instance = deployed(world, driver)
     Config.objects.create(instance=instance, label="Rescue", rescue=True)
     return rescue(world.actor, instance)
 
 
 def backed_up(world: World, driver: MemoryDriver, **fields) -> Instance:
-    """A running instance with a snapshot."""
+    """Return a running instance with a snapshot."""
     instance = deployed(world, driver, **fields)
     enable(world.actor, instance)
     snapshot(world.actor, instance, "before")
@@ -190,7 +190,7 @@ def backed_up(world: World, driver: MemoryDriver, **fields) -> Instance:
 
 
 def _snapshot(world: World, driver: MemoryDriver) -> Job:
-    """One that replaces another."""
+    """A snapshot that replaces another."""
     snapshot(world.actor, backed_up(world, driver), "again")
     return Job.objects.get(kind="snapshot", finished_at=None)
 
@@ -210,7 +210,7 @@ def _delete_backups(world: World, driver: MemoryDriver) -> Job:
 
 
 def _restore(world: World, driver: MemoryDriver) -> Job:
-    """In place of what a running instance has."""
+    """A restore that replaces the disks and profiles of a running instance."""
     instance = backed_up(world, driver)
     return restore(world.actor, Backup.objects.get(instance=instance), instance.pk, overwrite=True)
 
@@ -224,7 +224,7 @@ def _provision_from_backup(world: World, driver: MemoryDriver) -> Job:
 
 
 def volume_of(world: World, driver: MemoryDriver, *, instance: Instance | None = None, **fields) -> Volume:
-    """A volume that is there, attached to the instance if one is given."""
+    """Return a volume, attached to the instance if one is given."""
     fields = {"label": "data", "region": world.region.pk, **fields}
     compute_id = None if instance is None else instance.pk
     volume = volumes.create(world.actor, volumes.VolumeSpec(**fields, compute_id=compute_id))
@@ -234,41 +234,41 @@ def volume_of(world: World, driver: MemoryDriver, *, instance: Instance | None =
 
 
 def _forget_volumes() -> None:
-    """Forget the volumes of a world before, which its driver had."""
+    """Forget the volumes of an earlier world. They were in its driver."""
     Volume.objects.all().delete()
     Job.objects.filter(kind="volume_delete").delete()
 
 
 def _volume_create(world: World, driver: MemoryDriver) -> Job:
-    """Attached to a running instance."""
+    """A create of a volume attached to a running instance."""
     _forget_volumes()
     instance = deployed(world, driver)
     return volumes.create(world.actor, volumes.VolumeSpec(label="data", compute_id=instance.pk)).jobs.get()
 
 
 def _volume_clone(world: World, driver: MemoryDriver) -> Job:
-    """Of one that is in use."""
+    """A clone of a volume that is in use."""
     _forget_volumes()
     volume = volume_of(world, driver, instance=deployed(world, driver))
     return volumes.clone(world.actor, volume, "copy").jobs.get()
 
 
 def _volume_resize(world: World, driver: MemoryDriver) -> Job:
-    """Of one that is in use."""
+    """A resize of a volume that is in use."""
     _forget_volumes()
     volume = volume_of(world, driver, instance=deployed(world, driver))
     return volumes.resize(world.actor, volume, 30).jobs.get(finished_at=None)
 
 
 def _volume_attach(world: World, driver: MemoryDriver) -> Job:
-    """To a running instance."""
+    """An attachment to a running instance."""
     _forget_volumes()
     volume, instance = volume_of(world, driver), deployed(world, driver)
     return volumes.attach(world.actor, volume, Place(compute_id=instance.pk)).jobs.get(finished_at=None)
 
 
 def _volume_detach(world: World, driver: MemoryDriver) -> Job:
-    """From a running instance."""
+    """A detachment from a running instance."""
     _forget_volumes()
     return volumes.detach(world.actor, volume_of(world, driver, instance=deployed(world, driver)))
 
@@ -280,7 +280,7 @@ def _volume_delete(world: World, driver: MemoryDriver) -> Job:
 
 
 def _tidy(world: World, driver: MemoryDriver) -> Job:
-    """Of what was set aside."""
+    """A deletion of a machine that was set aside."""
     name = "aside/skerry-999999"
     driver.aside[name] = (str(world.host.uuid), {})
     drift = Drift.objects.create(host=world.host, kind=Drift.Kind.SET_ASIDE, name=name, seen=2)
@@ -288,7 +288,7 @@ def _tidy(world: World, driver: MemoryDriver) -> Job:
 
 
 def _redefine(world: World, driver: MemoryDriver) -> Job:
-    """Of a machine that is on and has the size of another type."""
+    """A new definition of a machine that is on and has the size of another type."""
     instance = deployed(world, driver)
     drift = Drift.objects.create(
         host=instance.host, kind=Drift.Kind.WRONG_SIZE, name=machine_name(instance.pk), instance=instance, seen=2
@@ -297,7 +297,7 @@ def _redefine(world: World, driver: MemoryDriver) -> Job:
 
 
 WITHOUT_EVENT = {"tidy"}
-"""The kinds whose jobs are no account's."""
+"""The kinds whose jobs belong to no account."""
 STAGES: dict[str, Stage] = {
     "redefine": _redefine,
     "tidy": _tidy,
@@ -333,7 +333,7 @@ STAGES: dict[str, Stage] = {
 
 
 def staged(kind: str, world: World, driver: MemoryDriver) -> Job:
-    """A job of this kind, at its first step."""
+    """Create a job of this kind, at its first step."""
     if kind in STAGES:
         return STAGES[kind](world, driver)
     carries = KINDS[kind].data

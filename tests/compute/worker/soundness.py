@@ -1,4 +1,4 @@
-"""What holds of instances, disks and volumes before and after every job: nothing leaked, nothing half-made."""
+"""Invariants of instances, disks and volumes before and after every job: nothing leaked, nothing half-made."""
 
 from django.db.models import Sum
 
@@ -14,7 +14,7 @@ TRUE_STATUS = {Power.ON: ("running",), Power.OFF: ("offline", "stopped")}
 
 
 def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> None:
-    """Nothing leaked, nothing half-made, and each status is what the driver says."""
+    """Check that nothing is leaked or half-made, and that each status agrees with the driver."""
     assert job.encrypted is None
     assert not Event.objects.filter(status__in=["scheduled", "started"]).exists()
     assert archives_kept() <= driver.archives.keys() <= archives_kept() | archives_going()
@@ -50,7 +50,7 @@ def assert_instance_sound(instance: Instance, driver: MemoryDriver) -> None:
 
 
 def assert_volumes_sound(driver: MemoryDriver) -> None:
-    """Each volume is there, as large as it shows, and plugged into the machine of its instance or into none."""
+    """Check that each volume exists in its size, and is plugged into the machine of its instance or into none."""
     volumes = list(Volume.objects.all())
     there = {name: spec.size for name, spec in driver.volumes.items() if name not in volumes_going()}
     assert there == {volume_name(volume.pk): volume.size for volume in volumes}
@@ -59,9 +59,9 @@ def assert_volumes_sound(driver: MemoryDriver) -> None:
 
 
 def assert_volumes_in_place(driver: MemoryDriver) -> None:
-    """What holds in the middle of jobs too: no profile or machine has a volume that is not its instance's.
+    """Check that each volume of a profile or machine belongs to its instance. This holds during jobs too.
 
-    A machine may still have one that is on its way from it.
+    A machine may still have a volume that a job is about to detach.
     """
     for device in VolumeDevice.objects.select_related("volume", "config"):
         assert device.volume.instance_id == device.config.instance_id
@@ -73,7 +73,7 @@ def assert_volumes_in_place(driver: MemoryDriver) -> None:
 
 
 def volumes_leaving() -> set[tuple[int | None, int]]:
-    """The instances that jobs are about to detach volumes from, or to take them from since they were deleted."""
+    """Return pairs of instance and volume that jobs are about to detach, also from deleted instances."""
     jobs = Job.objects.filter(finished_at=None)
     detached = jobs.filter(kind="volume_detach").values_list("instance_id", "data__volume")
     kinds = ("volume_detach", "volume_delete")
@@ -81,13 +81,13 @@ def volumes_leaving() -> set[tuple[int | None, int]]:
 
 
 def volumes_going() -> set[str]:
-    """What jobs of their own are about to delete."""
+    """Return the volumes that jobs are about to delete."""
     jobs = Job.objects.filter(kind="volume_delete", finished_at=None)
     return {volume_name(pk) for pk in jobs.values_list("data__volume", flat=True)}
 
 
 def archives_kept() -> set[str]:
-    """What our tables say is kept: the account's images, and the disks of finished backups."""
+    """Return the archives that our tables name: the account's images, and the disks of finished backups."""
     images = Image.objects.filter(number__isnull=False, status="available")
     backups = Backup.objects.filter(status="successful")
     return {f"skerry-image-{number}" for number in images.values_list("number", flat=True)} | {
@@ -96,6 +96,6 @@ def archives_kept() -> set[str]:
 
 
 def archives_going() -> set[str]:
-    """What jobs of their own are about to delete: of backups that others have taken the place of."""
+    """Return the archives of backups that jobs are about to delete."""
     jobs = Job.objects.filter(kind="delete_backups", finished_at=None)
     return {archive for data in jobs.values_list("data", flat=True) for archive in data["archives"]}

@@ -1,4 +1,4 @@
-"""A job of each kind that is about to run, for tests that strike it at each call of the hypervisor."""
+"""A job of each kind that is ready to run, for tests that fail at each call of the hypervisor."""
 
 import copy
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.world import World
 
 
 class Stage:
-    """A kind's job that is about to run, and as often as one likes: nothing of a run remains for the next."""
+    """A kind's job that is ready to run any number of times. Each run is rolled back."""
 
     def __init__(self, kind: str, world: World) -> None:
         self.driver = MemoryDriver()
@@ -28,7 +28,7 @@ class Stage:
 
     @contextmanager
     def again(self) -> Iterator[tuple[Job, MemoryDriver]]:
-        """The job and its driver, as they were staged."""
+        """Yield the job and its driver in their first state."""
         for path, content in self.uploads.items():
             path.write_bytes(content)
         with transaction.atomic():
@@ -36,10 +36,10 @@ class Stage:
             transaction.set_rollback(True)
 
     def calls(self) -> range:
-        """The numbers of the calls that the job makes to the hypervisor.
+        """Return the numbers of the calls that the job makes to the hypervisor.
 
-        How many there are is seen by letting it run with no fault. Calls that only ask count as well, those of the
-        last settle among them: a job has to go on after any.
+        A run without a fault counts them. Calls that only ask count too, also those at the job's end: a job
+        must go on after any.
         """
         with self.again() as (job, driver):
             work(job, CountingDriver(driver))
@@ -51,7 +51,8 @@ class Stage:
         return made
 
     def different_calls(self) -> list[int]:
-        """The number of the first call of each name: an outage that is longer than a call strikes others alike."""
+        """Return the number of the first call of each name. An outage that outlasts a call affects later calls
+        equally."""
         calls = self.calls()
         first = {self.names[call]: call for call in reversed(calls)}
         return sorted(first.values())

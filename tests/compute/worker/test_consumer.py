@@ -1,4 +1,4 @@
-"""A worker's connection to the broker loses no room for messages, and comes back soon."""
+"""A worker's connection to the broker loses no capacity for messages, and reconnects soon."""
 
 import logging
 
@@ -55,7 +55,7 @@ def socket_timeout(connection) -> float:
 
 @pytest.fixture
 def consumer():
-    """A consumer of no worker, with what it needs to connect."""
+    """A consumer without a worker, with everything that it needs to connect."""
     consumer = object.__new__(Consumer)
     consumer.app = app
     return consumer

@@ -1,4 +1,4 @@
-"""A worker that takes no messages is told from one that is idle, busy, or without a broker."""
+"""A worker that takes no messages is distinguished from one that is idle, busy, or without a broker."""
 
 from types import SimpleNamespace
 
@@ -61,12 +61,12 @@ def test_a_worker_that_stood_still_itself_gives_its_messages_time():
 
 
 class Slot:
-    """A task that runs."""
+    """A running task."""
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The monotonic clock of heartbeats, to set."""
+    """The monotonic clock of heartbeats, which tests set."""
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(heartbeats.time, "monotonic", lambda: clock.now)
     return clock
@@ -74,7 +74,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def worker(monkeypatch):
-    """A worker of two slots without a process, and the step that watches it. Nobody brings its messages back."""
+    """A worker of two slots without a process, and the step that watches it. Its messages are not restored."""
     beats: list[tuple] = []
     pulse = SimpleNamespace(beat=lambda *what: beats.append(what), process=SimpleNamespace(id="this"))
     monkeypatch.setattr(heartbeats, "worker_pulse", lambda: pulse)

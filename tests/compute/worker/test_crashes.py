@@ -1,6 +1,6 @@
-"""Provision, resize, backup and move on QEMU's hosts, with the worker or the host killed at each step.
+"""Provision, resize, backup and move on QEMU hosts, with the worker or the host killed at each step.
 
-Whatever dies, and wherever, the job ends once, hosts and rows agree, and nothing is left over.
+After every death the job ends once, hosts and rows agree, and nothing is left over.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from tests.world import World
 PROGRAMS = ("qemu-system-x86_64", "mke2fs", "e2fsck", "resize2fs", "debugfs")
 pytestmark = [pytest.mark.guest, pytest.mark.crash]
 
-# Each step, and the verbs of hosts that it calls.
+# Each step, with the host verbs that it calls.
 POINTS = {
     "provision": ["define define", "disks create_disk", "boot start", "boot power"],
     "grow": [
@@ -51,7 +51,7 @@ POINTS = {
         "move finish", "move arrive", "move undefine", "boot start", "boot power",
     ],
 }  # fmt: skip
-# A worker that grows an instance moves it as one that only moves it.
+# A worker that grows an instance moves it in the same way as a plain move.
 SAME = {("grow", point) for point in POINTS["move"] if point.startswith("move ")}
 MOMENTS = [
     pytest.param(name, point, answered, id=f"{name}, {'after' if answered else 'before'} {point}")
@@ -69,7 +69,7 @@ def guest() -> Store:
 
 @pytest.fixture
 def small(transactional_db, world: World) -> World:
-    """The world, whose type is small and whose image is the tiny guest."""
+    """The world with a small type and the tiny guest as its image."""
     world.image = ImageFactory(id="compute/tiny", label="Tiny", size=64, is_public=True)
     world.type = InstanceTypeFactory(id="g6-tiny-1", memory=MEMORY, disk=1024, vcpus=1)
     return world
@@ -91,7 +91,7 @@ def hosts(small: World, guest: Store, tmp_path: Path) -> Iterator[Hosts]:
 
 @pytest.fixture
 def far(small: World, guest: Store, tmp_path: Path) -> Iterator[Hosts]:
-    """The same, each behind an sshd, whose agents die where they are told to."""
+    """Two hosts, each behind an sshd. Their agents die at the chosen points."""
     needs(*PROGRAMS)
     HostFactory(region=small.region, label="us-test-h2")
     with ssh_hosts(tmp_path, "us-test-h1", "us-test-h2") as servers:
@@ -143,7 +143,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_copy(name, small, hosts, guest):
     assert_ended_well(scene, guest)
 
 
-# What dies, at which verb, of which host: the one that the instance is on, or the other one; and when.
+# The deaths: what dies, at which verb, on which host (the instance's or the other one), and at which moment.
 DEATHS = [
     pytest.param(name, verb, at, moment, whole, id=f"{name}, {'host' if whole else 'agent'} {moment} {verb}")
     for name, verb, at, moment, whole in [
@@ -202,7 +202,7 @@ def test_a_host_dies(name, verb, at, moment, whole, small, far, guest):
     assert far.has_struck()
     if name == "backup" and whole:
         boot_again(scene.instance, far)
-        # the kernel below goes on, so its machines were killed, and the host has not begun anew
+        # the kernel of this machine goes on, so the machines count as killed, and the host has not rebooted
         scene = replace(scene, events=(*scene.events, "lassie_reboot"))
     assert_ended_well(scene, guest)
 

@@ -1,4 +1,4 @@
-"""The promises of the engine, one by one."""
+"""The guarantees of the job engine, one by one."""
 
 from datetime import timedelta
 
@@ -61,7 +61,7 @@ def test_a_runner_that_lost_its_lease_changes_nothing(world):
 
 
 def test_a_slow_runners_step_is_not_recorded_twice(world, driver):
-    """The first runner hangs in a driver call until its lease is gone; the second finishes the job."""
+    """The first worker hangs in a driver call until its lease expires. The second finishes the job."""
     job = world.create().jobs.get()
 
     def meanwhile(number, name):
@@ -86,7 +86,7 @@ def test_a_finished_job_ignores_notifications(running, driver):
 
 
 def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, driver, monkeypatch):
-    """It is told so in the midst of the first step; the next step is another worker's, at once."""
+    """The worker is told to stop during the first step. Another worker takes the next step at once."""
     told, notified = [], []
     monkeypatch.setattr(engine, "leaving", lambda: bool(told))
     monkeypatch.setattr(engine, "notify", notified.append)
@@ -99,7 +99,7 @@ def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, dr
     assert (job.state, job.step, job.lease_until, job.attempt) == ("active", "disks", None, 0)
     assert notified == [job.pk]
     calls = len(driver.calls)
-    engine.run(job.pk, driver)  # it takes none
+    engine.run(job.pk, driver)  # the worker claims no job
     assert (len(driver.calls), notified) == (calls, [job.pk, job.pk])
 
     driver.after = lambda number, name: None
@@ -121,7 +121,7 @@ def test_a_step_that_waits_frees_the_worker_and_shows_how_far_it_is(world, drive
     job = instance.jobs.get()
     assert (job.state, job.step, job.lease_until, job.attempt) == ("active", "disks", None, 0)
     assert job.run_at > job.created + timedelta(seconds=6)
-    assert job.event.percent_complete == 62  # of two steps the first is done, of the second a quarter
+    assert job.event.percent_complete == 62  # of two steps, the first is done, and a quarter of the second
     assert job.event.status == "started"
 
 
@@ -158,7 +158,7 @@ def test_backoff_doubles(world, driver, settings):
 
 @pytest.mark.parametrize("enqueued", [lambda world: world.create(), lambda world: booted(world.offline())])
 def test_the_times_of_a_new_job_are_on_the_clock_of_the_database_to_the_microsecond(world, enqueued):
-    """That of the process that takes the request may be wrong by hours."""
+    """The clock of the process that takes the request may be wrong by hours."""
     job = enqueued(world).jobs.get()
     assert job.notified_at == job.created == job.run_at
     assert job.deadline_at == job.created + KINDS[job.kind].deadline
@@ -216,7 +216,7 @@ def test_a_job_whose_driver_cannot_say_what_is_true_does_not_end(running, driver
 
 
 def test_a_job_that_cannot_end_asks_less_and_less_often(running, driver, notified, settings):
-    """Past its last attempt too: asking in a tight loop would keep the worker from all other jobs."""
+    """Past its last attempt too. Polling in a tight loop would keep the worker from all other jobs."""
     settings.JOB_BACKOFF = 1
     power.shutdown(_actor(running), running)
     job = live(running)
@@ -275,7 +275,7 @@ def test_the_profile_that_runs_is_remembered_for_the_next_boot(running, driver):
 
 
 def test_the_profile_that_runs_is_remembered_also_where_the_job_that_booted_it_failed(world, driver):
-    """Else its disks would be taken for unused, and the next boot would be of another profile."""
+    """Otherwise its disks would count as unused, and the next boot would use another profile."""
     instance = world.create()
 
     def unheard(number, name):

@@ -1,6 +1,7 @@
-"""Holds for every kind of job, without knowing any: each step twice, a failure and a death everywhere.
+"""Tests of all kinds of jobs at once: each step runs twice, and each call fails and dies.
 
-A new kind is covered by being in the catalogue; one that starts from an unusual state needs a line in `STAGES`.
+A new kind is covered as soon as it is in the catalogue. A kind that starts from an unusual state needs a line
+in `STAGES`.
 """
 
 import json
@@ -68,8 +69,9 @@ def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
     ids=lambda error: type(error).__name__,
 )
 def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error, world, settings):
-    """It outlasts all attempts. An undo that has to make the same call is tried until that succeeds again."""
-    settings.JOB_ATTEMPTS = 2  # more would be more of the same
+    """The failure outlasts all attempts. An undo that must make the same call is retried until the call
+    succeeds."""
+    settings.JOB_ATTEMPTS = 2  # more attempts would test the same
     stage = Stage(kind, world)
     for call in stage.calls():
         with stage.again() as (job, driver):
@@ -83,7 +85,7 @@ def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error
                 assert job.state == "done", "what the driver confirms is not called a failure"
                 continue
             if job.state == "done" and isinstance(error, Refused) and driver.calls[call] == "power":
-                continue  # past the point of no return: the last settle asked again until it was answered
+                continue  # past the point of no return: the job's end polled until it got an answer
             assert job.state == "failed"
             if kind in scenarios.WITHOUT_EVENT:
                 assert job.error
@@ -94,7 +96,7 @@ def test_a_lasting_failure_at_any_call_leaves_nothing_behind(kind, moment, error
 
 
 def cut_power_at(call: int, driver: MemoryDriver) -> None:
-    """Let all hosts lose their power at this call."""
+    """Cut the power of all hosts at this call."""
     hosts = [str(uuid) for uuid in Host.objects.values_list("uuid", flat=True)]
 
     def hook(number: int, name: str) -> None:
@@ -105,7 +107,7 @@ def cut_power_at(call: int, driver: MemoryDriver) -> None:
 
 
 def run_while_away(job: Job, driver: MemoryDriver) -> None:
-    """Be workers that are told of the job again and again, more often than it has attempts."""
+    """Run workers that are notified of the job again and again, more often than it has attempts."""
     for _ in range(settings.JOB_ATTEMPTS + 2):
         engine.run(job.pk, cast(Driver, CountingDriver(driver)))
         Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
@@ -113,7 +115,7 @@ def run_while_away(job: Job, driver: MemoryDriver) -> None:
 
 
 def bring_back(job: Job, driver: MemoryDriver) -> None:
-    """Let the hosts answer again, and be the workers and the clock until nothing is left to do."""
+    """Let the hosts answer again, and run workers and the clock until no work is left."""
     driver.silent.clear()
     for _ in range(ROUNDS):
         Instance.objects.update(updated=Now() - timedelta(minutes=1))
@@ -135,7 +137,7 @@ def powers(driver: MemoryDriver) -> dict[str, Power]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_power_cut_delays_it_and_what_was_on_is_on_again(kind, world, settings):
-    settings.JOB_ATTEMPTS = 2  # more would be more of the same
+    settings.JOB_ATTEMPTS = 2  # more attempts would test the same
     stage = Stage(kind, world)
     with stage.again() as (job, driver):
         instance_id = job.instance_id
@@ -160,12 +162,12 @@ def test_a_power_cut_delays_it_and_what_was_on_is_on_again(kind, world, settings
 
 ENDS_OFF = {"shutdown", "host_stop", "delete"}
 TURNING = [name for name, kind in KINDS.items() if kind.during and name not in ENDS_OFF]
-"""The kinds that change the status of their instance; with the others the watchdog alone decides."""
+"""The kinds that change the status of their instance. For other kinds, the watchdog alone decides."""
 
 
 @pytest.mark.parametrize("kind", TURNING)
 def test_after_an_outage_beyond_the_deadline_what_was_on_is_on_again(kind, world, settings):
-    """The job is given up. What it had stopped is booted all the same, unless its disks are gone."""
+    """The job fails. The machine that it had stopped is booted all the same, unless its disks are gone."""
     settings.JOB_ATTEMPTS = 2
     stage = Stage(kind, world)
     for call in stage.different_calls():
@@ -186,7 +188,8 @@ def test_after_an_outage_beyond_the_deadline_what_was_on_is_on_again(kind, world
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_step_and_every_undo_may_run_twice(kind, world, driver):
-    """Each step's `do` runs twice, then each `undo` twice: the second time finds its effect there, or gone."""
+    """Each step's `do` runs twice, then each `undo` twice. The second run finds its effect already done or
+    gone."""
     from compute.worker.run import Run
 
     job = staged(kind, world, driver)

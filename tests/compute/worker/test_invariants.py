@@ -1,8 +1,9 @@
-"""A handful of instances, many random actions, a hypervisor that fails and workers that die: what always holds.
+"""Invariants under random load: a few instances, many random actions, a failing hypervisor, and workers that
+die.
 
-The actions are drawn with their arguments from what there is, now and then from what there is not. Some are
-refused, some are carried out, some fail half-way; none may break the invariants, and in the end every job and event
-is over.
+The actions and their arguments are drawn from existing objects, and sometimes from missing ones. Some actions
+are refused, some succeed, and some fail half-way. None may break the invariants, and in the end every job and
+event has finished.
 """
 
 import random
@@ -38,7 +39,7 @@ Call = tuple[str, str, dict[str, Any] | None]
 
 
 class Chaos:
-    """Draws actions, and decides at each call of the hypervisor whether it goes wrong."""
+    """A source of random actions, which also decides whether a call of the hypervisor fails."""
 
     def __init__(self, seed: int, world: World, driver: MemoryDriver, names: list[str]):
         self.names = names
@@ -54,7 +55,7 @@ class Chaos:
             )
 
     def pick(self, ids: list[Any]) -> Any:
-        """One of these, or now and then something that is none."""
+        """Return one of these ids, or sometimes an id that does not exist."""
         if not ids or self.rng.random() < 0.08:
             return self.rng.choice(GARBAGE)
         return self.rng.choice(ids)
@@ -107,7 +108,7 @@ def delete_image(chaos: Chaos) -> Call:
 
 
 def at_disk(chaos: Chaos, rest: str = "", body: dict[str, Any] | None = None, method: str = "post") -> Call:
-    """A call about a disk, under its instance or now and then under another one."""
+    """Return a call for a disk, under its instance or sometimes under another one."""
     disks = dict(Disk.objects.values_list("pk", "instance"))
     disk = chaos.pick(list(disks))
     instance = disks.get(disk) if chaos.rng.random() < 0.95 else chaos.instance()
@@ -178,7 +179,7 @@ def volume_attach(chaos: Chaos) -> Call:
 
 
 def volume_name_in_profile(chaos: Chaos) -> Call:
-    """Give a profile a volume, beside a disk."""
+    """Add a volume to a profile, next to a disk."""
     configs = dict(Config.objects.values_list("pk", "instance"))
     config = chaos.pick(list(configs))
     instance = configs.get(config, 0)
@@ -200,7 +201,7 @@ def rescue(chaos: Chaos) -> Call:
 
 
 def a_disk(chaos: Chaos, instance: Any) -> dict[str, Any]:
-    """A disk of the instance, as a device."""
+    """Return a disk of the instance, as a device."""
     return {"disk_id": chaos.pick(list(Disk.objects.filter(instance=instance).values_list("pk", flat=True)))}
 
 
@@ -253,7 +254,7 @@ BACKUPS = ("backups enable", "backups cancel", "snapshot", "restore", "create fr
 
 @pytest.fixture
 def wide_world(world) -> World:
-    """The world with another region, more hosts, all of them small, and types to resize to."""
+    """The world with another region, more small hosts, and types to resize to."""
     from tests.factories import AddressPoolFactory, HostFactory, InstanceTypeFactory
 
     room = {"memory": 9000, "vcpus": 9, "disk": 90000}
@@ -271,7 +272,7 @@ def wide_world(world) -> World:
 
 
 def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
-    """Be the workers for a while: run live jobs in any order, each for one task's worth of steps."""
+    """Run workers for a while: live jobs in random order, each for the steps of one task."""
     for _ in range(rng.randrange(most)):
         live = list(Job.objects.filter(state__in=Job.LIVE).values_list("pk", flat=True))
         if not live:
@@ -286,7 +287,7 @@ def run_some(driver: MemoryDriver, rng: random.Random, most: int) -> None:
 
 
 def assert_invariants(driver: MemoryDriver) -> None:
-    """What holds at every moment, in the middle of jobs too."""
+    """Check the invariants that hold at every moment, also during jobs."""
     live = Job.objects.filter(state__in=Job.LIVE, instance__isnull=False).values("instance")
     assert not live.annotate(number=Count("pk")).filter(number__gt=1).exists()
     unsettled = Instance.objects.exclude(status__in=Instance.SETTLED)
@@ -296,7 +297,7 @@ def assert_invariants(driver: MemoryDriver) -> None:
     for host in Host.objects.all():
         assert host.memory_used <= host.memory
     for instance in Instance.objects.select_related("type"):
-        # beside the job that gives it another type, which lets a disk grow only along with that
+        # except during a job that changes its type, which lets a disk grow only together with the type
         if not instance.jobs.filter(finished_at=None, kind__in=["resize", "mutate"]).exists():
             assert taken(instance) <= instance.type.disk
     assert not Instance.objects.filter(booted_config__rescue=True).exists()
@@ -313,14 +314,14 @@ def assert_invariants(driver: MemoryDriver) -> None:
 
 
 def archives_known() -> set[str]:
-    """What images and backups of every status name, whether it is there or not."""
+    """Return the archives that images and backups of every status name, whether the archives exist or not."""
     images = Image.objects.filter(number__isnull=False).values_list("number", flat=True)
     backups = [archive for backup in Backup.objects.all() for archive in backup.archives]
     return {*(f"skerry-image-{number}" for number in images), *backups}
 
 
 def drain(driver: MemoryDriver) -> None:
-    """Let every job come to its end, with nothing failing any more."""
+    """Finish every job, with no more failures."""
     for _ in range(2000):
         engine.notify_promoted()
         live = Job.objects.filter(state__in=Job.LIVE).order_by("pk").values_list("pk", flat=True).first()
@@ -332,7 +333,8 @@ def drain(driver: MemoryDriver) -> None:
 
 
 def keep_the_invariants(seed: int, names: Iterable[str], world: World) -> Counter[str]:
-    """Carry out random actions of these names, look at what always holds, and return what was carried out."""
+    """Carry out random actions of these names, check the invariants, and return how often each action was
+    carried out."""
     driver = MemoryDriver()
     chaos = Chaos(seed, world, driver, sorted(names))
     done: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What a worker does with the tasks that it has taken and not begun, when it is told to stop."""
+"""A worker that is told to stop: the tasks that it has received and not started."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from compute.worker import leaving
 
 @dataclass(eq=False)
 class Request:
-    """A task that a worker has taken from the broker."""
+    """A task that a worker has received from the broker."""
 
     name: str
     args: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ def test_what_has_not_begun_is_sent_once_more_to_others(sent):
     consumer = type("Consumer", (), {"steps": []})()
     step = leaving.HandBack(consumer)
 
-    step.stop(consumer)  # the broker went away, and comes back
+    step.stop(consumer)  # the broker disconnects, and comes back
     assert (leaving.leaving(), sent) == (False, [])
 
     leaving.leave(sig="SIGTERM", how="Warm")

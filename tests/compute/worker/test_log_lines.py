@@ -1,4 +1,4 @@
-"""Log lines: the ids and labels of what they are about, as JSON in production, and no secret."""
+"""Log lines: the ids and labels of their subjects, as JSON in production, and no secret."""
 
 import io
 import json
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def lines(caplog) -> Callable[[], list[dict[str, Any]]]:
-    """The lines that a process of production writes meanwhile, read again.
+    """Return a function that returns the parsed log lines of a production process.
 
-    Nobody's request came before: that of another test, in this thread, says whose it was until the next.
+    No request came before. Otherwise lines would name the subject of another test's request in this thread.
     """
     current_subject.set({})
     made = configuration(production=True, level="DEBUG")

@@ -1,7 +1,7 @@
-"""After every job the rows show what the hypervisor has: power, disks, sizes, addresses and volumes.
+"""After every job the rows agree with the hypervisor: power, disks, sizes, addresses and volumes.
 
-Each kind of job runs beside a volume that no profile names, with a failure and a death at every call, and with all
-that it works on gone at the moment at which it fails.
+Each kind of job runs with a volume that no profile names. Each call fails once and kills the worker once. Other
+tests remove the job's objects at the moment of the failure.
 """
 
 from collections.abc import Callable
@@ -33,11 +33,11 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 OF_INSTANCES = [name for name, kind in KINDS.items() if kind.during is not None and name != "delete"]
-"""The kinds that change the power of an instance which stays."""
+"""The kinds that change the power of an instance that is kept."""
 
 
 class StageWithLooseVolume(Stage):
-    """A job that is about to run on an instance with a volume which no profile names."""
+    """A stage in which the job's instance has a volume that no profile names."""
 
     def __init__(self, kind: str, world: World) -> None:
         super().__init__(kind, world)
@@ -46,7 +46,7 @@ class StageWithLooseVolume(Stage):
 
 
 def add_loose_volume(instance: Instance, driver: MemoryDriver) -> Volume:
-    """Attach a volume without a profile, which a machine that is on has."""
+    """Attach a volume that no profile names. If the machine is on, it has the volume."""
     volume = Volume.objects.create(
         account_id=instance.account_id, region_id=instance.region_id, instance=instance, status="active",
         label=f"loose-{instance.pk}", size=20,
@@ -59,7 +59,7 @@ def add_loose_volume(instance: Instance, driver: MemoryDriver) -> Volume:
 
 
 def assert_agree(driver: MemoryDriver) -> None:
-    """Each machine that is on has the volumes, the size and the addresses that its instance shows."""
+    """Check that each machine that is on has the volumes, the size and the addresses that its instance shows."""
     for instance in Instance.objects.select_related("type"):
         machine = machine_name(instance.pk)
         power = driver.power(machine)
@@ -81,7 +81,7 @@ def assert_agree(driver: MemoryDriver) -> None:
 
 @pytest.mark.parametrize("kind", OF_INSTANCES)
 def test_the_rows_agree_after_every_end_of_a_job(kind, world, settings):
-    """After success, after a death at any call, and after a failure at any call that lasts."""
+    """After success, after a death at any call, and after a lasting failure at any call."""
     settings.JOB_ATTEMPTS = 2
     stage = StageWithLooseVolume(kind, world)
     lasting = settings.JOB_ATTEMPTS + 1
@@ -105,7 +105,7 @@ def lose_machines(driver: MemoryDriver) -> None:
 
 
 def lose_storage(driver: MemoryDriver) -> None:
-    """The machines stay, without disks, and no volume and no archive is left."""
+    """Delete all disks, volumes and archives. The machines stay."""
     for machine in driver.machines.values():
         machine["disks"].clear()
         machine["plugged"].clear()
@@ -114,7 +114,7 @@ def lose_storage(driver: MemoryDriver) -> None:
 
 
 def lose_rows(driver: MemoryDriver) -> None:
-    """The machines stay, and nothing in our tables says whose they are."""
+    """Delete our rows of instances, backups and images. The machines stay."""
     Instance.objects.all().delete()
     Backup.objects.all().delete()
     Image.objects.filter(number__isnull=False).delete()
@@ -145,7 +145,7 @@ def test_a_rollback_ends_where_what_it_would_undo_is_gone(kind, lose, world, set
 
 
 def losing_at(call: int, lose: Callable, driver: MemoryDriver) -> Callable[[int, str], None]:
-    """Something is lost at this call, which then is refused."""
+    """Return a hook that removes something at this call, and refuses the call."""
 
     def strike(number: int, name: str) -> None:
         if number == call:
@@ -169,7 +169,7 @@ def running(world, driver) -> Instance:
 
 @pytest.fixture
 def loose(world, driver, running) -> Volume:
-    """Attached until the next boot, as a client does."""
+    """A volume that a client attached, until the next boot."""
     volume = volume_of(world, driver)
     place = Place(compute_id=running.pk, persist_across_boots=False)
     volumes.attach(world.actor, volume, place)
@@ -237,7 +237,7 @@ def test_a_volume_that_a_profile_names_stays_attached_though_another_is_booted(w
 
 
 def test_a_new_volume_that_waits_to_be_attached_survives_a_boot(world, driver, running):
-    """The volume was made for an instance that was busy."""
+    """The volume was created for an instance that was busy."""
     reboot = enqueue("reboot", running, world.actor, data=BootData(config_id=running.configs.get().pk))
     made = volumes.create(world.actor, volumes.VolumeSpec(label="new", compute_id=running.pk))
     VolumeDevice.objects.filter(volume=made).delete()
@@ -250,7 +250,7 @@ def test_a_new_volume_that_waits_to_be_attached_survives_a_boot(world, driver, r
 
 
 def test_a_volume_that_cannot_be_plugged_in_again_is_detached(world, driver, running, loose):
-    """The detachment failed, and meanwhile the machine has gone."""
+    """The detachment failed, and the machine was deleted meanwhile."""
     job = volumes.detach(world.actor, loose)
     driver.before = losing_at(len(driver.calls), lose_machines, driver)
 

@@ -1,4 +1,4 @@
-"""The reconciler: one test for each kind of drift, made by hand on the host, and for what it leaves alone."""
+"""The reconciler: one test for each kind of drift, made by hand on the host, and tests of what it leaves alone."""
 
 from datetime import timedelta
 
@@ -49,7 +49,7 @@ def instance(world, driver) -> Instance:
 
 @pytest.fixture
 def machine(instance, driver) -> dict:
-    """What the host has of the instance, to be changed by hand."""
+    """Return the host's record of the instance. Tests change it by hand."""
     return driver.machines[machine_name(instance.pk)]
 
 
@@ -64,7 +64,7 @@ def compare(driver: MemoryDriver, host: Host | None = None) -> int | None:
 
 
 def seen(kind: str, driver: MemoryDriver, name: str) -> Drift:
-    """The drift of this kind, and no other, after the two looks that it takes."""
+    """Return the drift of this kind, after two comparisons. Checks that there is no other drift."""
     compare(driver)
     compare(driver)
     (found,) = Drift.objects.all()
@@ -230,7 +230,7 @@ def test_a_machine_on_another_host_is_where_the_row_is_pointed_to(world, driver,
 
 
 class Both:
-    """Two hosts that have a machine of one name each."""
+    """Two hosts that each have a machine of the same name."""
 
     def __init__(self, first: MemoryDriver, other: MemoryDriver, host: Host):
         self.drivers = first, other
@@ -289,7 +289,8 @@ def test_a_row_is_not_pointed_to_a_host_without_room(world, driver, instance, ma
 
 
 def test_the_empty_shell_of_a_machine_that_moved_is_removed(world, driver, instance, machine):
-    """In the memory there is one machine of a name: the other host's is told by a driver of its own."""
+    """The memory driver has one machine for each name, so the other host's machine is reported by a driver of
+    its own."""
     other = HostFactory(region=world.region)
     elsewhere = MemoryDriver()
     elsewhere.machines[machine_name(instance.pk)] = {

@@ -1,4 +1,4 @@
-"""The reconciler and the watchdog on a host of QEMU's, whose directory is changed by hand."""
+"""The reconciler and the watchdog on a QEMU host whose directory is changed by hand."""
 
 import os
 import time
@@ -35,7 +35,7 @@ STRANGER = "skerry-999999"
 
 
 class Files:
-    """The drivers of hosts that are directories below one folder, as their rows say."""
+    """The drivers of hosts that are directories below one folder, by their rows."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -48,7 +48,7 @@ class Files:
 
 
 def add_host(folder: Path, host: Host) -> Host:
-    """Give the row of a host a directory."""
+    """Give a host's row a directory."""
     (folder / "shared" / "volumes").mkdir(parents=True, exist_ok=True)
     host.driver, host.location, host.shared = "qemu", str(folder / host.label), str(folder / "shared")
     host.save(update_fields=["driver", "location", "shared"])
@@ -86,7 +86,7 @@ def instance(world, store) -> Instance:
 
 
 def compare(files: Files) -> set[tuple[str, str, str]]:
-    """Two looks at each host; the open drift, as kind, name and host."""
+    """Compare each host twice. Returns the open drift, as kind, name and host."""
     for _ in range(2):
         Instance.objects.update(updated=Now() - timedelta(days=1))
         Host.objects.update(reconcile_at=Now())
@@ -164,7 +164,7 @@ def test_what_a_move_left_behind_is_removed(files, store, instance, world, tmp_p
 
 @pytest.mark.parametrize("watched", [True, False])
 def test_what_ran_when_its_host_lost_its_power_is_booted_again(files, store, instance, watched):
-    """As the files are then: it booted under another boot of the host, and nobody wrote down why it ended."""
+    """The files show a boot under another boot of the host, and no reason for the end."""
     records.write(store.machine(machine_name(instance.pk)) / "boot.json", {"host": "the boot before"})
     Instance.objects.update(status="running", watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
     assert watch(files) == 1
@@ -203,7 +203,7 @@ def test_a_guest_that_powers_itself_off_is_noticed_and_booted_by_its_watchdog(fi
 
 
 def _worked(files: Files) -> bool:
-    """One round of the job that boots it; whether it is over."""
+    """Run one round of the job that boots it. Returns whether the job has ended."""
     job = Job.objects.get(kind="boot")
     if job.finished_at is None:
         Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)

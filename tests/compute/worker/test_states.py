@@ -1,4 +1,4 @@
-"""Which action may start from which status: docs/states.md, walked cell by cell on the live API."""
+"""Actions by status: docs/states.md, checked cell by cell on the real API."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Action:
-    """A call that puts a job of `kind` on the instance."""
+    """A call that creates a job of `kind` for the instance."""
 
     kind: str
     path: Callable[[Scene], str]
@@ -106,7 +106,7 @@ def attach_volume(scene: Scene) -> None:
 
 
 def back_up(scene: Scene) -> None:
-    """Backups are enabled, and there is one that was taken while the instance had no disk or profile."""
+    """Enable backups, and add one that was taken while the instance had no disk or profile."""
     instance = scene.instance
     Instance.objects.filter(pk=instance.pk).update(backups_enabled=True)
     Backup.objects.create(
@@ -157,7 +157,7 @@ NOT_IN_THE_TABLE = {
     "redefine": "begun by staff, from the page of drift",
     "clone_into": "the line of clone, with another target",
 }
-"""Kinds that start from a status and have no line of their own, and why."""
+"""Kinds that start from a status and have no line of their own, with the reason."""
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def scene(world) -> Scene:
 
 
 def show(scene: Scene, status: str) -> None:
-    """Let the instance show a status. One that shows ``cloning`` is being cloned."""
+    """Set the status that the instance shows. For ``cloning``, the instance is being cloned."""
     if status == Instance.Status.CLONING:
         clone = ACTIONS["clone"]
         assert scene.client.post(clone.path(scene), clone.body(scene)).status_code == 200
@@ -188,7 +188,7 @@ def show(scene: Scene, status: str) -> None:
 
 
 def answer(scene: Scene, action: Action, status: str) -> str:
-    """Return the answer of the API to the action on an instance that shows `status`: ok, already, busy or no."""
+    """Return the API's answer to the action on an instance that shows `status`: ok, already, busy or no."""
     with transaction.atomic():
         show(scene, status)
         action.before(scene)
@@ -200,7 +200,7 @@ def answer(scene: Scene, action: Action, status: str) -> str:
     if response.status_code == 200:
         return "ok" if begun else "already"
     if response.status_code == 404:
-        # what is about to go holds nothing any more that an image could be made of
+        # the disk of an instance that is being deleted is not found, so no image can be made of it
         assert (action.kind, status) == ("imagize", "deleting")
         return "no"
     assert response.status_code == 400, (url, status, response.content)
@@ -231,13 +231,13 @@ def test_an_action_starts_where_its_kind_says_and_nowhere_else(name, scene):
     action = ACTIONS[name]
     started = {status for status in STATUSES if answer(scene, action, status) == "ok"}
     if name == "clone":
-        # the job is on the new instance; it is the source that has to be at rest, or cloned already
+        # the job belongs to the new instance; the source must be at rest, or being cloned already
         assert started == {*Instance.SETTLED, "cloning"}
     elif name == "image of a disk":
-        # it waits for the job of a busy instance, on no instance
+        # the job waits for the job of a busy instance, and belongs to no instance
         assert started == set(STATUSES) - {"deleting"}
     elif name == "volume detach":
-        # an instance that is being deleted is left by a job on no instance
+        # the volume of an instance that is being deleted is detached by a job that belongs to no instance
         assert started == {*KINDS[action.kind].starts_from, "deleting"}
     else:
         assert started == KINDS[action.kind].starts_from

@@ -1,4 +1,4 @@
-"""The times of steps: written with each move of a job, by the statement that moves it."""
+"""The times of steps: each move of a job writes them, in the statement that moves it."""
 
 from datetime import timedelta
 
@@ -27,12 +27,12 @@ def running(world, driver) -> Instance:
 
 @pytest.fixture
 def job(world, running) -> Job:
-    """A reboot, which stops and starts, that has been at its first step for a minute."""
+    """A reboot (a stop and a start) that has been at its first step for a minute."""
     return earlier(power.reboot(world.actor, running))
 
 
 def earlier(job: Job) -> Job:
-    """The job as if it had come to its present step a minute earlier."""
+    """Return the job as if it had reached its present step a minute earlier."""
     Job.objects.filter(pk=job.pk).update(step_began=F("step_began") - MINUTE, run_at=Now())
     job.refresh_from_db()
     return job

@@ -1,4 +1,4 @@
-"""The watchdog: whom it boots again, and when it leaves off."""
+"""The watchdog: the instances that it boots again, and when it gives up."""
 
 import threading
 from datetime import timedelta
@@ -81,7 +81,7 @@ def test_where_it_is_off_it_only_tells(instance, driver):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_job_that_comes_in_the_same_moment_does_not_keep_it_from_the_others(world, driver):
-    """One that leaves the status alone: when the instance is free again, the jobs alone tell of it."""
+    """The job does not change the status. Once the instance is free again, only the jobs show what happened."""
     busy, other = deployed(world, driver, label="busy"), deployed(world, driver, label="other")
     for instance in (busy, other):
         fall(driver, instance)

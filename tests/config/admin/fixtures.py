@@ -1,4 +1,4 @@
-"""Staff and others before the admin, over the small world of compute's tests."""
+"""Staff and other users of the admin, on the small world of compute's tests."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -61,7 +61,8 @@ __all__ = [
     "owner",
     "running",
 ]
-"""The fixtures. The `conftest.py` of each app's `admin` folder imports them all, so that they apply only there."""
+"""The fixtures. The `conftest.py` of each app's `admin` folder imports all of them, so that they apply only
+there."""
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def admin(staff: User) -> Client:
 
 @pytest.fixture
 def onlooker(db) -> Client:
-    """Staff with every permission to view, and none to do anything."""
+    """A browser of staff with every permission to view, and no other."""
     user = User.objects.create_user("onlooker", "look@example.com", "a-password", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     client = Client()
@@ -84,13 +85,13 @@ def onlooker(db) -> Client:
 
 @pytest.fixture
 def owner(world: World) -> User:
-    """The world's."""
+    """The world's owner."""
     return User.objects.get(pk=world.actor.user_id)
 
 
 @pytest.fixture
 def outsider(owner: User) -> Client:
-    """A customer who has a password, and no business here."""
+    """A browser of a customer who has a password, and no access to the admin."""
     client = Client()
     client.force_login(owner)
     return client
@@ -103,7 +104,7 @@ def driver() -> MemoryDriver:
 
 @pytest.fixture(autouse=True)
 def notified(monkeypatch) -> list[int]:
-    """The ids that workers were notified of, which none receives."""
+    """The job ids of the notifications. They are recorded, and no worker receives them."""
     notified: list[int] = []
     monkeypatch.setattr(queue, "notify", notified.append)
     monkeypatch.setattr(engine, "notify", notified.append)
@@ -114,7 +115,7 @@ def notified(monkeypatch) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def all_at_work(monkeypatch, request) -> None:
-    """A worker and a clock that run, however long the test takes, before staff who came long after them."""
+    """Create a worker and a clock that seem to run, however long the test takes."""
     monkeypatch.setattr(missing_processes, "starting", lambda: False)
     if "django_db" in request.keywords:
         request.getfixturevalue("db")
@@ -136,14 +137,14 @@ def running(world: World, driver: MemoryDriver) -> Instance:
 
 @pytest.fixture(autouse=True)
 def folder(settings, tmp_path) -> Path:
-    """Where files sent along with tickets lie."""
+    """The folder of files that customers send with tickets."""
     settings.ATTACHMENTS_DIR = tmp_path
     return tmp_path
 
 
 @pytest.fixture
 def everything(world: World, running: Instance, staff: User) -> Instance:
-    """One at least of each kind that has a page, around the running instance."""
+    """Create at least one object of each kind that has a page, around the running instance."""
     one_of_each(world.account, running)
     account, user = world.account, User.objects.get(username=world.actor.username)
     PersonalTokenFactory(user=user)
@@ -170,7 +171,7 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     RecordFactory(domain__account=account)
     NodeBalancerNodeFactory(config__nodebalancer__account=account, instance=running)
     FirewallFactory(account=account, on=running)
-    PacketFilter.objects.get_or_create(instance=running)  # one whose mail ports are closed has one
+    PacketFilter.objects.get_or_create(instance=running)  # an instance with closed mail ports has one
     StackScriptFactory(account=account)
     VLAN.objects.create(account=account, region=world.region, label="back")
     AddressShare.objects.create(address=Address.objects.filter(instance=running).first(), instance=running)

@@ -1,4 +1,4 @@
-"""Pages of the admin, and the buttons on them."""
+"""Pages of the admin, and their buttons."""
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
@@ -18,5 +18,5 @@ def do(admin, obj, verb: str, **data):
 
 
 def messages_of(response) -> str:
-    """What the page that a redirect leads to tells the user."""
+    """Return the messages on the page that a redirect leads to."""
     return " | ".join(str(message) for message in response.context["messages"])

@@ -1,4 +1,4 @@
-"""Who gets in, and that every page opens, at a fixed cost."""
+"""Access to the admin. Every page opens, at a fixed number of queries."""
 
 import re
 
@@ -30,7 +30,8 @@ IN_LINE = re.compile(
 
 
 def is_served_by_policy(page) -> None:
-    """Scripts and styles are files of ours, and the page has no others, which browsers would leave out."""
+    """Check that scripts and styles of the page are files of ours. Browsers ignore others because of the
+    policy."""
     assert page.status_code == 200
     rules = dict(each.split(" ", 1) for each in page["Content-Security-Policy"].split("; "))
     assert (rules["default-src"], rules["script-src"], rules["style-src"]) == ("'none'", "'self'", "'self'")
@@ -107,7 +108,7 @@ def test_lists_cost_the_same_however_long(model, admin, world):
         return len(queries)
 
     populate(world, 1)
-    cost()  # content types and the like are remembered from here on
+    cost()  # content types and the like are cached from here on
     few = cost()
     populate(world, 6)
     assert cost() == few

@@ -93,7 +93,7 @@ def test_an_export_is_logged_with_its_list_filters_and_rows(admin, staff, runnin
 
 
 def test_all_values_of_a_filter_are_logged(admin, running, world):
-    """The list takes them as alternatives: with the last one alone the log would tell of fewer rows."""
+    """The list treats the values as alternatives. A log of the last value alone would show fewer rows."""
     world.create(label="web-2")
     assert len(exported(admin, Instance, label__exact=["web-1", "web-2"])) == 3
     assert LogEntry.objects.get().change_message == "CSV: 2 rows, label__exact='web-1', label__exact='web-2'."

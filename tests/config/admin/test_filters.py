@@ -1,4 +1,4 @@
-"""Lists of what has an account or a host are filtered by it, and show how old each row is."""
+"""Lists of things with an account or a host can be filtered by it, and show the age of each row."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 PATHS = ("account", "user__account", "instance__account")
 OTHERWISE = {"admin.LogEntry", "compute.Job", "compute.AddressShare", "compute.RangeShare", "compute.Drift"}
-"""Lists that have nothing to do with accounts, or a filter of their own, or are of a handful of rows."""
+"""Lists that need no filter by account, have one of their own, or have a handful of rows."""
 OWNED = [
     model for model in django_admin.site._registry
     if any(name in {each.name for each in model._meta.fields} for name in ("account", "user", "instance"))

@@ -1,4 +1,4 @@
-"""Whatever is typed into an address or a form of the admin, it is refused kindly: never a 500."""
+"""Bad input in any address or form of the admin is refused with a message, never with a 500."""
 
 import pytest
 from django.contrib import admin as django_admin
@@ -16,7 +16,7 @@ from tests.config.admin.pages import list_address, page_address
 JUNK = ["a\0b", "abc", "-1", "9" * 30, "9" * 5000, "2020-13-45"]
 IDS = ["%00", "a%00b", "abc", "-1", "9" * 30, "9" * 5000, "_00", "a/b"]
 PARTS = 6
-"""Tests that call many addresses are as many tests, so that several processes can share them."""
+"""Tests that call many addresses are split into so many parts, which processes share."""
 
 parts = pytest.mark.parametrize("part", range(PARTS))
 pytestmark = [pytest.mark.django_db, pytest.mark.generated]
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.generated]
 
 @pytest.fixture
 def browser(everything, staff, monkeypatch) -> Client:
-    """The staff user's, to whom errors are answered as they would be, without the list of all pages at the side."""
+    """A browser of the staff user. Errors get their real answers, and pages omit the sidebar with all pages."""
     monkeypatch.setattr(django_admin.site, "get_app_list", lambda request, app_label=None: [])
     client = Client(raise_request_exception=False)
     client.force_login(staff)
@@ -41,9 +41,11 @@ def address_of(model, name: str, *args) -> str:
 
 @pytest.fixture
 def check(browser, django_capture_on_commit_callbacks):
-    """Make calls of which none may break, and return the answers. What a call did is taken back, and so is what is
-    left of a transaction that the database refused. Of what goes wrong, one error of each kind is told for each
-    address and field."""
+    """Make calls that must not fail, and return the answers.
+
+    Each call is rolled back, also if the database refused its transaction. Of failures with the same address,
+    fields and error, one is reported.
+    """
 
     def check(calls) -> list:
         found, answers = {}, []
@@ -63,8 +65,10 @@ def check(browser, django_capture_on_commit_callbacks):
 
 
 class Sampled:
-    """Of things of one kind, the first is tried with everything, and each other with one thing in turn: what makes
-    the difference is the code that looks at a value, and that is the kind's."""
+    """A sampler: the first thing of each kind gets all values, each other thing one value in turn.
+
+    The code that checks a value depends on the kind, so other things of the kind behave alike.
+    """
 
     def __init__(self):
         self.known, self.turn = set(), 0
@@ -78,12 +82,13 @@ class Sampled:
 
 
 def column(field) -> tuple:
-    """What decides how a value for a column is looked at: its class, and that of the column it refers to."""
+    """Return a column's kind: its class, and the class of the column that it refers to. The kind decides the
+    checks."""
     return type(field), type(getattr(field, "target_field", field))
 
 
 def kinds_of_filter(model, each):
-    """The parameter of a filter of a list, and its kind."""
+    """Return the parameter of a list's filter, and its kind."""
     name, kind = each if isinstance(each, tuple) else (getattr(each, "parameter_name", each), each)
     field = next((field for field in model._meta.concrete_fields if field.name == name), None)
     return str(name), (kind if isinstance(kind, type) else None, field and column(field))
@@ -131,7 +136,7 @@ def test_menus_of_lists_refuse_ids_that_are_none(part, check):
 
 
 def forms(browser: Client) -> list[tuple[str, bool]]:
-    """The addresses of all forms of the pages, and whether what is there already is changed by them."""
+    """Return the addresses of all forms, and for each whether it changes an existing object."""
     request, found = request_of(browser), []
     for model, page in models():
         if page.has_add_permission(request):
@@ -144,8 +149,10 @@ def forms(browser: Client) -> list[tuple[str, bool]]:
 
 @parts
 def test_forms_refuse_values_that_are_none(part, browser, check):
-    """All fields at once, each of which looks at its value whatever the others say. One by one those that are
-    enough to have the form taken, and all where the answer does not say what each field made of it."""
+    """Send all fields at once: each field checks its value whatever the others contain.
+
+    Then send fields one by one. If the form was refused, send only those that make it complete.
+    """
     assert forms(browser)
     for address, change in forms(browser)[part::PARTS]:
         [blank] = check([("post", address, {})])
@@ -153,7 +160,7 @@ def test_forms_refuse_values_that_are_none(part, browser, check):
         for junk in JUNK:
             values = dict.fromkeys(names, junk)
             if not change:
-                check([("get", address, values)])  # it is filled in
+                check([("get", address, values)])  # the form is prefilled
             [answer] = check([("post", address, values)])
             refused = answer.status_code == 200
             check(("post", address, {name: junk}) for name in names if not refused or missing <= {name})

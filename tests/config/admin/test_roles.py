@@ -1,4 +1,4 @@
-"""What each role of staff may see and do, as it really comes out: docs/roles.txt."""
+"""The permissions of each role of staff, as found by requests: docs/roles.txt."""
 
 from io import StringIO
 from pathlib import Path
@@ -28,12 +28,12 @@ What each role of staff may see and do in the admin: every page, and below it ev
 what each address really answers, and held against it. Superusers may do all of it; staff of no role, nothing.
 """
 NOBODY = "0"
-"""A key that no row has: whoever may use a verb is told so, and nothing is done."""
+"""A key that no row has. A user with the permission for a verb gets a message, and nothing happens."""
 
 
 @pytest.fixture
 def browsers() -> dict[str, Client]:
-    """A browser for each role, in which one who has that role alone is logged in."""
+    """Return a browser for each role. Its user has that role alone."""
     roles.sync()
     found = {}
     for role in roles.ROLES:
@@ -72,7 +72,7 @@ def pages_of(browser: Client, model, obj) -> str:
 def test_the_table_has_what_each_role_may_see_and_do(browsers, everything, monkeypatch, write_baselines):
     monkeypatch.setattr(
         django_admin.site, "get_app_list", lambda request, app_label=None: []
-    )  # costs most of a page
+    )  # takes most of a page's time
     rows: list[tuple[str, list[str]]] = []
     for model, page in sorted(django_admin.site._registry.items(), key=lambda item: item[0]._meta.label_lower):
         obj = model._default_manager.first()
@@ -158,7 +158,7 @@ def test_the_platforms_groups_are_not_changed_by_hand(admin):
 def test_content_types_remembered_of_another_database_are_not_used():
     roles.sync()
     Group.objects.get(name=roles.OPERATOR).permissions.clear()
-    ContentType.objects.get_for_model(Instance).pk = 10**6  # the object that all of this process share
+    ContentType.objects.get_for_model(Instance).pk = 10**6  # the cached object that the whole process shares
     roles.sync()
     codes = Group.objects.get(name=roles.OPERATOR).permissions.values_list("codename", flat=True)
     assert "change_instance" in codes

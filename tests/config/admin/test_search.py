@@ -1,4 +1,4 @@
-"""One search finds everything, by whatever a customer, a log or a colleague may name."""
+"""One search finds everything, by any name that a customer, a log or a colleague may use."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch) -> None:
-    """However busy the machine is, the database has time to answer."""
+    """Give the database time to answer, on a busy machine too."""
     for name in ("EXACT_SECONDS", "LOOSE_SECONDS", "LOOSE_BUDGET"):
         monkeypatch.setattr(search, name, 600.0)
 
 
 def found(browser: Client, text: str) -> dict[str, list[str]]:
-    """The addresses of the pages that a search leads to, by kind."""
+    """Return the addresses of the pages that a search finds, by kind."""
     page = browser.get(reverse("admin:search"), {"q": text})
     assert page.status_code == 200
     return {group.title: [row.link.address for row in group.rows] for group in page.context["groups"]}
@@ -96,7 +96,7 @@ def test_an_id_may_follow_the_noun(admin, running):
 
 
 def test_an_id_after_the_noun_is_that_of_the_row_and_of_nothing_it_is_about(admin, running):
-    """Else the newest jobs of the volume with this id, or events about it, would be shown, and not the job."""
+    """Otherwise the search would show the newest jobs of the volume with this id, or events about it."""
     volume = VolumeFactory(pk=987_654, account=running.account)
     Job.objects.update(volume=volume)
     Event.objects.update(entity_id=volume.pk)
@@ -181,7 +181,7 @@ def test_a_search_costs_the_same_whatever_it_finds(admin, world):
 
 
 def test_a_query_that_takes_too_long_is_ended_and_the_rest_is_shown(admin, running, monkeypatch):
-    """The database ends the query itself: it is told to take at most no time."""
+    """The database ends the query itself, because its time limit is minimal."""
     monkeypatch.setattr(search, "LOOSE_SECONDS", 0.001)
     slow = Instance.objects.extra(where=["pg_sleep(5) IS NOT NULL"])
     kinds = [

@@ -1,4 +1,4 @@
-"""No page of the admin shows a secret, a token, or what is kept of one; and no filter can be asked about it."""
+"""No page of the admin shows a secret, a token, or its stored form, and no filter can query one."""
 
 import hashlib
 from datetime import timedelta
@@ -46,7 +46,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def secrets(world, running) -> list[str]:
-    """One of everything secret; returns each value and each thing that is stored of it."""
+    """Create one of every kind of secret. Returns each value and each stored form."""
     user = User.objects.get(username=world.actor.username)
     user.set_password("the-owners-own-password")
     user.save()
@@ -77,7 +77,7 @@ def secrets(world, running) -> list[str]:
 
 
 def signing_in(world, user: User) -> list[str]:
-    """A second factor, answers and a remembered browser, and what is kept of them."""
+    """Create a second factor, answers and a remembered browser. Returns their values and stored forms."""
     security_questions.answer(world.actor, [Answer(1, "Bergenhus"), Answer(2, "Snarfle"), Answer(3, "Trabant")])
     secret, _ = second_factor.begin(world.actor)
     scratch = second_factor.confirm(world.actor, pyotp.TOTP(secret).now())
@@ -95,10 +95,10 @@ def signing_in(world, user: User) -> list[str]:
 
 
 def sent(world, user: User) -> list[str]:
-    """An invitation and a code, on their way."""
+    """Create an invitation and a code that wait to be sent. Returns their secrets."""
     users.invite(world.actor, "fresh-face", "fresh@example.com")
     users.mail_password(world.actor, user)
-    # longer than any: six digits may be part of some id by chance
+    # longer than any real code: six digits may be part of an id by chance
     with patch("accounts.services.phone.secrets.randbelow", return_value=83_615_372_901_553):
         phone.send_code(world.actor, "NO", "40612345")
     encrypted = [bytes(each) for each in Message.objects.values_list("encrypted", flat=True)]

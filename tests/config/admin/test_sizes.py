@@ -1,4 +1,4 @@
-"""Sizes in GB on pages, of columns in MB."""
+"""Sizes in GB on pages, for columns in MB."""
 
 from decimal import Decimal
 

@@ -16,7 +16,7 @@ from tests.factories import (
 
 @pytest.fixture
 def filled(world):
-    """The world with an instance, and the values that path parameters take to reach it."""
+    """The world with an instance, and the values of path parameters that lead to it."""
     Account.objects.filter(pk=world.account.pk).update(managed=True)
     instance = world.create(label="guarded")
     VolumeFactory(account=world.account, region=world.region, instance=instance)

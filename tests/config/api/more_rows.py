@@ -1,4 +1,4 @@
-"""More of everything that lists show."""
+"""More rows of everything that lists show."""
 
 from django.utils.timezone import now
 
@@ -38,7 +38,8 @@ TAG = "listed"
 
 
 def add_more(world: World, values: dict, user: User) -> None:
-    """Two more of all that is listed, at least: of the account, of `user`, and under what `values` name."""
+    """Add at least two of everything that is listed: for the account, for `user`, and for the objects in
+    `values`."""
     account, instance = world.account, Instance.objects.get(pk=values["compute_id"])
     config = NodeBalancerConfig.objects.get(pk=values["config_id"])
     Region.objects.bulk_create(Region(id=f"more-{n}", country="us") for n in range(5))

@@ -1,4 +1,4 @@
-"""All routes of the API, read off the URLconf."""
+"""All routes of the API, from the URLconf."""
 
 import re
 from collections.abc import Iterator
@@ -40,18 +40,18 @@ class Route:
 
     @property
     def serializer(self) -> Any:
-        """The serializer of the view."""
+        """Return the serializer of the view."""
         return self.view.serializer_class
 
     @property
     def filters(self) -> dict[str, Filter]:
-        """The filters of the list, by their names on the wire."""
+        """Return the filters of the list, by their names in requests."""
         filterset = self.view.filterset_class
         return filterset.base_filters if filterset else {}
 
     @property
     def orders(self) -> dict[str, str | None]:
-        """The fields that the list can be ordered by, with their ORM paths."""
+        """Return the fields that the list can be ordered by, with their ORM paths."""
         return orders_of(self.serializer, self.view.filterset_class)
 
     @property
@@ -59,12 +59,12 @@ class Route:
         return [name for _, name in PARAMETER.findall(self.path)]
 
     def fill(self, values: dict[str, Any]) -> str:
-        """The path with its parameters replaced."""
+        """Return the path with its parameters replaced."""
         return PARAMETER.sub(lambda match: str(values[match[2]]), self.path)
 
     @property
     def documented(self) -> str:
-        """The path as the OpenAPI document writes it."""
+        """Return the path as the OpenAPI document writes it."""
         return PARAMETER.sub(r"{\2}", self.path)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def patterns(prefix: str = "", resolver: URLResolver | None = None) -> Iterator[
 
 
 def routes() -> list[Route]:
-    """Every route under /v4 but the one for unknown paths."""
+    """Return every route under /v4 except the one for unknown paths."""
     found = []
     for path, pattern in patterns():
         view = getattr(pattern.callback, "cls", None)
@@ -94,16 +94,16 @@ def routes() -> list[Route]:
 
 
 def request_of(route: Route) -> type[Resource] | None:
-    """The resource that validates the route's body."""
+    """Return the resource that validates the route's body."""
     declared = route.operation.request
     return route.serializer if declared is BY_ACTION else declared
 
 
 def lists() -> list[Route]:
-    """The routes that answer a page of a collection."""
+    """Return the routes that answer a page of a collection."""
     return [route for route in routes() if route.action == "list"]
 
 
 def reachable(route: Route, values: dict) -> bool:
-    """Whether these values of path parameters name an object that the route is about."""
+    """Tell whether these values of path parameters name an object for the route."""
     return set(route.parameters) <= set(values)

@@ -1,4 +1,4 @@
-"""/v4 itself says what answers here."""
+"""/v4 itself describes the API."""
 
 import pytest
 from django.conf import settings as configured

@@ -1,4 +1,4 @@
-"""Every list and every object is the same by the compiled function and by DRF's walk over the fields."""
+"""Every list and every object has the same JSON from the compiled function and from DRF's fields."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from tests.config.api.routes import Route, routes
 from tests.factories import token_of
 
 COMPOSED = {"/v4/tags/{id}"}
-"""Lists whose view composes the items itself, from several resources: they have a test of their own."""
+"""Lists whose view composes the items from several resources. They have a test of their own."""
 READ = [
     route
     for route in routes()
@@ -37,12 +37,12 @@ READ = [
 
 
 def shown_by(route: Route) -> type[Resource]:
-    """The resource whose rows a view reads."""
+    """Return the resource whose rows a view reads."""
     return route.serializer
 
 
 def querysets(route: Route, actor: Any, path: Any) -> list[QuerySet]:
-    """The rows that exist for the actor, before a page or an object is chosen."""
+    """Return the querysets of the rows that the actor may see, before a page or an object is chosen."""
     if issubclass(route.view, UnionViewSet):
         return list(route.view.tables(actor))
     return [route.view.outside_of_requests(route.action, actor, path).get_queryset()]
@@ -50,7 +50,7 @@ def querysets(route: Route, actor: Any, path: Any) -> list[QuerySet]:
 
 @pytest.fixture
 def rows_of(filled):
-    """Give the querysets of a route in an account that has several of everything."""
+    """Return a function that gives a route's querysets, in an account that has several of everything."""
     world, values, user = filled
     add_more(world, values, user)
     disks = [{"label": "root", "size": 100, "filesystem": "ext4", "archive": "skerry-backup-1-0"}]
@@ -65,14 +65,14 @@ def rows_of(filled):
 
 
 def compiled(resource: type[Resource], queryset: QuerySet) -> list[dict]:
-    """Rows of a compiled statement, as the compiled function shows them."""
+    """Return rows of a compiled statement, as the compiled function shows them."""
     shape = resource.shape()
     statement = page_of(shape.select(queryset), shape.columns, ("pk",))
     return shape.page(statement.run({"limit": 500, "offset": 0}))
 
 
 def walked(resource: type[Resource], queryset: QuerySet) -> Iterator[Any]:
-    """Model instances, as DRF's walk over the fields shows them."""
+    """Yield model instances, as DRF's fields show them."""
     serializer = resource()
     for instance in resource.select(queryset).order_by("pk"):
         yield Serializer.to_representation(serializer, instance)
@@ -95,7 +95,7 @@ def test_both_ways_give_the_same_bytes(route: Route, rows_of):
 
 @pytest.mark.parametrize("kind", ["compute", "domain", "nodebalancer", "volume"])
 def test_a_tag_shows_its_members_in_both_ways(kind: str, filled):
-    """The view composes the list, and shows each member by the compiled function of its own resource."""
+    """The view composes the list, and shows each member by its own resource's compiled function."""
     world, values, user = filled
     add_more(world, values, user)
     resource, model = resource_of(kind), kind_of(kind).model
@@ -113,7 +113,7 @@ def by_id(shown: dict[str, Any]) -> int:
     return shown["id"]
 
 
-@pytest.mark.django_db  # Django asks the server's version for some expressions
+@pytest.mark.django_db  # Django queries the server's version for some expressions
 @pytest.mark.parametrize("restricted", [False, True])
 @pytest.mark.parametrize("route", READ, ids=str)
 def test_every_statement_compiles(route: Route, restricted: bool):

@@ -1,4 +1,4 @@
-"""A compiled statement gives the rows, the order and the columns that its view asks for, action by action."""
+"""A compiled statement returns the rows, the order and the columns that its view needs, for each action."""
 
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +51,7 @@ class Plain(Serializer):
 
 
 class Split(GenericViewSet):
-    """A `retrieve` that answers something else than columns of the object."""
+    """A view whose `retrieve` answers something else than columns of the object."""
 
     queryset = Instance.objects.all()
     serializer_class = Shouted
@@ -90,7 +90,8 @@ class Labels(ReadOnlyModelViewSet):
 
 @pytest.fixture
 def ask(filled) -> Ask:
-    """Call an action of `Labels`, or of a subclass with a body of its own, and return the answer's body."""
+    """Return a function that calls an action of `Labels`, or of a subclass with another body, and returns the
+    answer's body."""
     world, values, user = filled
     token = token_of(user)
     InstanceFactory(account=world.account, label="other")
@@ -161,7 +162,7 @@ def test_a_queryset_may_depend_on_the_action_that_lists(ask: Ask, query: str):
 
 
 def same_serializer(self: Any, *args: Any, **kwargs: Any) -> Serializer:
-    """Override a hook and do the same, so that the view answers in DRF's ordinary way."""
+    """Override a hook without a change, so that the view answers in DRF's ordinary way."""
     return GenericViewSet.get_serializer(self, *args, **kwargs)
 
 

@@ -20,7 +20,7 @@ def operations() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def schemas() -> Iterator[tuple[str, dict[str, Any]]]:
-    """All schemas with their places: components, what they are made of, and what parameters and bodies hold."""
+    """Yield all schemas with their places: components, their parts, and those of parameters and bodies."""
     for name, schema in document()["components"]["schemas"].items():
         yield from within(name, schema)
     for name, operation in operations():

@@ -1,4 +1,4 @@
-"""Filters, orders and query parameters of every list: what has to hold for those to come, too."""
+"""Filters, orders and query parameters of every list, including lists that are added later."""
 
 import ipaddress
 import itertools
@@ -19,7 +19,7 @@ from tests.config.api.routes import Route, lists, reachable
 
 LISTS = lists()
 WITHOUT_KEY = {"/v4/tags/{id}"}
-"""Lists whose items have no field of their own: they show entities of several kinds."""
+"""Lists whose items have no field of their own, because they show entities of several kinds."""
 WORKED_OUT = {
     "Address": {"gateway", "subnet_mask", "rdns"},
     "App": {"thumbnail_url", "website"},
@@ -30,7 +30,7 @@ WORKED_OUT = {
     "OAuthClient": {"secret", "thumbnail_url"},
     "Reply": {"friendly_name"},
 }
-"""Plain fields that no list is ordered by: Python works out their values, in an order that no column has."""
+"""Plain fields that no list is ordered by. Python computes their values, so no column has their order."""
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 SCALARS = {"string", "integer", "number", "boolean", "null"}
 
@@ -39,7 +39,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture
 def ask(filled, client_of) -> Ask:
-    """Asks for a list of an account that has several of everything, as its owner."""
+    """Return a function that requests a list, as the owner of an account that has several of everything."""
     world, values, user = filled
     add_more(world, values, user)
     client, values = client_of(user), {**values, "id": TAG}
@@ -60,7 +60,7 @@ def found(response) -> list[dict]:
 
 
 def reason(response) -> str:
-    """Why a filter was refused."""
+    """Return the reason for which a filter was refused."""
     assert response.status_code == 400, response.content
     (error,) = response.json()["errors"]
     assert error["field"] == "X-Filter"
@@ -68,12 +68,12 @@ def reason(response) -> str:
 
 
 def key_of(route: Route) -> str:
-    """What the contract orders a list by: `id`; where its items have none, the first of `KEYS` that they have."""
+    """Return the contract's key for the order of a list: `id`, or else the first of `KEYS` that its items have."""
     return next((name for name in KEYS if name in route.serializer.names()), "")
 
 
 def rank(value: Any) -> Any:
-    """How PostgreSQL orders a key: addresses by their number."""
+    """Return the rank of a key in PostgreSQL's order. Addresses are ordered by number."""
     try:
         address = ipaddress.ip_address(value)
     except ValueError:
@@ -103,7 +103,7 @@ def test_every_list_can_be_ordered_by_its_key(ask: Ask):
         down = [item[key] for item in found(ask(route, {"+order_by": key, "+order": "desc"}))]
         assert len(up) > 1, f"{route} shows no order"
         numbers = not isinstance(up[0], str) or ":" in up[0] or "." in up[0]
-        # of texts, only the database knows: it may have been made with any locale
+        # the order of texts depends on the locale of the database
         assert up == (sorted(up, key=rank) if numbers else down[::-1]), route
         assert sorted(down, key=rank, reverse=True) == down or not numbers, route
         assert set(up) == set(down), route
@@ -196,7 +196,7 @@ def schema_of(route: Route) -> tuple[str, dict[str, Any]]:
 
 
 def kinds_of(schema: dict[str, Any]) -> set[str]:
-    """The JSON types of a field's values, by its schema in the document."""
+    """Return the JSON types of a field's values, by its schema in the document."""
     if "$ref" in schema:
         return kinds_of(document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
     several = [*schema.get("oneOf", ()), *schema.get("allOf", ()), *schema.get("anyOf", ())]
@@ -205,7 +205,7 @@ def kinds_of(schema: dict[str, Any]) -> set[str]:
 
 
 def test_a_list_is_ordered_by_every_plain_field_of_the_document():
-    """A new field can be ordered by, or is among those `WORKED_OUT`."""
+    """A new field can be ordered by, or is listed in `WORKED_OUT`."""
     unordered: dict[str, set[str]] = {}
     for route in LISTS:
         item, schema = schema_of(route)
@@ -227,7 +227,8 @@ def test_the_document_names_the_filters_and_orders_of_every_list():
 
 
 def at(item: dict, name: str) -> Any:
-    """The value of a field, of a nested one by its path; of a list of objects the label of the first."""
+    """Return the value of a field, or of a nested field by its path. For a list of objects, use the first
+    label."""
     value: Any = item
     for part in name.split("."):
         value = value[0] if isinstance(value, list) and value else value
@@ -238,7 +239,7 @@ def at(item: dict, name: str) -> Any:
 
 
 def in_groups(values: list[Any]) -> bool:
-    """Whether equal values stand together: of the order of texts, only the database knows."""
+    """Tell whether equal values are adjacent. The order of texts is known to the database alone."""
     return len(list(itertools.groupby(values))) == len(set(values))
 
 
@@ -251,7 +252,7 @@ def test_every_list_can_be_ordered_by_each_of_its_plain_fields(ask: Ask):
             where = f"{route} by {name}"
             assert sorted(map(orjson.dumps, up)) == sorted(map(orjson.dumps, down)), where
             if any(isinstance(item.get(name.split(".")[0]), list) for item in unordered):
-                continue  # of arrays, it has an order, and which is PostgreSQL's
+                continue  # arrays are ordered too, in PostgreSQL's own order
             values = [at(item, name) for item in up]
             assert [at(item, name) for item in down] == values[::-1], where
             there = [value for value in values if value is not None]
@@ -263,7 +264,7 @@ def test_every_list_can_be_ordered_by_each_of_its_plain_fields(ask: Ask):
 
 
 def sensible(route: Route, name: str) -> set[str]:
-    """The operators that make sense for a field, by its type in the document."""
+    """Return the operators that make sense for a field, by its type in the document."""
     _, schema = schema_of(route)
     kinds: set[str] = set()
     for part in name.split("."):
@@ -283,7 +284,7 @@ def test_each_field_takes_every_operator_that_makes_sense_for_it(ask: Ask):
     for route in LISTS:
         items = found(ask(route))
         for name in route.filters:
-            # where no object has a value: one that texts and times take
+            # if no object has a value: one that is valid for texts and times
             value = next((value for item in items if (value := at(item, name)) is not None), "2024-01-01T00:00:00")
             taken = {
                 operator for operator in OPERATORS if ask(route, {name: {f"+{operator}": value}}).status_code == 200
@@ -307,7 +308,7 @@ def test_a_search_finds_what_shows_the_text(ask: Ask):
 
 
 def shown(item: dict, name: str) -> str:
-    """All that an item shows of a field, as a text."""
+    """Return all that an item shows of a field, as a text."""
     return orjson.dumps(item.get(name.split(".")[0])).decode()
 
 
@@ -337,7 +338,7 @@ def test_a_page_past_the_last_is_empty_and_has_the_true_total(ask: Ask):
 
 
 def strangers(key: str, like: Any, count: int) -> list[Any]:
-    """Keys that nothing has, of the type that `like` has."""
+    """Return unused keys, of the type of `like`."""
     if isinstance(like, int):
         return list(range(10**9, 10**9 + count))
     if key in ("address", "range"):

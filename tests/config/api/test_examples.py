@@ -1,4 +1,4 @@
-"""Each example of the OpenAPI document is sent, and answered in the shape that its answer has."""
+"""Each example of the OpenAPI document is sent, and the answer has the shape of the example."""
 
 import re
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ BINARY = {
     "PUT /v4/account/oauth-clients/{id}/thumbnail": "a picture is sent",
     "POST /v4/support/tickets/{id}/attachments": "a form with a file is sent",
 }
-"""Operations of which one side is no JSON, and so has no example."""
+"""Operations whose request or answer is not JSON, and so has no example."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def scene(db) -> Scene:
 
 
 def caller_of(route: Route, scene: Scene) -> Caller:
-    """The owner; of grants, which an unrestricted user has none of, one who has all."""
+    """Return the owner. For the user's grants, return a restricted user with all of them."""
     name = "r/w" if route.documented == "/v4/profile/grants" else "owner"
     return next(caller for caller in scene.callers if caller.name == name)
 
@@ -81,7 +81,7 @@ def test_an_example_is_the_same_in_whatever_order_they_are_recorded(scene):
 class TestInstalledIds:
     @pytest.fixture
     def clock(self, monkeypatch) -> list[float]:
-        """The time that passes; its first item can be set."""
+        """The time, which tests set in the first item."""
         now = [1000.0]
         monkeypatch.setattr("config.api.examples.time.monotonic", lambda: now[0])
         return now

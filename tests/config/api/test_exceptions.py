@@ -1,4 +1,4 @@
-"""Every failure as the one error body."""
+"""Every failure has the same error body."""
 
 import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction

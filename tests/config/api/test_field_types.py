@@ -1,4 +1,4 @@
-"""Fields that a resource cannot have are refused when its class is made, or when its statement is compiled."""
+"""Fields that a resource cannot have are refused when the class is created or its statement is compiled."""
 
 import datetime
 

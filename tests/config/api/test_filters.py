@@ -32,7 +32,7 @@ def kernels(db):
 
 
 def found(client: Client, wanted, query: str = "") -> list[str] | dict:
-    # as a server hands over what a client wrote in UTF-8
+    # as a server passes on a client's UTF-8
     headers = {} if wanted is None else {"X-Filter": orjson.dumps(wanted).decode("latin-1")}
     response = client.get(f"/v4/compute/kernels{query}", headers=headers)
     body = response.json()
@@ -153,7 +153,7 @@ def test_a_header_that_is_not_json_is_refused(anonymous, db, header):
 
 @pytest.mark.parametrize("header", ["", " "])
 def test_an_empty_header_is_no_filter(kernels, anonymous, header):
-    # with the statement that is compiled once, as if there were no header
+    # by the statement that is compiled once, as if there were no header
     KernelViewSet._reads.clear()
     answers = [anonymous.get("/v4/compute/kernels", headers=given) for given in ({"X-Filter": header}, {})]
     assert [answer.status_code for answer in answers] == [200, 200]
@@ -182,7 +182,7 @@ def test_filters_nest_20_levels(kernels, anonymous, operator, innermost):
 
 
 def nested_text(levels: int, innermost: str, operator: str) -> str:
-    """As `nested`, deeper than JSON libraries write."""
+    """Return the text of a filter like `nested`, deeper than JSON libraries can write."""
     return f'{{"{operator}":[' * levels + innermost + "]}" * levels
 
 
@@ -304,7 +304,7 @@ JSON = st.recursive(
 def test_no_filter_breaks_a_list(anonymous, wanted):
     try:
         header = orjson.dumps(wanted).decode("latin-1")
-    except TypeError:  # an integer beyond 64 bits, or a lone surrogate: not JSON that orjson writes
+    except TypeError:  # an integer beyond 64 bits, or a lone surrogate, which orjson does not write
         return
     assert anonymous.get("/v4/compute/kernels", headers={"X-Filter": header}).status_code in (200, 400)
 

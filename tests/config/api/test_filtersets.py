@@ -37,7 +37,7 @@ OWN = {("/v4/account/events", "entity.id"): EntityIdFilter}
 
 
 def field_of(route: Route, name: str) -> tuple[str, serializers.Field]:
-    """The ORM path and the field that a list shows under a name, of nested objects by their path."""
+    """Return the ORM path and the field of a list's field name. Nested fields have a path."""
     *outer, last = name.removesuffix(".label" if name == "interfaces.label" else "").split(".")
     holder: Any = route.serializer()
     prefix = ""

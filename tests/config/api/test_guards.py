@@ -1,4 +1,4 @@
-"""What has to hold for every endpoint, those to come included."""
+"""Rules for every endpoint, including endpoints that are added later."""
 
 import itertools
 import json
@@ -71,7 +71,7 @@ def test_a_view_that_declares_nothing_cannot_be_routed():
         with pytest.raises(ImproperlyConfigured, match=f"{name} declares no scope"):
             Forgetful.as_view({method: name})
     with pytest.raises(ImproperlyConfigured, match="create declares no scope"):
-        # the scope of reads is none of a write
+        # the scope for reads does not allow a write
         type("Reader", (Forgetful,), {"required_scopes": access.PUBLIC, "required_grant": access.ANYONE}).as_view(
             {"post": "create"}
         )
@@ -91,7 +91,8 @@ def test_every_route_has_the_permissions_and_the_limits_of_all(route: Route):
 
 
 def test_every_list_costs_the_queries_written_down(filled, client_of, write_baselines):
-    """Authentication and the page with its total: two, whatever the length. More has to be meant."""
+    """Two queries, whatever the length: authentication, and the page with its total. A list with more needs a
+    reason."""
     _, values, user = filled
     client, lines = client_of(user), []
     for route in (route for route in LISTS if reachable(route, values)):
@@ -118,12 +119,13 @@ def test_no_list_grows_its_queries(filled, client_of):
     counts()
     few = counts()
     add_more(world, values, user)
-    # fewer is right: where there was nothing, the list asked for what it is under
+    # fewer is right: if there was nothing, the list queried only its parent
     assert {path: more for path, more in counts().items() if more > few[path]} == {}
 
 
 def test_what_the_loop_answers_waits_for_no_lock(filled, client_of):
-    """A read that changes or locks a row could hold up every other request of its process: it declares a lane."""
+    """A read that writes or locks a row must declare a lane. Otherwise it could block all requests of its
+    process."""
     _, values, user = filled
     client, served, locking = client_of(user), Routes(get_resolver()), {}
     for route in (route for route in ROUTES if route.method == "get" and reachable(route, values)):
@@ -137,7 +139,7 @@ def test_what_the_loop_answers_waits_for_no_lock(filled, client_of):
 
 
 def test_a_value_has_the_type_of_its_field_for_every_caller(filled, client_of, anonymous):
-    """Lists and objects, without a token, for a restricted user with grants, and for an owner."""
+    """Lists and objects: without a token, for a restricted user with grants, and for an owner."""
     world, values, user = filled
     add_more(world, values, user)
     StackScriptFactory(is_public=True)
@@ -228,7 +230,7 @@ def test_no_body_breaks_an_endpoint(route: Route, filled, client_of):
     @settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
     @given(st.dictionaries(st.sampled_from(names_of(route)) | TEXT, JSON, max_size=6))
     def hammer(body):
-        # escaped as clients may: lone surrogates and NUL are legal to write in JSON
+        # escaped, as clients may send them: lone surrogates and NUL are valid in JSON
         text = json.dumps(body).encode("ascii")
         refused_or_served(client.generic(route.method.upper(), path, text, "application/json"))
 

@@ -1,4 +1,4 @@
-"""DRF's attributes and hooks take effect in a view. If they ask for nothing else, the answer is the same."""
+"""DRF's attributes and hooks take effect in a view. If a hook changes nothing, the answer stays the same."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ class Never(BaseThrottle):
 
 
 def passed_on(name: str) -> Any:
-    """An attribute of the view as an object of its own: a hook that is overridden and does the same."""
+    """Return a copy of a view's attribute: a hook that is overridden without a change."""
     theirs = getattr(GenericViewSet, name)
     if isinstance(theirs, property):
         return property(lambda self: theirs.fget(self))
@@ -65,7 +65,8 @@ def passed_on(name: str) -> Any:
 
 @pytest.fixture
 def ask(filled) -> Ask:
-    """Calls an action of a view, by default one of instances with a body of its own, as an owner."""
+    """Return a function that calls an action of a view, by default one of instances with its own body, as an
+    owner."""
     _, values, user = filled
     token = token_of(user)
 
@@ -103,7 +104,7 @@ def test_both_ways_give_the_same_bytes(route: Route, filled, client_of, monkeypa
     for fast in (True, False):
         monkeypatch.setattr(route.view, "takes_fast_way", staticmethod(lambda name, fast=fast: fast))
         monkeypatch.setattr(route.view, "_reads", {})
-        # else even `data` of an instance comes from the compiled function
+        # otherwise `data` of an instance would come from the compiled function too
         monkeypatch.setattr(Resource, "is_compiled", staticmethod(lambda fast=fast: fast))
         answers.append(client.get(path))
     assert answers[0].status_code == 200, answers[0].content
@@ -258,7 +259,7 @@ def test_data_that_cannot_be_written_is_a_failure_in_the_error_body(filled):
 
 
 def identity_of(route: Route, client, values: dict) -> Any:
-    """The value of the path's own parameter: that of an object in the list beside the route."""
+    """Return the value of the path's own parameter, from an object in the parent list."""
     if route.action == "list":
         return TAG
     if "id" not in route.parameters:

@@ -1,4 +1,4 @@
-"""The reasons of refusals: the contract's words, and none of the framework's own."""
+"""Reasons of refusals have the contract's words, never the framework's."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ OF_THE_FRAMEWORK = (
     "A valid", "Ensure", "Enter a", "Expected", "Incorrect", "Invalid", "Must be a valid", "Not a valid", "Null",
     "Surrogate", "This ", "Value must", '"{', "Date", "The ",
 )  # fmt: skip
-"""How sentences begin that Django and DRF have for a field."""
+"""The beginnings of sentences that Django and DRF have for a field."""
 WRONG: list[Any] = [
     7, -1, 2**70, 1.5, 1e300, True, "", " ", "x", "\x00", "\ud800", "é" * 300, "999.1.1.1", "a@",
     "http://", "2026-99-99", [], [7], ["x"], [None], ["\x00"], [""], {}, {"x": 1}, [{}], [{"x": 1}], None,
@@ -29,7 +29,7 @@ def test_no_field_has_a_sentence_of_the_frameworks(resource: type[Resource]):
 
 
 def inputs_of(resource: Resource, path: str) -> Iterator[tuple[str, serializers.Field]]:
-    """The fields that are written of a body, and all in them, by their path."""
+    """Yield the writable fields of a body, with nested ones, by their path."""
     for name, field in resource.fields.items():
         if not field.read_only:
             inner = getattr(field, "child", None) or getattr(field, "item", field)
@@ -50,7 +50,7 @@ def refusals_of(field: serializers.Field, value: Any) -> Iterator[str]:
 
 
 def test_no_value_is_refused_with_a_sentence_of_the_frameworks():
-    """Also by checks that are functions, and by serializers within fields, whose sentences no list of them has."""
+    """Also by checks that are functions, and by nested serializers, which have no list of their sentences."""
     theirs = {
         f"{path} = {value!r:.40}: {reason}"
         for resource in RESOURCES

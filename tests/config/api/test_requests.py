@@ -1,4 +1,4 @@
-"""What holds for every request, whatever the endpoint."""
+"""Rules for every request, on any endpoint."""
 
 import errno
 
@@ -78,7 +78,7 @@ def test_a_token_without_the_scope_answers_401(client_of, owner):
         "field": None, "reason": "Your OAuth token is not authorized to use this endpoint.",
     }  # fmt: skip
     assert response["WWW-Authenticate"] == "Bearer"
-    # which tell it from a token that is no good
+    # headers that distinguish this case from an invalid token
     assert response["X-OAuth-Scopes"] == "images:read_write"
     assert response["X-Accepted-OAuth-Scopes"] == "computes:read_only"
     assert client_of(owner, "computes:read_write").get("/v4/compute/instances").status_code == 200
@@ -133,7 +133,7 @@ def test_private_images_show_only_to_their_account(anonymous, client_of, owner, 
     assert client_of(owner).get("/v4/images/private/1").status_code == 200
     other = client_of(owner, "computes:read_only")
     assert other.get("/v4/images/private/1").status_code == 404
-    assert other.get("/v4/images/compute/test11").status_code == 200  # as without a token
+    assert other.get("/v4/images/compute/test11").status_code == 200  # the same as without a token
 
 
 def test_browsers_may_call_from_any_origin(anonymous, db):
@@ -258,7 +258,7 @@ def test_pages(anonymous, db):
         (b"x" * 3_000_000, "application/json", 400),
         (b"label=web", "application/x-www-form-urlencoded", 415),
         (b"label=web", "text/plain", 415),
-        (b'{"a": 1}', "", 400),  # taken for JSON, and lacks required fields
+        (b'{"a": 1}', "", 400),  # parsed as JSON, without required fields
         (b'{"a": 1}', "Application/JSON; charset=utf-8", 400),
     ],
 )
@@ -325,7 +325,7 @@ def test_a_full_disk_answers_503_and_says_so(anonymous, db, monkeypatch, error):
 
 
 def test_the_first_failing_check_answers(client_of, restricted, monkeypatch):
-    """Token, then method, then scope, then grant, then the object."""
+    """In this order: token, method, scope, grant, object."""
     monkeypatch.setattr(RetrieveViewSet, "retrieve", lambda self, request, **path: JSONResponse())
     client = client_of(restricted, "images:read_only")
     assert (

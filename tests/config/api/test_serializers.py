@@ -1,4 +1,4 @@
-"""Resources: what goes in, and what comes out."""
+"""Resources: input and output."""
 
 import linecache
 import traceback
@@ -67,7 +67,7 @@ def test_all_failing_fields_are_reported_at_once():
 
 
 def test_a_list_that_is_longer_than_declared_has_one_problem():
-    """However many there are and whatever is wrong with each: none of them is looked at."""
+    """A list that is too long has one problem, however many items it has. No item is checked."""
     assert problems({"label": "box", "tags": ["toolong"] * 4}) == {"tags": "tags must be at most 3 items"}
 
 
@@ -167,7 +167,7 @@ def test_put_takes_any_part_of_an_object():
 
 
 def test_put_takes_the_items_of_a_list_as_a_whole():
-    """A list replaces the one there is: what an item does not say, nothing else says."""
+    """A list replaces the present one, so fields that an item leaves out keep no earlier value."""
     assert problems({"ports": [{"number": 1}, {"protocol": "udp"}, {}]}, partial=True) == {
         "ports[1].number": "number is required",
         "ports[2].number": "number is required",
@@ -206,7 +206,7 @@ class Fragile(Resource):
 )
 def test_a_traceback_shows_the_field_that_failed_to_render(render):
     Fragile.shape()
-    linecache.checkcache()  # as whoever prints a traceback does
+    linecache.checkcache()  # as in the printing of a traceback
     with pytest.raises(ZeroDivisionError) as failed:
         render()
     *_, rendering, _ = traceback.extract_tb(failed.value.__traceback__)

@@ -1,4 +1,4 @@
-"""What Django and DRF people write works, or is refused with a sentence when the class is made."""
+"""Common code for Django and DRF works here, or is refused with a clear error when the class is created."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -13,7 +13,7 @@ from config.api.views import ReadOnlyModelViewSet
 OPEN = {"required_scopes": PUBLIC, "required_grant": "anyone"}
 
 NO_WORD = {"list", "retrieve", "create", "update", "partial_update", "destroy"}
-"""Of DRF's mixins: actions, which a view writes itself."""
+"""Actions that DRF's mixins define. Here a view defines them itself."""
 
 
 def view(**body) -> type:

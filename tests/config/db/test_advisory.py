@@ -1,4 +1,4 @@
-"""Locks that a process holds while it works."""
+"""Advisory locks that a process holds while it works."""
 
 import pytest
 from django.db import connection
@@ -11,10 +11,10 @@ NUMBER = 0x61646F70
 
 @pytest.mark.django_db
 def test_one_at_a_time_has_it_and_nobody_keeps_a_snapshot():
-    """A snapshot would stop every index that is built concurrently, for as long as `make serve` runs.
+    """A snapshot would block every concurrent index build for as long as `make serve` runs.
 
-    So would the transaction of whoever tries, if the index began to be built while it looked: two that migrate at
-    once waited for each other for ever.
+    The transaction of a process that tries the lock would block it too. Two concurrent migrations then waited
+    for each other forever.
     """
     with advisory_lock(connection, NUMBER) as take, advisory_lock(connection, NUMBER) as other:
         assert take()

@@ -1,4 +1,4 @@
-"""An empty database gets all its tables at once, and they are those that the migrations make one by one."""
+"""An empty database gets all its tables at once, and they equal those that the migrations make one by one."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +53,7 @@ EVERYTHING = (COLUMNS, CONSTRAINTS, INDEXES, TRIGGERS, FUNCTIONS, MIGRATIONS, CO
 
 @pytest.fixture
 def empty_database(django_db_setup, django_db_blocker) -> Iterator[None]:
-    """The default connection leads to a database without a table."""
+    """Connect the default connection to a database without tables."""
     with django_db_blocker.unblock(), another_database():
         yield
 

@@ -1,4 +1,4 @@
-"""`insert` leaves the same rows behind as the ORM's own way."""
+"""`insert` writes the same rows as the ORM."""
 
 from datetime import timedelta
 
@@ -46,7 +46,7 @@ def test_arrays_json_and_database_defaults_are_written(instance):
 
 
 def test_times_from_now_are_those_of_the_statement_on_the_clock_of_the_database(instance):
-    """To the microsecond: the clock of whoever inserts the row has no part in it. The ORM writes the same."""
+    """To the microsecond. The clock of the inserting process has no influence. The ORM writes the same."""
 
     def fields():
         return Job(kind="boot", step="start", notified_at=FromNow(), deadline_at=FromNow(timedelta(hours=3)))

@@ -1,5 +1,6 @@
-"""The rules of `config.db.leases`, held by every table whose rows are work: jobs, hosts to be told of firewalls,
-checks of managed services, messages.
+"""The rules of `config.db.leases`, checked on every table whose rows are work.
+
+The tables are jobs, hosts with pending firewalls, checks of managed services, and messages.
 """
 
 import threading
@@ -32,15 +33,16 @@ pytestmark = pytest.mark.django_db
 
 YEAR = timedelta(days=365)
 PLANS = ["", "hashjoin, mergejoin, hashagg", "hashjoin, mergejoin, hashagg, material, indexscan, bitmapscan, sort"]
-"""What the planner is kept from. By the last one an inner query is asked once for each row of the outer one."""
+"""Plan types that are disabled. With the last set, an inner query runs once for each row of the outer one."""
 
 
 @dataclass(frozen=True)
 class Queue:
     """A table whose rows are work.
 
-    `add` inserts a row that is due; `take` claims so many rows at most; each of the `outcomes` is written by who
-    claimed the row. `due` is the column that says when, `times` are all those that a worker may wait for.
+    `add` inserts a row that is due. `take` claims at most so many rows. Each of the `outcomes` writes the
+    result of a claimed row. `due` is the column with the time at which a row is due. `times` are all columns
+    that a worker may wait for.
     """
 
     model: type[Model]
@@ -57,7 +59,7 @@ class Queue:
         return list(self.model._default_manager.order_by("pk").values())
 
     def lose_leases(self) -> None:
-        """As when the time of each is over."""
+        """Expire all leases."""
         self.update(**dict.fromkeys(("lease_until", self.due), Now()))
 
     def settle(self, claim: Any) -> None:
@@ -68,7 +70,7 @@ class Queue:
 
 
 def _key(claim: Any) -> int:
-    """The row that was claimed."""
+    """Return the key of the claimed row."""
     for name in ("instance_id", "service_id"):
         if not isinstance(claim, Model) and hasattr(claim, name):
             return getattr(claim, name)
@@ -80,7 +82,7 @@ def _account() -> Account:
 
 
 _hosts = count(1)
-"""Of jobs: so that no host's share of the workers' slots limits how many are claimed."""
+"""Hosts of jobs, so that no host's share of the workers' slots limits the number of claims."""
 
 
 def _claim_jobs(most: int) -> list[Job]:
@@ -135,7 +137,7 @@ QUEUES = {"jobs": JOBS, "firewalls": FIREWALLS, "checks": CHECKS, "messages": ME
 
 @pytest.fixture(params=QUEUES.values(), ids=QUEUES.keys())
 def queue(request, settings) -> Queue:
-    settings.JOB_NOTIFY_PATIENCE = 0  # nobody waits for those who were notified and do not come
+    settings.JOB_NOTIFY_PATIENCE = 0  # no wait for workers that were notified and do not come
     return request.param
 
 
@@ -154,7 +156,7 @@ def test_claims_and_outcomes_go_on_beside_a_migration_that_adds_a_column(queue):
             [claim] = queue.take(1)
             outcome(claim)
             queue.model._default_manager.all().delete()
-    # past the record of psycopg, which would prepare all anew: the migration runs in another process
+    # bypasses psycopg's record, which would prepare all statements anew: the migration runs in another process
     table = connection.ops.quote_name(queue.model._meta.db_table)
     change = f"SET CONSTRAINTS ALL IMMEDIATE; ALTER TABLE {table} ADD later integer"
     result = connection.connection.pgconn.exec_(change.encode())
@@ -212,7 +214,7 @@ def test_who_lost_the_lease_to_nobody_may_still_write(queue):
 
 @each("column", lambda queue: queue.times)
 def test_no_row_waits_for_a_clock_that_was_set_back(queue, column):
-    """It was written while the clock ran a year ahead."""
+    """The row was written while the clock was a year ahead."""
     queue.add()
     queue.update(**{column: Now() + YEAR})
     assert len(queue.take(1)) == 1
@@ -226,7 +228,7 @@ def test_a_row_waits_for_a_time_that_may_have_been_written_just_now(queue, colum
 
 
 def test_what_was_postponed_waits_however_often_it_was(queue, settings):
-    """No wait is as long as what tells that the clock was set back."""
+    """No wait is as long as the limit that shows that the clock was set back."""
     settings.JOB_BACKOFF, settings.MESSAGE_ATTEMPTS = 1, 100
     queue.add()
     if queue is not CHECKS:
@@ -274,7 +276,7 @@ def test_no_more_is_claimed_than_the_limit_however_the_rows_are_found(queue, avo
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_claim_at_once_the_second_does_not_wait_and_gets_others(queue):
-    """The first has not committed when the second claims."""
+    """The first claim is not committed when the second one runs."""
     for _ in range(5):
         queue.add()
     found: list[int] = []

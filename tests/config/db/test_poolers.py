@@ -1,4 +1,4 @@
-"""Requests through PgBouncer in transaction mode: each transaction gets whichever session is free."""
+"""Requests through PgBouncer in transaction mode: each transaction gets any free session."""
 
 import logging
 import os
@@ -47,7 +47,7 @@ max_client_conn = 100
 
 @cache
 def tracks() -> bool:
-    """Whether this PgBouncer prepares a client's statements on whichever session it gives it."""
+    """Tell whether this PgBouncer prepares a client's statements on the session that the client gets."""
     said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
     return tuple(map(int, re.findall(r"\d+", said)))[:2] >= (1, 21)
 
@@ -57,7 +57,10 @@ def quoted(value: object) -> str:
 
 
 def as_nobody() -> list[str]:
-    """PgBouncer refuses to run as root. It keeps one capability, for sockets in folders closed to others."""
+    """Return the start of a command that runs PgBouncer as nobody, because it refuses to run as root.
+
+    The user keeps one capability, for sockets in folders that are closed to others.
+    """
     if os.geteuid() != 0:
         return []
     user = pwd.getpwnam("nobody")
@@ -67,7 +70,7 @@ def as_nobody() -> list[str]:
 
 @pytest.fixture
 def pooled(tmp_path: Path, monkeypatch, settings) -> Iterator[None]:
-    """From here on new connections of this process, those of other threads, go through a pooler."""
+    """Connect new connections of this process, those of other threads, through a pooler."""
     if PROGRAM is None:
         assert not os.environ.get("CI"), "the package pgbouncer is to be installed"
         pytest.skip("needs PgBouncer: apt-get install pgbouncer")
@@ -110,7 +113,7 @@ def wait_for(server: subprocess.Popen, port: int, log: Path) -> None:
 
 @contextmanager
 def clients(number: int) -> Iterator[list[Executor]]:
-    """Clients of the database: threads that each keep a connection, whose tasks run in the order they are given."""
+    """Yield clients of the database: threads with one connection each, whose tasks run in order."""
     threads = [ThreadPoolExecutor(1) for _ in range(number)]
     try:
         yield threads
@@ -121,7 +124,7 @@ def clients(number: int) -> Iterator[list[Executor]]:
 
 
 def session() -> int:
-    """The process id of the server's session that a statement of this thread runs on now."""
+    """Return the process id of the server's session that this thread's next statement uses."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         return cursor.fetchone()[0]
@@ -138,7 +141,7 @@ def end() -> None:
 
 
 def sessions_of(holders: list[Executor]) -> list[int]:
-    """All the sessions that the pooler has."""
+    """Return all sessions of the pooler."""
     found = [holder.submit(begin).result() for holder in holders]
     for holder in holders:
         holder.submit(end).result()
@@ -147,7 +150,8 @@ def sessions_of(holders: list[Executor]) -> list[int]:
 
 
 def only(holders: list[Executor], wanted: int) -> Executor:
-    """Have all sessions but `wanted` taken by transactions; the one who lets go of them at `end`."""
+    """Occupy all sessions but `wanted` with transactions. Returns the client that releases the other one by
+    `end`."""
     taken = {holder.submit(begin).result(): holder for holder in holders}
     taken.pop(wanted).submit(end).result()
     (other,) = taken.values()
@@ -155,7 +159,7 @@ def only(holders: list[Executor], wanted: int) -> Executor:
 
 
 def requests(world, instance) -> list[str]:
-    """Lists, details, and one of each kind that is refused."""
+    """Return paths of lists, of details, and one of each kind of refusal."""
     own = f"/v4/compute/instances/{instance.pk}"
     return [
         "/v4/regions", "/v4/regions/us-test", "/v4/compute/kernels", "/v4/compute/instances", own, f"{own}/disks",
@@ -165,14 +169,14 @@ def requests(world, instance) -> list[str]:
 
 
 def ask_all(token: str, paths: list[str], number: int) -> dict[str, set[tuple[int, bytes]]]:
-    """Every answer that one client gets, which reads, writes, and is refused, many times in turn."""
+    """Return every answer of one client, which reads, writes and is refused many times in turn."""
     client = Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
     answers: dict[str, set[tuple[int, bytes]]] = {path: set() for path in [*paths, "made", "again", "kernels"]}
     for turn in range(ROUNDS):
         for path in (*paths[number:], *paths[:number]):
             answer = client.get(path)
             answers[path].add((answer.status_code, answer.content))
-        for which in ("made", "again"):  # the second is refused, after its transaction has begun
+        for which in ("made", "again"):  # the second one is refused, after its transaction has begun
             answer = client.post("/v4/tags", {"label": f"tag-{number}-{turn}"}, "application/json")
             answers[which].add((answer.status_code, b""))
         known = [kernel.pk for kernel in Kernel.objects.order_by("pk").iterator(chunk_size=1)]
@@ -182,7 +186,10 @@ def ask_all(token: str, paths: list[str], number: int) -> dict[str, set[tuple[in
 
 @pytest.fixture
 def asked(world) -> Callable[[], list[tuple[dict, dict]]]:
-    """Sends many requests of several clients at once; gives each client's answers, and the right ones."""
+    """Return a function that sends many requests of several clients at once.
+
+    It returns each client's answers, and the expected ones.
+    """
     user = User.objects.get(pk=world.actor.user_id)
     token = create_token(user, "test", "*")[1]
     paths = requests(world, world.create(label="pooled"))
@@ -217,11 +224,11 @@ def test_a_pooler_is_noticed(pooled, settings, caplog):
     with caplog.at_level(logging.INFO, "config.db"), clients(1) as (client,):
         assert client.submit(prepare).result() == [(0,)]
     assert "A pooler is between this process and PostgreSQL" in caplog.text
-    assert connection.connection.prepare_threshold is not None  # of this thread, which came before the pooler
+    assert connection.connection.prepare_threshold is not None  # this thread connected before the pooler started
 
 
 def test_a_statement_of_psycopgs_that_is_on_another_session_fails(pooled, settings):
-    """Where the pooler keeps no track of statements. No other client's statement is run in its place."""
+    """If the pooler does not track statements, the call fails. No other client's statement runs instead."""
     settings.PREPARED_STATEMENTS = True
 
     def add(number: int) -> int:
@@ -236,7 +243,7 @@ def test_a_statement_of_psycopgs_that_is_on_another_session_fails(pooled, settin
         assert one.submit(add, 1).result() == 1
         last.submit(end).result()
         last = only(holders, second)
-        assert two.submit(add, 2).result() == 2  # as the other's: the same number of parameters, of the same types
+        assert two.submit(add, 2).result() == 2  # like the other's: as many parameters, of the same types
         if tracks():
             assert one.submit(add, 1).result() == 1
         else:
@@ -246,7 +253,7 @@ def test_a_statement_of_psycopgs_that_is_on_another_session_fails(pooled, settin
 
 
 def test_a_statement_that_another_session_has_is_prepared_there_too(pooled, settings):
-    """Whatever session a client is given, and whatever other clients have prepared there."""
+    """The statement works on any session, whatever other clients have prepared there."""
     settings.PREPARED_STATEMENTS = True
 
     def fetch(number: int) -> int:

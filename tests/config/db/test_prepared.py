@@ -1,4 +1,4 @@
-"""Statements that are prepared on the connection give what Django's cursor gives."""
+"""Statements that are prepared on the connection return the same as Django's cursor."""
 
 import contextlib
 import json
@@ -108,16 +108,16 @@ def test_a_statement_with_a_time_limit_outlives_a_lost_connection():
 
 
 def on_server() -> dict[str, datetime]:
-    """The statements that are prepared on this session, each with the time of its PREPARE."""
+    """Return the statements that are prepared on this session, each with the time of its PREPARE."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, prepare_time FROM pg_prepared_statements")
         return dict(cursor.fetchall())
 
 
 def warm() -> dict[str, datetime]:
-    """Have a statement prepared each way: by the kit, and by psycopg, which does so after five times.
+    """Prepare a statement in each way: by the kit, and by psycopg, which prepares after five times.
 
-    Return these two. Statements of earlier tests may make room for new ones: psycopg keeps 100.
+    Returns these two. New statements may evict those of earlier tests: psycopg keeps 100.
     """
     prepared.fetch("SELECT %s::int + 2", (1,))
     with connection.cursor() as cursor:
@@ -167,7 +167,8 @@ REFUSED = {
     "/v4/domains": {"domain": "taken.example.com", "type": "master", "soa_email": "dns@example.com"},
     "/v4/account/users": {"username": "taken", "email": "taken@example.com", "restricted": True},
 }
-"""Creates that are refused the second time: by a unique index, whose violation rolls back, or by a look before."""
+"""Creates that are refused the second time: by a unique index, whose violation rolls back, or by an earlier
+check."""
 
 
 def test_refused_requests_leave_statements_prepared(api):
@@ -191,7 +192,7 @@ def test_statements_do_not_outlive_the_rollback_of_a_change_of_the_schema():
 
 
 def test_a_statement_of_psycopgs_whose_table_changed_is_made_anew_after_its_rollback():
-    """The change is another process's: a migration beside the running server."""
+    """Another process makes the change, like a migration during the server's run."""
     other = connection.copy()
 
     def change(sql: str) -> None:
@@ -216,7 +217,7 @@ def test_a_statement_of_psycopgs_whose_table_changed_is_made_anew_after_its_roll
 
 
 def test_a_statement_of_psycopgs_whose_table_changed_is_made_anew_where_nothing_rolls_back():
-    """As in a worker, whose claims are statements outside of transactions; requests end meanwhile."""
+    """As in a worker, whose claims are statements outside of transactions. Requests end meanwhile."""
     other = connection.copy()
 
     def change(sql: str) -> None:
@@ -259,7 +260,7 @@ def test_a_statement_is_named_by_its_sql(monkeypatch):
     name = prepared.name_of("SELECT %s::int + 4")
     assert name.decode() in on_server()
     assert name != prepared.name_of("SELECT %s::int + 5")
-    # as a client would behind a pooler, that comes to a session on which another prepared it
+    # like a client behind a pooler, whose session has a statement that another client prepared
     monkeypatch.setattr(prepared, "_links", prepared._Links())
     assert prepared.fetch("SELECT %s::int + 4", (1,)) == [(5,)]
 
@@ -290,7 +291,7 @@ def test_a_lost_connection_is_made_anew(fetch):
 
 
 def test_an_error_without_a_code_is_a_lost_connection():
-    """After a failed write libpq says neither: its connection looks open."""
+    """After a failed write libpq reports neither: its connection looks open."""
     connection.ensure_connection()
     link = prepared.Link(connection.connection)
     nothing = link.connection.pgconn.make_empty_result(psycopg.pq.ExecStatus.FATAL_ERROR)
@@ -338,7 +339,7 @@ def test_a_restarted_database_is_no_error_to_who_needs_no_token(client, path, x_
 
 
 def fill_all_lists(scene: Scene) -> None:
-    """Add to the scene of the policy what its lists lack: something scheduled, measured, said, shared."""
+    """Add to the policy's scene what its lists lack: something scheduled, measured, sent, shared."""
     for prepare in {prepare for operation, prepare in BEFORE.items() if operation.startswith("GET ")}:
         prepare(scene)
     HostMigrationFactory(instance=scene.compute)
@@ -353,7 +354,7 @@ def fill_all_lists(scene: Scene) -> None:
 
 
 def test_every_read_answers_the_same_both_ways(world, monkeypatch):
-    """In other tests a transaction is open, so they go the ordinary way; servers go the prepared one."""
+    """In other tests a transaction is open, so statements go through the cursor. Servers use prepared ones."""
     scene = scene_of(world)
     fill_all_lists(scene)
     empty = []

@@ -1,4 +1,4 @@
-"""Rows that are held while they are changed."""
+"""Rows that are locked while they are changed."""
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -18,7 +18,7 @@ def other(transactional_db):
 
 
 def can_lock(other, row, mode: str) -> bool:
-    """Whether another transaction could lock the row now."""
+    """Tell whether another transaction could lock the row now."""
     with other.cursor() as cursor:
         try:
             cursor.execute(f"SELECT FROM {row._meta.db_table} WHERE id = %s FOR {mode} NOWAIT", [row.pk])

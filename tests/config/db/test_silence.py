@@ -1,4 +1,4 @@
-"""A database that has fallen silent is noticed, and holds up nobody."""
+"""A database that stops answering is noticed, and blocks no process."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ def silent(monkeypatch):
 
 @pytest.fixture
 def own_server(monkeypatch):
-    """Have the database asked for at an address of this test's own."""
+    """Return a function that connects to an address of the test's own."""
 
     def at(port: int) -> None:
         parameters = {"host": "127.0.0.1", "port": port, "user": "x", "dbname": "x"}
@@ -53,7 +53,8 @@ def test_one_that_refuses_is_not_silent(own_server):
 
 
 def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
-    """As on a machine that is too busy to look: the database may have answered, or had no turn itself."""
+    """As on a machine that is too busy to poll: the database may have answered, or may have been too busy
+    itself."""
     looks = []
 
     def late(descriptor: int, awaited: int) -> bool:
@@ -182,7 +183,7 @@ def test_threads_of_which_one_is_free_are_not_taken_to_stand_still(monkeypatch):
 
 
 def test_whatever_fails_the_watch_goes_on_until_the_loop_is_closed(monkeypatch, caplog):
-    """Else the process would refuse all requests for the rest of its life, once the database was silent."""
+    """Otherwise a process would refuse all requests for the rest of its life after one silence of the database."""
     monkeypatch.setattr(silence, "EVERY", 0.02)
     monkeypatch.setattr(silence, "STILL", 0)
     database = Database()
@@ -238,7 +239,7 @@ def test_closed_connections_are_no_matter(monkeypatch):
 
 
 def test_requests_are_refused_at_once_and_the_process_lives(client, silent, caplog):
-    """None of these may use the database here: whoever did would fail."""
+    """No request here may use the database: it would fail."""
     answer = client.get("/v4/account")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (503, None)
     assert client.get("/login", HTTP_ACCEPT="text/html").status_code == 503

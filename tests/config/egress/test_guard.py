@@ -1,4 +1,4 @@
-"""Which addresses are refused: all tricks by which one gets at what is not on the internet."""
+"""Refused addresses: all tricks to reach networks that are not on the internet."""
 
 import asyncio
 import ipaddress
@@ -43,7 +43,7 @@ CARRIERS = {
 
 
 def carried(form: str, address: str) -> ipaddress.IPv6Address:
-    """The IPv6 address that carries this IPv4 one."""
+    """Return the IPv6 address that contains this IPv4 address."""
     number = int(ipaddress.IPv4Address(address))
     high, low = number >> 16, number & 0xFFFF
     return ipaddress.IPv6Address(form.format(address, f"{high:x}:{low:x}", f"{high ^ 0xFFFF:x}:{low ^ 0xFFFF:x}"))
@@ -142,7 +142,7 @@ def test_open_is_the_internet_and_what_the_operator_allows(settings):
 
 @pytest.fixture
 def plane(settings, monkeypatch):
-    """Our database and broker stand elsewhere: a dictionary says where names lead."""
+    """Set addresses for our database and broker. A dictionary resolves names."""
     where: dict[str, str | None] = {"db.internal": "203.0.114.5", "redis.internal": "2a01:4f8::6"}
 
     def getaddrinfo(host, port):
@@ -193,7 +193,7 @@ def test_several_database_hosts_are_all_ours_and_sockets_are_none(plane, setting
 
 @pytest.mark.parametrize("option", ["host", "hostaddr"])
 def test_a_database_that_is_named_among_the_options_is_ours(plane, settings, monkeypatch, option):
-    """As in ``postgres:///name?host=a,b&port=1,2``, the way to name several with ports of their own."""
+    """As in ``postgres:///name?host=a,b&port=1,2``, which names several hosts with ports of their own."""
     plane["203.0.114.9"] = "203.0.114.9"
     monkeypatch.setitem(settings.DATABASES["default"], "HOST", "")
     monkeypatch.setitem(settings.DATABASES["default"]["OPTIONS"], option, "db.internal,203.0.114.9")
@@ -256,7 +256,7 @@ def test_an_address_that_this_machine_gets_later_is_refused_too(plane, monkeypat
 
 
 def test_a_loop_waits_for_no_look_up_once_something_is_known(plane, monkeypatch):
-    """Neither its own nor that of another thread: all checks of the process would wait."""
+    """Neither for its own look-up nor for another thread's. All checks of the process would wait."""
     assert is_forbidden(ip("203.0.114.5"))
     monkeypatch.setattr(guard, "PLANE_FOR", -1)
     begun, answered = threading.Event(), threading.Event()

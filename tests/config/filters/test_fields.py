@@ -1,4 +1,4 @@
-"""The strict readers of filter values."""
+"""The strict parsers of filter values."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""A Celery application like ours with one task that leaves a trace, for a worker process of a test."""
+"""A Celery application like ours with one task that writes a note, for a worker process of a test."""
 
 from pathlib import Path
 

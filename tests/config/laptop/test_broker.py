@@ -1,4 +1,4 @@
-"""A real worker process and a real broker, which is killed under it."""
+"""A real worker process and a real broker, which is killed while the worker runs."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def broker(tmp_path):
 
 @pytest.fixture
 def publish(broker, tmp_path):
-    """Notify as requests do, which give up soon."""
+    """Send a notification as requests do, which give up soon."""
     url = addresses.broker_url(addresses.redis_url(tmp_path))
     with Connection(url, transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS) as connection:
         yield lambda word: app.send_task(
@@ -43,7 +43,8 @@ def publish(broker, tmp_path):
 
 @pytest.fixture
 def deliver(publish):
-    """Notify until it is taken: on a busy machine a broker that is well may take longer than requests wait."""
+    """Notify until the broker accepts it. On a busy machine, a healthy broker may take longer than requests
+    wait."""
 
     def published(word: str) -> bool:
         try:
@@ -71,7 +72,7 @@ def worker(broker, tmp_path):
 
 @pytest.fixture
 def pauses(monkeypatch) -> list[float]:
-    """The pauses that the libraries make before they try again, which are left out."""
+    """The pauses before the libraries retry. They are recorded and skipped."""
     made: list[float] = []
     for place in ("kombu.utils.functional.sleep", "redis.retry.sleep"):
         monkeypatch.setattr(place, made.append)
@@ -118,14 +119,14 @@ def test_a_message_in_hand_does_not_keep_a_worker_from_reconnecting(broker, deli
         channel = connection.default_channel
         with connection.Consumer([Queue("celery", channel=channel)], callbacks=[lambda body, message: None]):
             connection.drain_events(timeout=120)
-            # What a worker does first when it loses its broker. Closing the channel then used to end it.
+            # The first call of a worker that loses its broker. Closing the channel used to end the worker then.
             connection.transport.client = None
             channel.close()
             connection.transport.client = connection
 
 
 def test_a_broker_that_hangs_holds_nobody_up(broker, publish, deliver, tmp_path, pauses):
-    """It is waited for once, and as long as the settings say."""
+    """The request waits for the broker once, and no longer than the settings allow."""
     deliver("warm")
     pid = pid_of(tmp_path)
     os.kill(pid, signal.SIGSTOP)

@@ -28,7 +28,7 @@ with services(Path(sys.argv[1]), postgres=True, durable=False):
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory):
-    """One cluster for all these tests: making it is what takes time."""
+    """One database cluster for all these tests, because making it takes long."""
     return tmp_path_factory.mktemp("state")
 
 
@@ -39,7 +39,7 @@ def connect(state):
 
 
 def hold(state):
-    """Another process that uses PostgreSQL until told otherwise."""
+    """Return a function that starts another process, which uses PostgreSQL until it is stopped."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(state)],
         cwd=ROOT,

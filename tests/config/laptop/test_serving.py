@@ -59,7 +59,7 @@ def test_a_phase_is_a_plain_line_elsewhere_and_a_long_one_a_few():
     with progress.phase("Migrating"):
         for count in range(40):
             progress.count(f"Migrating: {count} of 45")
-        progress._written -= 60  # a minute goes by
+        progress._written -= 60  # a minute passes
         for count in range(40, 46):
             progress.count(f"Migrating: {count} of 45")
     assert progress.stream.getvalue() == "Migrating\nMigrating: 40 of 45\n"
@@ -122,7 +122,7 @@ def test_a_command_beside_a_server_knows_its_address(tmp_path):
 
 
 def settings_of(state, environment) -> str:
-    """The SITE_URL of a command with these variables."""
+    """Return the SITE_URL of a command with these variables."""
     code = "from config import settings; print(settings.SITE_URL)"
     env = {"STATE_DIR": str(state), "PATH": "", **environment}
     return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout[
@@ -199,7 +199,7 @@ def test_a_full_disk_is_told_from_other_errors(tmp_path):
 
 
 def steps_of(*arguments: str) -> str:
-    """The commands that make would run, a line each. Nothing is run."""
+    """Return the commands that make would run, a line each. Nothing is run."""
     command = ["make", "--dry-run", "serve", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 

@@ -1,4 +1,4 @@
-"""The supervisor in a process of its own, as signals are a whole process's."""
+"""The supervisor in a process of its own, because signals affect a whole process."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ print("stopped", flush=True)
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a supervisor whose one child forks another; returns it with its output as a pipe."""
+    """Start a supervisor whose one child forks another. Returns it with its output as a pipe."""
     started = []
 
     def start(*arguments):
@@ -55,7 +55,7 @@ def start(tmp_path):
     yield start
     for process in started:
         process.kill()
-    # until the end of their output: who was just forked had not said so yet, and would hold it open
+    # until the end of their output: a process that was just forked has not printed yet, and would keep it open
     while started:
         for pid in filter(lives, pids(tmp_path, "*")):
             with contextlib.suppress(ProcessLookupError):
@@ -83,7 +83,7 @@ def test_a_signal_stops_everything(start, tmp_path, number):
     os.killpg(supervisor.pid, number)  # as a terminal does, to the whole group
     output, _ = supervisor.communicate(timeout=120)
     assert output == "stopped\n"
-    wait_for(lambda: not any(lives(pid) for pid in pids(tmp_path, "*")))  # who is killed takes a moment to die
+    wait_for(lambda: not any(lives(pid) for pid in pids(tmp_path, "*")))  # a killed process takes a moment to end
 
 
 def test_a_child_that_does_not_end_is_killed_with_all_it_forked(start, tmp_path):

@@ -1,4 +1,4 @@
-"""Counts go from the memory of processes to Redis, and none is lost or counted twice on the way."""
+"""Counts go from the memory of processes to Redis. None is lost or counted twice."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ WALKS = Histogram("test_walk_seconds", "Walks.", ("colour",))
 
 @pytest.fixture(autouse=True)
 def own_counts(settings, monkeypatch):
-    """Counts and a corner of Redis of this test's own."""
+    """Counts and keys in Redis of this test's own."""
     settings.REDIS_PREFIX = f"counts-{secrets.token_hex(4)}:"
     monkeypatch.setattr(counts, "counts", Counts())
     yield
@@ -111,7 +111,7 @@ def test_the_counts_of_a_machine_that_is_gone_go_after_an_hour(settings):
 
 def test_a_fork_begins_at_nothing():
     DOORS.add("red")
-    counts.counts.lock.acquire()  # as a thread of the parent may have in this moment
+    counts.counts.lock.acquire()  # as a thread of the parent may do at this moment
     reader, writer = os.pipe()
     forked = counts.counts
     os.register_at_fork(after_in_child=forked.forget)

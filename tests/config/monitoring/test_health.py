@@ -1,4 +1,4 @@
-"""Whether a process lives, and whether it is of use: for load balancers."""
+"""Liveness and readiness of a process, for load balancers."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ def at_work(db):
 
 
 def test_a_process_lives_whatever_else_does_not(client):
-    """The test may not use the database: whoever asked it would fail."""
+    """The test may not use the database, so a query would fail."""
     assert client.get("/livez").json() == {"status": "ok"}
 
 

@@ -1,4 +1,4 @@
-"""What Prometheus reads, and who may."""
+"""Metrics for Prometheus, and access to them."""
 
 import pytest
 import redis
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def stored(settings, monkeypatch) -> dict:
-    """What Redis has, by machines."""
+    """The counts in Redis, by machine."""
     settings.METRICS_TOKEN = TOKEN
     found: dict = {}
     monkeypatch.setattr(counts, "counts", Counts())

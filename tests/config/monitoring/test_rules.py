@@ -1,4 +1,4 @@
-"""Prometheus makes of readings what the rules of the docs are to say; promtool plays time forward."""
+"""Prometheus evaluates the rules of the docs on sample readings. promtool advances the time."""
 
 import re
 import subprocess

@@ -1,7 +1,7 @@
-"""A fresh installation, as `make serve` makes it, takes every example request of the document.
+"""A fresh installation, as `make serve` makes it, accepts every example request of the document.
 
-The first press of *Send* on the page of an operation is sent as the browser sends it: with the body that the page
-shows and the token that it offers first.
+The first press of *Send* on an operation's page is sent as the browser sends it. It has the body that the page
+shows and the token that the page offers first.
 """
 
 import json
@@ -43,13 +43,14 @@ NEEDS_AN_INSTANCE = {
     "networking_ipv4_share",
     "networking_ipv6_ranges_create",
 }
-"""Operations that need an instance: the example of `make serve`. Without one, their pages lead to the create."""
+"""Operations that need an instance: the example of `make serve`. Without an instance, their pages lead to the
+create."""
 FIRST = [
     operation
     for operation in reference().operations.values()
     if operation.method == "POST" and operation.bodies and "{" not in operation.path
 ]
-"""Operations that a reader can send at once: nothing has to be filled in."""
+"""Operations that a reader can send at once, without filling anything in."""
 WITH_INSTANCE = [operation for operation in FIRST if operation.id in NEEDS_AN_INSTANCE]
 CREATE = reference().operations["compute_instances_create"]
 WITH_EXAMPLE = [route for route in routes() if "request" in written()[operation_of(route)]]
@@ -100,7 +101,7 @@ def create_first(operation: Operation, browser: Client) -> list[str]:
 
 @pytest.mark.parametrize("operation", FIRST, ids=lambda operation: operation.id)
 def test_the_first_press_of_send_is_answered_200(operation: Operation, installation):
-    """Also before a worker has made the example instance.
+    """Also before a worker has created the example instance.
 
     An operation that needs a value which only the reader knows is refused, and its page says so.
     """
@@ -132,8 +133,11 @@ def test_no_operation_is_left_out_that_is_not_there():
 
 @pytest.mark.parametrize("route", WITH_EXAMPLE, ids=str)
 def test_every_example_request_is_taken(route: Route, installation):
-    """None is left out. Ids and addresses of the account's objects are those of this database; all else, such as
-    ids of the catalogue, is sent as the document shows it. `exchange` holds that the answer is a good one."""
+    """Every example is sent. Ids and addresses of the account's objects are those of this database.
+
+    All other values, such as ids of the catalogue, are those of the document. `exchange` checks that the answer
+    is a good one.
+    """
     scene = scene_of(installation.world)
     owner = next(caller for caller in scene.callers if caller.name == "owner")
     exchange(route, scene, owner, written()[operation_of(route)]["request"])

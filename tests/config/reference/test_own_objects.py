@@ -1,4 +1,4 @@
-"""Forms name objects of the reader, which the lists of the API show the reader."""
+"""Forms offer the reader's own objects, from the lists of the API."""
 
 import json
 

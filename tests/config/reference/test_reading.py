@@ -1,4 +1,4 @@
-"""Documents as sections of operations: a small one with all there can be, and the one that is served."""
+"""Documents as sections of operations: a small one with every feature, and the served one."""
 
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ POLICY = Path(settings.BASE_DIR) / "docs" / "policy.txt"
 
 
 def with_example(example: str) -> Operation:
-    """An operation of which the body has this example, and whose parameter has one too."""
+    """Return an operation whose body and parameter have this example."""
     parameter = {
         "name": "id", "in": "path", "description": "Such as `x`.", "example": "us-east", "schema": {},
     }  # fmt: skip
@@ -128,7 +128,7 @@ def test_what_needs_no_token_says_so(small):
 
 
 def test_tokens_that_are_refused_are_not_offered():
-    """docs/policy.txt says what is refused: the columns `none` and `reads`."""
+    """docs/policy.txt has the refusals in the columns `none` and `reads`."""
     offered = {(each.method, each.path): each.accepts.split() for each in reference().operations.values()}
     lines = [line.split() for line in POLICY.read_text().splitlines() if " /v4/" in line]
     assert {(method, path) for method, path, *_ in lines} == offered.keys()

@@ -1,4 +1,5 @@
-"""The pages of the reference, as the server makes them. tests/browser/test_reference.py uses them."""
+"""The pages of the reference as the server renders them. tests/browser/test_reference.py uses them in a
+browser."""
 
 import re
 from html import unescape

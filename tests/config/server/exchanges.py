@@ -1,4 +1,4 @@
-"""Requests and answers, as the server has them."""
+"""Requests and answers in the server's form."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 class Headers:
-    """As the server has them: values beyond ASCII cannot be had."""
+    """Headers in the server's form: values beyond ASCII are missing."""
 
     def __init__(self, *given: tuple[str, str]):
         self.given = given
@@ -30,7 +30,7 @@ class Headers:
 
 @dataclass
 class Exchange:
-    """A body in pieces; after the last of them the client stands still, leaves or is done."""
+    """A body in pieces. After the last piece, the client stalls, leaves or has finished."""
 
     pieces: list[bytes] = field(default_factory=list)
     stalls: bool = False

@@ -1,4 +1,4 @@
-"""Sending of answers: small ones at once, large ones as they are read, and unread bytes within bounds."""
+"""Sending of answers: small ones at once, large ones as they are read, and a limit on unread bytes."""
 
 import asyncio
 import gzip
@@ -45,7 +45,7 @@ class Connection:
 
 
 class LeavingClient(FileIO):
-    """The writing end of a pipe whose client reads each of the first two pieces at once, and then leaves."""
+    """The writing end of a pipe. Its client reads each of the first two pieces at once, and then leaves."""
 
     def __init__(self, writing: int, client: int):
         super().__init__(writing, "wb")
@@ -74,7 +74,7 @@ def answered(content: bytes, *headers: tuple[str, str]) -> Answered:
 
 
 def send(answer: Answered, request: Any = None, unread: int = 0) -> Connection:
-    """The connection after one answer to a client that has `unread` bytes of others."""
+    """Send one answer to a client that has `unread` bytes of others. Returns the connection."""
 
     async def sent() -> Connection:
         sender, connection = Answers(), Connection()
@@ -113,7 +113,7 @@ def test_a_client_that_leaves_ends_the_sending():
 
 
 def test_a_client_that_leaves_before_the_pipe_was_ever_full_ends_the_sending():
-    """Nobody else reads then, so the full pipe would have no room again."""
+    """No other process reads then, so the full pipe would never have room again."""
     content = bytes(5_000_000)
 
     async def sent() -> None:
@@ -148,7 +148,7 @@ def test_a_client_that_stands_still_is_cut_off(settings, monkeypatch):
 
 
 def test_bytes_are_unread_until_the_connection_is_closed(monkeypatch):
-    """The server has taken all of them from the pipe, and may still hold the last ones."""
+    """The server has taken all bytes from the pipe, and may still hold the last ones."""
     monkeypatch.setattr(answers, "POLL_SECONDS", 0)
     connected, looks = {CLIENT}, []
 

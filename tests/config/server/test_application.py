@@ -1,4 +1,4 @@
-"""A request from the server's hands to the handler's: its headers, its body, and what is done with slow ones."""
+"""A request on its way from the server to the handler: its headers, its body, and slow clients."""
 
 import asyncio
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ MAX_BODY_BYTES = 1_000_000
 
 
 class Handler:
-    """A WSGI application that answers with the body it was sent, and keeps the environments of its requests."""
+    """A WSGI application that echoes the body, and keeps the environments of its requests."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
@@ -37,7 +37,7 @@ class Handler:
 def send(
     exchange: Exchange, *headers: tuple[str, str], http: str = "1.1", handler: Handler | None = None
 ) -> dict[str, Any] | None:
-    """Give the request to the application; what its handler saw last, or None where it was not asked."""
+    """Pass the request to the application. Returns the last environment of its handler, or None without a call."""
     handler = handler or Handler()
     scope = SimpleNamespace(
         proto="http",
@@ -118,7 +118,7 @@ def test_a_body_without_its_length_is_handed_over_as_one_that_came_in_chunks():
     exchange = Exchange([b"in ", b"chunks"])
     seen = send(exchange, ("transfer-encoding", "chunked"))
     assert seen is not None
-    assert seen["HTTP_TRANSFER_ENCODING"] == "chunked"  # which the middleware looks at
+    assert seen["HTTP_TRANSFER_ENCODING"] == "chunked"  # the middleware checks this value
     assert exchange.answer is not None
     assert exchange.answer[2] == b"in chunks"
 

@@ -1,4 +1,4 @@
-"""Consoles over websockets: both directions, what ends them, and that one that hangs holds nobody else up."""
+"""Consoles over websockets: both directions, what ends them, and isolation from one that hangs."""
 
 import asyncio
 import json
@@ -20,16 +20,19 @@ from config.server.consoles import Consoles, Ended, Occupied
 from tests.config.server.exchanges import Headers
 
 SECONDS = 300
-"""How long anything may take. No test is decided by it but one that fails."""
+"""How long anything may take. Only a test that fails reaches it."""
 
 HELD = 65_536
-"""Bytes that a socket between a console and its machine holds. The kernel keeps twice that, for its own notes."""
+"""The buffer in bytes of a socket between a console and its machine. The kernel doubles it for its own
+overhead."""
 
 
 class Broker:
-    """Admits whoever has a ticket of letters, as the session that its length is; records what becomes of them.
+    """A broker that admits any ticket of letters. The session's number is the ticket's length. Its end is
+    recorded.
 
-    Hosts in `hanging` do not answer until `answer` is set; `occupied` is how many tries find somebody at a console.
+    Hosts in `hanging` do not answer until `answer` is set. `occupied` is the number of attempts that find the
+    console in use.
     """
 
     def __init__(self) -> None:
@@ -60,7 +63,7 @@ class Broker:
             raise Occupied("Somebody is there.", again=True)
         end, self.machines[session] = socket.socketpair()
         for each in (end, self.machines[session]):
-            # what a kernel holds by itself differs from machine to machine, by its settings and its memory
+            # the buffer that a kernel adds differs from machine to machine, by its settings and its memory
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HELD)
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD)
         return SocketConsole(end)
@@ -77,7 +80,7 @@ class Broker:
 
 
 class Browser:
-    """A browser's end of a websocket. `reads` is whether it takes what it is sent."""
+    """A browser's end of a websocket. `reads` tells whether it reads what the server sends."""
 
     def __init__(self, *, reads: bool = True) -> None:
         self.sent: asyncio.Queue[SimpleNamespace] = asyncio.Queue()
@@ -143,7 +146,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
-    """Looks come often; nothing is given up early."""
+    """Renew and retry often, and wait long for a console that is in use."""
     monkeypatch.setattr(consoles, "RENEW_SECONDS", 0.01)
     monkeypatch.setattr(consoles, "AGAIN_SECONDS", 0.01)
     monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", SECONDS)
@@ -154,7 +157,7 @@ def scope(ticket: str, origin: str = "https://here.example") -> SimpleNamespace:
 
 
 class Served:
-    """The application, on a loop of its own."""
+    """The application, on an event loop of its own."""
 
     def __init__(self, broker: Broker, idle: float) -> None:
         self.application = Consoles("/consoles/", broker, idle, nullcontext)
@@ -302,7 +305,7 @@ def test_nothing_is_read_for_a_browser_that_takes_nothing(broker, monkeypatch):
         await browser.is_open()
         broker.machines[3].setblocking(False)
         written = 0
-        # what sockets hold is taken, and one piece more
+        # the buffers of the sockets are full, plus one more piece
         async with asyncio.timeout(SECONDS):
             for _ in range(50):
                 try:
@@ -361,7 +364,7 @@ def test_a_message_that_is_too_large_ends_it(broker):
 
 
 def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(broker):
-    """Threads admit the browsers, in any order: any of them may be the ones that the host's limit refuses."""
+    """Threads admit the browsers in any order, so the host's limit may refuse any of them."""
     broker.hanging.add("h")
 
     async def scene(served: Served) -> None:
@@ -473,7 +476,7 @@ def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(broke
 
 
 def test_what_was_open_when_the_server_closed_its_sockets_is_recorded(broker, caplog):
-    """It runs no task again then."""
+    """The loop of a server in this state runs no more tasks."""
 
     async def scene(served: Served) -> None:
         browsers = [Browser(), Browser()]

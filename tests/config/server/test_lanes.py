@@ -1,4 +1,4 @@
-"""Lanes: which one answers a request, how many requests each takes, and whose."""
+"""Lanes: which one answers a request, and how many requests each takes, in total and for each account."""
 
 import asyncio
 import sys
@@ -22,11 +22,11 @@ from tests.config.server.exchanges import Answer, Exchange, Headers
 
 R = TypeVar("R")
 DEADLINE = 60
-"""Seconds for what takes milliseconds."""
+"""Seconds to wait for what takes milliseconds."""
 
 
 class Gate:
-    """A function for a thread of a lane, which returns once the gate is open."""
+    """A function for a thread of a lane. It returns once the gate is open."""
 
     def __init__(self) -> None:
         self.opened = threading.Event()
@@ -39,7 +39,7 @@ class Gate:
 
 
 def on_a_loop(steps: Callable[[Gate], Coroutine[Any, Any, R]]) -> R:
-    """The result of the steps, which get a closed gate; it is open at the latest when they end."""
+    """Run the steps with a closed gate, and return their result. The gate is opened when they end."""
 
     async def run() -> R:
         gate = Gate()
@@ -234,7 +234,7 @@ def test_a_lane_that_does_not_exist_is_noticed_at_start():
 
 
 def test_the_handler_answers_in_its_lane_and_what_the_lane_does_not_take():
-    """The loop's thread answers reads and refusals, a thread of the lane all else."""
+    """The loop's thread answers reads and refusals. A thread of the lane answers everything else."""
     seen: list[tuple[str, bool, int | None]] = []
 
     def handler(environ: dict[str, Any], start_response: Any) -> Answer:
@@ -270,6 +270,6 @@ def test_the_handler_answers_in_its_lane_and_what_the_lane_does_not_take():
 
 
 def test_most_of_a_databases_connections_are_left_to_others():
-    """PostgreSQL lets 100 in. Four web processes with all their threads at work leave some for workers."""
+    """PostgreSQL accepts 100 connections. Four web processes with all threads busy must leave some for workers."""
     kept = 1 + sum(size.threads for size in SIZES.values() if size.keeps)
     assert 4 * kept < 50

@@ -1,4 +1,4 @@
-"""What a process does beside its requests is done again and again, whatever became of it last."""
+"""Periodic work of a process, next to its requests, is repeated after any result."""
 
 import asyncio
 import threading

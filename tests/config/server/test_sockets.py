@@ -1,4 +1,4 @@
-"""The sockets of a process: limits on unread bytes that connections inherit, and connections that are ended."""
+"""The sockets of a process: limits on unread bytes, which connections inherit, and closing of connections."""
 
 import asyncio
 import socket

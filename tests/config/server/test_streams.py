@@ -1,4 +1,4 @@
-"""Bodies that are taken as they come: what a receiver gets, and what the view is told."""
+"""Bodies that are passed on as they arrive: the receiver's input, and the view's."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ PREFIX = "/uploads/"
 
 
 class Receiving:
-    """Keeps what it is given. Refuses to begin, or to write, where it is told to."""
+    """A receiver that keeps its input. It refuses to begin or to write if the test says so."""
 
     def __init__(self, refuses: str = ""):
         self.refuses = refuses
@@ -45,12 +45,12 @@ class Receiving:
 
 @pytest.fixture(autouse=True)
 def no_database(monkeypatch):
-    """A thread has a connection of its own: none is opened here."""
+    """Open no database connection: each thread would have its own."""
     monkeypatch.setattr("config.server.streams.close_old_connections", lambda: None)
 
 
 def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "PUT") -> list[Any]:
-    """Give the request to the application; what the view was told, if it was asked."""
+    """Pass the request to the application. Returns the values that the view got, if it was called."""
     told = []
 
     def handler(environ: dict[str, Any], start_response: Any) -> Answer:

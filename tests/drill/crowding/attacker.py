@@ -48,7 +48,7 @@ class Form:
 
     @property
     def tries(self) -> int:
-        """How often an attack is played until it passes. On a busy machine it may fail by chance."""
+        """The highest number of tries of an attack. On a busy machine, an attack may fail by chance."""
         return 2 if self.judges_times else 1
 
 

@@ -86,4 +86,4 @@ class _Handler(socketserver.StreamRequestHandler):
         zone = self.server.zones[dns.message.from_wire(wire).question[0].name]
         for message in zone:
             self.wfile.write(struct.pack("!H", len(message) + 2) + wire[:2] + message)
-        self.rfile.read(1)  # until the other side has read all
+        self.rfile.read(1)  # until the client has read everything

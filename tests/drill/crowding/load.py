@@ -58,7 +58,7 @@ class _Connection:
             while self.unsent:
                 self.unsent = self.unsent[self.socket.send(self.unsent) :]
         except (BlockingIOError, ConnectionError, OSError):
-            return  # it is not connected yet, or full; a connection that has ended is readable
+            return  # not connected yet, or full; a connection that has ended is readable
 
     def read(self) -> bool:
         """Read the available bytes. Returns False if the server has closed the connection."""
@@ -87,7 +87,7 @@ class _Connection:
             self.length = end + len(END_OF_HEAD) + int(length.split(b"\r\n", 1)[0])
         elif b"\r\ntransfer-encoding: chunked" in self.head:
             self.length = 0
-        else:  # such as 204
+        else:  # such as a 204
             self.length = end + len(END_OF_HEAD)
 
     @property
@@ -106,7 +106,7 @@ class _Connection:
 
 
 class Load:
-    """Sends requests to the server at `port` from the address `source`; keeps its connections between calls."""
+    """A sender of requests to the server at `port` from the address `source`. It keeps its connections."""
 
     def __init__(self, port: int, source: str = "127.0.0.1", idle: int = 0):
         self.port, self.source, self.keep = port, source, idle

@@ -43,11 +43,11 @@ class Waited:
 
     @property
     def served(self) -> bool:
-        """Whether all requests were answered 200."""
+        """Tell whether all requests were answered 200."""
         return set(self.statuses) == {200}
 
     def passes(self, quiet: "Waited") -> bool:
-        """Whether all requests were answered 200, and the 99th percentile is within `bound` of the quiet one."""
+        """Tell whether all answers are 200, and the 99th percentile is within `bound` of the quiet one."""
         return self.served and self.p99 <= bound(quiet.p99)
 
 

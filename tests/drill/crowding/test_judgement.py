@@ -1,4 +1,4 @@
-"""Attacks that fail are found, and repeated once."""
+"""An attack that harms others is found, and repeated once."""
 
 import threading
 from collections import Counter
@@ -15,7 +15,7 @@ from tests.drill.figures import bound
 
 
 def quick(seconds: float = 0.004, **statuses: int) -> Waited:
-    """The same wait for a hundred requests, which were answered 200 or as `statuses` say: ``s503=1``."""
+    """Return the same wait for a hundred requests, answered 200 or as `statuses` say: ``s503=1``."""
     return Waited([seconds] * 100, Counter({int(key[1:]): count for key, count in statuses.items()} or {200: 100}))
 
 
@@ -43,8 +43,10 @@ def test_another_answer_than_200_is_a_miss_however_fast_it_was(status):
     ],
 )
 def test_a_miss_is_repeated_once_where_times_are_judged(form, seconds, tries, noticed):
-    """Each try has an attacker who has not used up anything, and a quiet measurement right before it, which begins
-    once the service is quiet."""
+    """Each try has an attacker with unused limits, and a quiet measurement right before it.
+
+    The measurement begins once the service is quiet.
+    """
     measured = iter(seconds)
     attackers = []
 

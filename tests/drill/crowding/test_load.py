@@ -1,4 +1,4 @@
-"""The load of the others counts all that it waits, from when each request was due."""
+"""The load of the others counts its whole wait, from the time when each request was due."""
 
 import socketserver
 import threading
@@ -18,7 +18,7 @@ GET = request("GET", "/")
 
 @contextmanager
 def serving(handle: Callable[[socketserver.StreamRequestHandler], None]) -> Iterator[int]:
-    """A server whose connections do `handle`; yields its port."""
+    """Run a server whose connections call `handle`. Yields its port."""
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -32,7 +32,7 @@ def serving(handle: Callable[[socketserver.StreamRequestHandler], None]) -> Iter
 
 
 def read(connection: socketserver.StreamRequestHandler) -> bool:
-    """Read a request without a body; whether there was one."""
+    """Read a request without a body. Returns whether there was one."""
     line = connection.rfile.readline()
     while connection.rfile.readline().strip():
         pass

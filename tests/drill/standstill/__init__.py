@@ -1,4 +1,4 @@
-"""Cases in which everybody waited for one, or something waited for ever: each is played and judged.
+"""Cases in which one disturbance blocked everything, or something waited forever. Each is played and judged.
 
-docs/drills.md lists them. Counts and order decide in a quick drill, times as well in a full one.
+docs/drills.md lists them. A quick drill judges counts and order. A full drill also judges times.
 """

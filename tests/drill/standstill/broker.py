@@ -1,4 +1,4 @@
-"""The broker stands still for moments, under load: afterwards all workers work, with all their processes."""
+"""The broker freezes for moments, under load. Afterwards all workers work, with all their processes."""
 
 import itertools
 import random
@@ -50,7 +50,7 @@ def play(scene: Scene) -> Findings:
 
 @contextmanager
 def _load(scene: Scene) -> Iterator[list[int]]:
-    """Customers who reboot what they have, on so many connections; yields the reboots that were accepted."""
+    """Let customers reboot their instances, on several connections. Yields the accepted reboots."""
     asked: list[int] = []
     stopped = threading.Event()
     instances = [pk for host in scene.hosts for pk in scene.crowd_on(host)]
@@ -75,7 +75,7 @@ def _load(scene: Scene) -> Iterator[list[int]]:
 
 
 def _judge_workers(scene: Scene, thawed: datetime, findings: Findings) -> None:
-    """Each worker says that it takes messages, and as many jobs are worked on at once as there are processes."""
+    """Check that each worker reports messages, and that as many jobs run at once as there are processes."""
     alive = wait_for(lambda: len(scene.workers_seen(thawed)) == WORKERS, 30)
     findings.expect(alive, f"of {WORKERS} workers only {scene.workers_seen(thawed)} beat since the last freeze")
     working = _at_once(scene)
@@ -86,7 +86,7 @@ def _judge_workers(scene: Scene, thawed: datetime, findings: Findings) -> None:
 
 
 def _at_once(scene: Scene) -> int:
-    """The most jobs that have a worker at one moment, of reboots on both hosts by slow calls."""
+    """Return the most jobs that have a worker at one moment, of reboots on both hosts with slow calls."""
     events = []
     most = 0
     scene.disturbance.slow(SLOW)

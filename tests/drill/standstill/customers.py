@@ -1,4 +1,4 @@
-"""Customers of the drill, what they ask for over HTTP, and how long that took by the database's rows."""
+"""Customers of the drill, their HTTP requests, and the times of these by the database's rows."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from compute.models import Instance, Job
 from tests.drill.client import IMAGE, PASSWORD, REGION, Body, Reply, ask
 
 TIMEOUT_SECONDS = 90.0
-"""Seconds after which something that did not end counts as waiting for ever."""
+"""Seconds after which something that did not end counts as waiting forever."""
 LOOK_EVERY = 0.1
 CONNECTIONS = 6
 
@@ -30,7 +30,7 @@ class Customer:
         self.account_id = account.pk
 
     def ask(self, method: str, path: str, body: Body | None = None) -> Any:
-        """The answer to a request. RuntimeError where it is refused: what a case needs is not there then."""
+        """Return the answer to a request. RuntimeError if it is refused, because the case needs its result."""
         status, answer = self.try_(method, path, body)
         if status != 200:
             raise RuntimeError(f"{method} {path} is answered {status}: {answer}")
@@ -44,7 +44,7 @@ class Customer:
         return int(self.ask("POST", "/compute/instances", {**body, "booted": booted})["id"])
 
     def act(self, verb: str, pk: int) -> Event:
-        """Boot, reboot or shut down an instance; returns the event that tells of it."""
+        """Boot, reboot or shut down an instance. Returns the event."""
         self.ask("POST", f"/compute/instances/{pk}/{verb}")
         return Event.objects.filter(entity_type="compute", entity_id=pk, action=f"compute_{verb}").latest("pk")
 
@@ -53,13 +53,13 @@ class Customer:
 
 
 def at_once(calls: Sequence[Callable[[], Any]], connections: int = CONNECTIONS) -> list[Any]:
-    """Return the results of these calls, made on so many connections."""
+    """Return the results of these calls, made on `connections` connections."""
     with ThreadPoolExecutor(connections) as pool:
         return [each.result() for each in [pool.submit(call) for call in calls]]
 
 
 def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_SECONDS) -> bool:
-    """Whether `condition` comes to hold within so many seconds."""
+    """Tell whether `condition` becomes true within `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -69,13 +69,13 @@ def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_SECONDS) 
 
 
 def started(event: Event) -> float | None:
-    """Seconds from the request until a worker took it up; None where none has yet."""
+    """Return the seconds from the request until a worker took it up, or None if none has yet."""
     event.refresh_from_db()
     return None if event.started is None else (event.started - event.created).total_seconds()
 
 
 def finished(event: Event) -> float | None:
-    """Seconds from the request to its end; None where it has not ended, or failed."""
+    """Return the seconds from the request to its end, or None if it has not ended, or failed."""
     waited = started(event)
     done = event.status == Event.Status.FINISHED and waited is not None
     return waited + (event.duration or 0.0) if done and waited is not None else None
@@ -87,7 +87,7 @@ def ended(event: Event) -> bool:
 
 
 def unfinished(instances: Iterable[int] | None = None) -> list[str]:
-    """The jobs that have not ended, of these instances or of all."""
+    """Return the unfinished jobs, of these instances or of all."""
     jobs = Job.objects.filter(finished_at=None)
     if instances is not None:
         jobs = jobs.filter(instance__in=list(instances))

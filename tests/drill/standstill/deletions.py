@@ -1,4 +1,4 @@
-"""Deletions and attachments at once: nothing locks rows in an order that another contradicts."""
+"""Concurrent deletions and attachments: no two transactions lock rows in opposite orders."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ DEADLOCK, NOT_UNIQUE = "deadlock detected", "UniqueViolation"
 
 
 def play(scene: Scene) -> Findings:
-    """Race, and look into the logs of database and workers for what was retried."""
+    """Race, and search the logs of database and workers for retries."""
     findings = Findings()
     before, violations = len(deadlocks(scene)), _violations(scene)
     for _ in range(scene.form.rounds):
@@ -33,7 +33,7 @@ def play(scene: Scene) -> Findings:
 
 
 def _delete_of_one_host(scene: Scene) -> int:
-    """Delete many instances of one host; returns how many deletions were accepted."""
+    """Delete many instances of one host. Returns the number of accepted deletions."""
     machines = scene.crowd_on(scene.hosts[0])[:DELETED]
     return _accepted(at_once([_deletes(scene.crowd, pk) for pk in machines], DELETED))
 
@@ -43,9 +43,9 @@ def _accepted(replies: list[Reply]) -> int:
 
 
 def _delete_clones(scene: Scene) -> int:
-    """Clone instances, and delete each together with its clone: while it is copied, and once it is there.
+    """Clone instances, and delete each together with its clone: during the copy, and after it.
 
-    Returns how many clones there were.
+    Returns the number of clones.
     """
     sources = scene.crowd_on(scene.hosts[1])[: 2 * PAIRS]
     pairs = []
@@ -61,7 +61,7 @@ def _delete_clones(scene: Scene) -> int:
 
 
 def _delete_all(scene: Scene, pairs: list[tuple[int, int]]) -> None:
-    """Delete until the API takes each deletion: a source that is being cloned is busy."""
+    """Delete until the API accepts each deletion. A source that is being cloned is busy."""
     left = [pk for pair in pairs for pk in pair]
 
     def gone() -> bool:
@@ -76,7 +76,7 @@ def _delete_all(scene: Scene, pairs: list[tuple[int, int]]) -> None:
 def _attach_at_once(scene: Scene) -> int:
     """Detach volumes, attach them elsewhere and grow them, all at the same time.
 
-    Returns how many of these requests were accepted.
+    Returns the number of accepted requests.
     """
     accepted = 0
     machines = [pk for host in scene.hosts for pk in scene.crowd_on(host)[:2]]
@@ -109,12 +109,12 @@ def _deletes(customer: Customer, pk: int) -> Callable[[], Any]:
 
 
 def _asks(customer: Customer, path: str, body: dict | None = None, method: str = "POST") -> Callable[[], Any]:
-    """A request that may be refused: what it is about may be busy, or gone."""
+    """Return a request that may be refused, because its object may be busy or gone."""
     return lambda: customer.try_(method, path, body)
 
 
 def deadlocks(scene: Scene) -> list[str]:
-    """The deadlocks in the log of the database, each with the table whose row was waited for."""
+    """Return the deadlocks in the log of the database, each with the table whose row was waited for."""
     _, *after = scene.site.postgres.log.read_text(errors="replace").split(DEADLOCK)
     tables = [re.search(r'in relation "(\w+)"', each.split("ERROR:")[0]) for each in after]
     return ["a row of an unknown table" if each is None else each[1] for each in tables]

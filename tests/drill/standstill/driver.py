@@ -1,7 +1,7 @@
-"""The simulated hypervisor with slow calls, and with hosts whose calls hang; workers find it by DRIVERS.
+"""The simulated hypervisor with slow calls, and with hosts whose calls hang. The setting DRIVERS selects it.
 
-Files in a folder of the state folder say which: they act in all processes at once. A call that hangs sleeps in the
-worker, as a connection without an answer does, and ends as an unanswered call of a real host does.
+Files in a folder of the state folder control it, so that they act in all processes at once. A call that hangs
+sleeps in the worker, like a connection without an answer. It ends as an unanswered call of a real host does.
 """
 
 import os
@@ -17,9 +17,9 @@ from compute.drivers.base import Address, Options, Unreachable
 from compute.drivers.simulated import SimulatedDriver
 
 NAME = "simulated=tests.drill.standstill.driver.DisturbedDriver"
-"""The value of DRIVERS that puts this driver in the place of the simulated one."""
+"""The value of DRIVERS that replaces the simulated driver by this one."""
 OF_THE_CLOCK = ("powered_off", "usage", "inventory")
-"""Calls that no job makes. Slow calls are those of jobs only, so that the clock's tasks stay as they are."""
+"""Calls that no job makes. Only the calls of jobs are slow, so that the clock's tasks stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Call:
 
 
 class Disturbance:
-    """Says which calls are slow and which hosts hang, for all workers of the installation in `state`."""
+    """Control over slow calls and silent hosts, for all workers of the installation in `state`."""
 
     def __init__(self, state: Path):
         self.folder = state / "disturbance"
@@ -41,7 +41,7 @@ class Disturbance:
         self.calls_file = self.folder / "calls"
 
     def slow(self, seconds: float) -> None:
-        """Let each call of a job take so much longer; 0 for no longer."""
+        """Make each call of a job take `seconds` longer. 0 ends it."""
         path = self.folder / "slow"
         if seconds:
             partial = path.with_suffix(".partial")
@@ -51,11 +51,11 @@ class Disturbance:
             path.unlink(missing_ok=True)
 
     def hang(self, host: str) -> None:
-        """Let each call to the host with this uuid hang until the driver's time limit, then fail."""
+        """Make each call to the host with this uuid hang until the driver's time limit, then fail."""
         (self.folder / f"hangs-{host}").touch()
 
     def answer(self, host: str) -> None:
-        """Let the host answer again, calls that hang already included."""
+        """Let the host answer again, including calls that hang already."""
         (self.folder / f"hangs-{host}").unlink(missing_ok=True)
 
     def seconds(self) -> float:
@@ -67,12 +67,12 @@ class Disturbance:
         return (self.folder / f"hangs-{host}").exists()
 
     def note(self, name: str, host: str, begun: float) -> None:
-        """Write down a call that hung. Lines of a few bytes are appended whole, whoever else appends."""
+        """Record a call that hung. Short lines are appended whole, also by concurrent writers."""
         with self.calls_file.open("a") as file:
             file.write(f"{name} {host} {begun:.3f} {time.time():.3f}\n")
 
     def calls(self) -> list[Call]:
-        """The calls that hung and have ended."""
+        """Return the calls that hung and have ended."""
         if not self.calls_file.exists():
             return []
         lines = (line.split() for line in self.calls_file.read_text().splitlines())

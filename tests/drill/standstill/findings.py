@@ -8,9 +8,9 @@ from tests.drill.standstill.customers import TIMEOUT_SECONDS, statuses, unfinish
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds of something `before` a disturbance and `during` or after it, and the most that is allowed.
+    """Seconds `before` a disturbance and `during` or after it, and the highest allowed value.
 
-    None where it did not happen at all.
+    None if the event did not happen at all.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Timed:
 
 @dataclass
 class Findings:
-    """The findings of a case. `counts` are printed, `wrong` has to be empty."""
+    """The findings of a case. `counts` are printed, `wrong` must be empty."""
 
     times: list[Timed] = field(default_factory=list)
     counts: dict[str, object] = field(default_factory=dict)
@@ -39,14 +39,14 @@ class Findings:
             self.wrong.append(otherwise)
 
     def all_end(self, after: str, seconds: float = TIMEOUT_SECONDS) -> bool:
-        """Whether all jobs end within so many seconds."""
+        """Tell whether all jobs end within `seconds`."""
         ends = wait_for(lambda: not unfinished(), seconds)
         self.expect(ends, f"jobs wait for ever after {after}")
         self.wrong += unfinished()
         return ends
 
     def all_run(self, instances: Iterable[int]) -> None:
-        """Expect that all of these instances are running."""
+        """Check that all of these instances are running."""
         found = statuses(instances)
         self.wrong += [f"instance {pk} is {status}" for pk, status in found.items() if status != "running"]
 

@@ -1,4 +1,4 @@
-"""One account creates many instances while workers are slow: another account's boot does not wait for them."""
+"""One account creates many instances while workers are slow. Another account's boot does not wait for them."""
 
 from datetime import datetime
 
@@ -11,14 +11,14 @@ from tests.drill.standstill.findings import Findings, Timed
 from tests.drill.standstill.scene import SLOTS, Scene
 
 SLOW = 0.5
-"""Seconds that each call of a job takes longer: jobs come in faster than workers end them."""
+"""Seconds that each call of a job takes longer. Jobs arrive faster than workers finish them."""
 START_LIMIT = 5.0
 OVERTAKEN = 3 * SLOTS
 """Jobs of the flood that workers may take up first, while a boot of another account waits."""
 
 
 def play(scene: Scene) -> Findings:
-    """Flood, and boot beside it; the messages of the broker are counted meanwhile, and lost in the end."""
+    """Flood, and boot beside it. The messages of the broker are counted meanwhile, and lost in the end."""
     findings, broker = Findings(), messages.Broker.of(scene.site)
     pk = next(iter(scene.homes.values()))
     _shut_down(scene, pk)
@@ -45,14 +45,14 @@ def play(scene: Scene) -> Findings:
 
 
 def _boot(scene: Scene, pk: int) -> Event:
-    """Boot the instance, which is off; returns its event once a worker has taken it up."""
+    """Boot the instance, which is off. Returns its event once a worker has taken it up."""
     event = scene.quiet.act("boot", pk)
     wait_for(lambda: started(event) is not None)
     return event
 
 
 def _shut_down(scene: Scene, pk: int) -> None:
-    """Have the instance off, whatever it was at."""
+    """Shut the instance down, whatever it is doing."""
     wait_for(lambda: not unfinished([pk]))
     if statuses([pk])[pk] == "running":
         off = scene.quiet.act("shutdown", pk)
@@ -74,6 +74,6 @@ def _judge(findings: Findings, scene: Scene, before: Event, during: Event) -> No
 
 
 def _waiting(scene: Scene, at: datetime) -> int:
-    """The creates of the flood that no worker had taken up at that moment."""
+    """Return the creates of the flood that no worker had taken up at that moment."""
     creates = Event.objects.filter(account=scene.crowd.account_id, action="compute_create", created__lte=at)
     return creates.filter(Q(started=None) | Q(started__gt=at)).count()

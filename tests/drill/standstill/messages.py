@@ -1,4 +1,4 @@
-"""Messages of the broker that tell workers of due jobs: how many wait, beside how many jobs live."""
+"""Notifications of due jobs in the broker: the number that waits, compared with the number of live jobs."""
 
 import threading
 import time
@@ -20,12 +20,12 @@ from tests.drill.standstill.scene import JOB_PATIENCE, Scene
 SAMPLE_EVERY = 0.25
 QUEUE = "celery"
 MARGIN = 5.0
-"""Seconds in which workers take up all the jobs whose notification was lost, once they know of them."""
+"""Seconds in which workers take up all jobs whose notification was lost, once they know of them."""
 
 
 @dataclass
 class Most:
-    """The most messages that waited at a moment, and the largest number by which they were more than live jobs."""
+    """The most messages that waited at a moment, and the largest number by which they exceeded live jobs."""
 
     waiting: int = 0
     live: int = 0
@@ -34,7 +34,7 @@ class Most:
 
 
 class Broker:
-    """The lists of the broker that notifications wait in, one for each priority."""
+    """The broker's lists of notifications, one for each priority."""
 
     def __init__(self, client: redis.Redis):
         self.client = client
@@ -48,12 +48,12 @@ class Broker:
         return sorted(name for name in names if self.client.type(name) == b"list")
 
     def waiting(self) -> int:
-        """How many notifications of jobs wait for a worker."""
+        """Return the number of notifications of jobs that wait for a worker."""
         name = f'"task": "{TASK_NAME}"'.encode()
         return sum(name in message for each in self.lists() for message in self.client.lrange(each, 0, -1))
 
     def lose(self) -> int:
-        """Delete all that waits; returns how many messages that were."""
+        """Delete all waiting messages. Returns their number."""
         lost = self.waiting()
         for each in self.lists():
             self.client.delete(each)
@@ -90,7 +90,7 @@ def _sample(broker: Broker, most: Most, stopped: threading.Event) -> None:
 
 
 def lost(scene: Scene, broker: Broker, findings: Findings) -> None:
-    """The broker loses its queue while many jobs are due: others are notified of soon, and all of them end."""
+    """The broker loses its queue while many jobs are due. They are notified again soon, and all of them end."""
     fences = dict(Job.objects.filter(state__in=Job.LIVE).values_list("pk", "fence"))
     findings.counts["messages that the broker lost"] = broker.lose()
     begun = time.monotonic()
@@ -102,6 +102,6 @@ def lost(scene: Scene, broker: Broker, findings: Findings) -> None:
 
 
 def _untouched(fences: dict[int, int]) -> list[int]:
-    """The jobs that no worker has taken up since they had these fences."""
+    """Return the jobs that no worker has taken up since they had these fences."""
     now = Job.objects.filter(pk__in=fences, finished_at=None).values_list("pk", "fence")
     return [pk for pk, fence in now if fence == fences[pk]]

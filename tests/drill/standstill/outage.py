@@ -1,4 +1,4 @@
-"""A host is away for longer than all attempts of a job: jobs wait for it, and what ran there runs again."""
+"""A host is away for longer than all attempts of a job. Jobs wait for it, and its machines run again."""
 
 import time
 
@@ -11,7 +11,7 @@ from tests.drill.standstill.findings import Findings, Timed
 from tests.drill.standstill.scene import Scene
 
 AWAY = 8.0
-"""Seconds: all attempts of a job are over sooner with the settings of the scene."""
+"""Seconds of the outage. With the settings of the scene, all attempts of a job are over sooner."""
 RUNNING_LIMIT = 20.0
 """Seconds from the host's return until all of its machines run."""
 ATTEMPTS = 2
@@ -19,8 +19,11 @@ ATTEMPTS = 2
 
 
 def play(scene: Scene) -> Findings:
-    """Three machines: one is rebooted when the host is away already, one is rebooting when it loses power, and one
-    only runs. The host returns without any of them."""
+    """Play the outage with three machines.
+
+    One is rebooted after the host is away, one is rebooting when it loses power, and one only runs. The host
+    returns without any of them.
+    """
     findings = Findings()
     scene.ensure_crowd(3)
     host = scene.hosts[0]
@@ -57,7 +60,7 @@ def play(scene: Scene) -> Findings:
 
 
 def _judge_outage(scene: Scene, findings: Findings, events: list[Event], told: int) -> None:
-    """The view of a customer while the host is away, and the attempts that jobs have used up."""
+    """Check the customer's view while the host is away, and the attempts that jobs have used."""
     jobs = [Job.objects.get(event=event) for event in events]
     findings.counts["attempts used in an outage"] = max(job.attempt for job in jobs)
     for job, event in zip(jobs, events, strict=True):
@@ -75,7 +78,7 @@ def _judge_outage(scene: Scene, findings: Findings, events: list[Event], told: i
 
 
 def _outages(scene: Scene, pk: int) -> list[dict]:
-    """The notifications of an outage that concern this instance."""
+    """Return the notifications of an outage that concern this instance."""
     return [each for each in scene.crowd.notifications() if each["type"] == "outage" and _is_about(each, pk)]
 
 
@@ -93,6 +96,6 @@ def _powers(scene: Scene, machines: list[int]) -> dict[int, Power]:
 
 
 def _all_run(scene: Scene, machines: list[int]) -> bool:
-    """Whether rows and hypervisor agree that the machines run."""
+    """Tell whether rows and hypervisor agree that the machines run."""
     by_rows = all(status == "running" for status in statuses(machines).values())
     return by_rows and all(power is Power.ON for power in _powers(scene, machines).values())

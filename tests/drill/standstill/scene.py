@@ -1,4 +1,4 @@
-"""Where the cases are played: an installation with two workers and two hosts, a busy customer and a quiet one."""
+"""The scene of the cases: an installation with two workers and two hosts, a busy customer and a quiet one."""
 
 import itertools
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from tests.drill.standstill.driver import Disturbance
 
 WORKERS = 2
 SLOTS = 2 * WORKERS
-"""Processes of the workers, each of which works on one job at a time."""
+"""Processes of the workers. Each of them works on one job at a time."""
 LATELY = timedelta(seconds=10)
-"""Since when a worker that runs has written a heartbeat."""
+"""The age of the last heartbeat of a worker that runs."""
 JOB_PATIENCE = 3.0
 OWN_SETTINGS = SETTINGS | {
     "DRIVERS": driver.NAME,
@@ -27,7 +27,7 @@ OWN_SETTINGS = SETTINGS | {
     "JOB_SOFT_LIMIT": "4.5",
     "JOB_HARD_LIMIT": "6",
     "JOB_LEASE": "8",
-    # As in production: an outage is longer than all attempts together, which are over within four seconds.
+    # As in production: an outage lasts longer than all attempts together, which are over within four seconds.
     "JOB_ATTEMPTS": "5",
     "JOB_BACKOFF": "0.05",
     "JOB_NOTIFY_PATIENCE": str(JOB_PATIENCE),
@@ -39,8 +39,11 @@ OWN_SETTINGS = SETTINGS | {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How much is done of each: instances of the flood, reboots on a silent host, freezes, rounds of deletions,
-    turns of attachments in a round; and for how many seconds a host is silent. Only a full drill judges times."""
+    """The size of a drill. Only a full drill judges times.
+
+    The numbers are instances of the flood, reboots on a silent host, freezes, rounds of deletions, and turns of
+    attachments in a round. `silence` is the number of seconds for which a host is silent.
+    """
 
     flood: int
     reboots: int
@@ -57,7 +60,7 @@ QUICK_RUN = Form(flood=50, reboots=10, freezes=5, rounds=1, turns=2, silence=7, 
 
 @dataclass
 class Scene:
-    """The installation and who is there. `crowd` has the instances of the flood, `quiet` one on each host."""
+    """The installation and its customers. `crowd` has the instances of the flood, `quiet` one on each host."""
 
     site: Installation
     form: Form
@@ -78,7 +81,7 @@ class Scene:
         )  # fmt: skip
 
     def name(self, kind: str) -> str:
-        """A label that nothing here has had before."""
+        """Return a label that is new here."""
         return f"{kind}-{next(self.numbers)}"
 
     @cached_property
@@ -86,12 +89,12 @@ class Scene:
         return list(Host.objects.filter(region=REGION).order_by("pk"))
 
     def workers_seen(self, since: datetime) -> list[int]:
-        """The process ids of workers that have written a heartbeat since then."""
+        """Return the process ids of workers that have written a heartbeat since then."""
         alive = Heartbeat.objects.filter(kind=Heartbeat.Kind.WORKER, stopped=None, seen__gt=since)
         return list(alive.values_list("pid", flat=True))
 
     def furnish(self) -> None:
-        """Wait for all workers, and create the quiet customer's instances, until one runs on each host."""
+        """Wait for all workers, and create the quiet customer's instances until one runs on each host."""
         begun = database_now() - LATELY
         if not wait_for(lambda: len(self.workers_seen(begun)) == WORKERS):
             raise RuntimeError(f"of {WORKERS} workers {len(self.workers_seen(begun))} started")
@@ -104,12 +107,12 @@ class Scene:
             raise RuntimeError(f"instances cannot be placed on all hosts: {self.homes}, {unfinished()}")
 
     def crowd_on(self, host: Host) -> list[int]:
-        """The running instances of the customer with many, on this host."""
+        """Return the running instances of the busy customer on this host."""
         found = Instance.objects.filter(account=self.crowd.account_id, host=host, status="running")
         return list(found.order_by("pk").values_list("pk", flat=True))
 
     def ensure_crowd(self, count: int) -> None:
-        """Have so many instances of the crowd running on each host, where the flood left fewer."""
+        """Create instances of the crowd until `count` run on each host, if the flood left fewer."""
         lacking = max(0, *(count - len(self.crowd_on(host)) for host in self.hosts))
         if lacking:
             total = 2 * lacking + 2

@@ -1,4 +1,4 @@
-"""Calls to one host hang while many of its machines are rebooted: machines of the other host do not wait."""
+"""Calls to one host hang while many of its machines are rebooted. Machines of the other host do not wait."""
 
 import threading
 import time
@@ -30,8 +30,10 @@ SELECT max(EXTRACT(epoch FROM statement_timestamp() - next_check_at)) FROM manag
 
 @dataclass
 class Seen:
-    """The most processes that the silent host's jobs held at a moment, when it was known to be away, and how late
-    checks of managed services were."""
+    """The largest number of processes with jobs of the silent host, and the lateness of managed checks.
+
+    `away_since` is the time from which the host was known to be away.
+    """
 
     held: int = 0
     away_since: float | None = None
@@ -88,12 +90,12 @@ def _judge(findings: Findings, seen: Seen, hung: list[Call], reboots: int) -> No
 
 
 def most_at_once(calls: list[Call]) -> int:
-    """The most of these calls that were under way at one moment."""
+    """Return the most of these calls that were in progress at one moment."""
     return max((sum(other.begun <= each.begun < other.ended for other in calls) for each in calls), default=0)
 
 
 def _watched_service(scene: Scene) -> int:
-    """A service of the quiet customer that answers, so that its checks are due again and again."""
+    """Create a service of the quiet customer that answers, so that its checks are due again and again."""
     if found := Service.objects.filter(account=scene.quiet.account_id).first():
         return found.pk
     scene.quiet.ask("POST", "/account/settings/managed-enable")
@@ -105,7 +107,7 @@ def _watched_service(scene: Scene) -> int:
 
 @contextmanager
 def _seen(host: Host, service: int) -> Iterator[Seen]:
-    """Look at the jobs of this host, and at the service, for the length of the block."""
+    """Sample the jobs of this host, and the service, for the length of the block."""
     seen = Seen()
     thread = threading.Thread(target=_watch, args=(host, service, seen), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""The cases one after the other, on one installation, and what each of them finds wrong."""
+"""The cases one after the other, on one installation, with the findings of each."""
 
 # ruff: noqa: T201  (printing is what it is for)
 
@@ -22,7 +22,7 @@ CASES: dict[str, Callable[[Scene], Findings]] = {
     "outage": outage.play,
     "deletions": deletions.play,
 }
-"""In an order in which each has the instances that it needs."""
+"""The cases, in an order in which each has the instances that it needs."""
 
 
 def play(site: Installation, form: Form, cases: Collection[str], report: Report) -> None:
@@ -65,7 +65,7 @@ def _played(name: str, case: Callable[[Scene], Findings], scene: Scene) -> Findi
 
 
 def _restart(scene: Scene, other: Kept) -> None:
-    """Have other workers, where a case has left jobs that wait for ever: the next case is judged by itself."""
+    """Replace the workers if a case has left jobs that wait forever. The next case is judged by itself."""
     for each in families([other.pid, *(each.pid for each in scene.site.workers())]):
         signalled(each, signal.SIGKILL)
     since = database_now()

@@ -1,4 +1,4 @@
-"""The cases of a standstill judge honestly: what they would find is found, and what is none is not."""
+"""The judgement of the cases is right: real faults are found, and nothing else."""
 
 import json
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def _message(task: str) -> bytes:
 
 
 class _Lists:
-    """As much of a Redis client as reads and deletes lists."""
+    """A stand-in for a Redis client that reads and deletes lists."""
 
     def __init__(self, lists):
         self.held = lists
@@ -112,7 +112,7 @@ def disturbed(transactional_db, monkeypatch, tmp_path) -> Iterator[DisturbedDriv
     keep = {key: params[key] for key in ("host", "port", "user", "password") if params.get(key)}
     conninfo = make_conninfo(dbname=connection.settings_dict["NAME"], **keep)
     driver = DisturbedDriver(Options(20, str(tmp_path), conninfo, 0))
-    driver.timeout = 0.5  # of calls that hang alone: others may take their time on a busy machine
+    driver.timeout = 0.5  # for calls that hang only: others may take longer on a busy machine
     driver = driver.at(HOST)
     driver.forget_all()
     yield driver

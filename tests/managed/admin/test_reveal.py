@@ -1,4 +1,4 @@
-"""Staff read what an account keeps encrypted: for a reason, once, and not unseen."""
+"""Staff read an account's encrypted secrets: with a reason, once, and with a record."""
 
 import logging
 import threading
@@ -36,7 +36,7 @@ def watched(world) -> Watched:
 
 @pytest.fixture(params=["credential", "key"])
 def kept(request, watched):
-    """What is read: a credential, or the key pair."""
+    """A secret to read: a credential, or the key pair."""
     return getattr(watched, request.param)
 
 
@@ -50,7 +50,7 @@ def address_of(obj) -> str:
 
 
 def asked(browser: Client, obj) -> int:
-    """Open the form; what it remembers of earlier readings."""
+    """Open the form. Returns the number of earlier readings that the form remembers."""
     response = browser.get(address_of(obj))
     assert response.status_code == 200
     return response.context["form"]["seen"].value()
@@ -143,7 +143,7 @@ def test_loading_the_answer_again_does_not_show_it_again(admin, kept, secret):
     assert Decryption.objects.count() == count
     assert "no-store" in again["Cache-Control"]
     assert "refused" in LogEntry.objects.first().change_message
-    # what is asked for anew is told by the form that came with the refusal
+    # the refusal's form has the new count of readings, so it is accepted
     assert escape(secret) in read(admin, kept, seen=again.context["form"]["seen"].value()).content.decode()
 
 
@@ -189,7 +189,7 @@ def test_viewing_the_form_reads_nothing(admin, kept):
 
 
 def test_it_is_its_own_permission(onlooker, kept, watched):
-    """Seeing all there is in the admin, and changing all of it, is not enough."""
+    """Permission to see and change everything in the admin is not enough."""
     user = User.objects.get(username="onlooker")
     for prefix in ("change_", "delete_"):
         user.user_permissions.add(*Permission.objects.filter(codename__startswith=prefix))
@@ -230,7 +230,7 @@ def test_a_form_from_elsewhere_is_refused(staff, kept):
 
 
 def test_what_no_key_opens_is_said_and_not_recorded(admin, kept, settings):
-    # not by taking the keys away, which would end the session too
+    # not by removing the keys, which would end the session too
     keys, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, ["lost-key"]
     kept.encrypted = encrypt_json({"private": "x"})
     kept.save(update_fields=["encrypted"])

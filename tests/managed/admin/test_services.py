@@ -1,4 +1,4 @@
-"""Staff see what is watched and what is wrong with it, and have it checked, turned off and on."""
+"""Staff see watched services and their problems, request checks, and disable and enable services."""
 
 import re
 import subprocess
@@ -38,7 +38,7 @@ def watched(world, running) -> Watched:
 
 
 def text_of(admin, address: str, **query) -> str:
-    """What a page says, without its tags."""
+    """Return the text of a page, without its tags."""
     response = admin.get(address, query)
     assert response.status_code == 200, address
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
@@ -146,7 +146,7 @@ def test_the_compute_that_a_service_runs_on_is_named_with_a_way_in(admin, watche
     "user", ["a;echo b;", "$(echo b)", "'; echo '", "`echo b`", "two words", "-oProxyCommand=reboot"]
 )
 def test_what_a_customer_calls_a_user_is_one_word_of_the_command(user, watched, running):
-    """Staff copy it into a shell."""
+    """Staff copy the command into a shell."""
     ComputeSettings.objects.update(user=user)
     command = keys.ssh(Instance.objects.select_related("managed_settings").get(pk=running.pk))
     shell = ["/bin/sh", "-c", f"ssh() {{ printf '%s\\n' \"$@\"; }}; {command}"]
@@ -207,7 +207,7 @@ def test_an_account_without_managed_says_so(admin, watched):
 
 
 def said_to(account) -> str:
-    """What the newest event of an account says, and who did it."""
+    """Return the message of the account's newest event, and its user."""
     event = Event.objects.filter(account=account).latest("pk")
     return f"{event.entity_type} {event.username}: {event.message}"
 
@@ -367,7 +367,7 @@ def test_the_line_is_broken_where_nothing_was_checked(admin, watched):
 
 def test_a_service_that_was_never_checked_has_empty_charts(admin, watched):
     text = text_of(admin, page_address(watched.service))
-    assert text.count("Nothing was checked.") == 4  # in each drawing, and below it
+    assert text.count("Nothing was checked.") == 4  # in each chart, and below it
 
 
 def test_one_that_never_answered_has_marks_and_no_line(admin, watched):
@@ -397,7 +397,7 @@ def cost(admin, address: str) -> int:
 
 
 def multiply(watched: Watched, world) -> None:
-    """More of everything, on the same account and on others."""
+    """Add more of everything, to this account and to others."""
     for account in (watched.account, AccountFactory(managed=True), AccountFactory(managed=True)):
         credential, contact = CredentialFactory(account=account), ContactFactory(account=account, group="on-call")
         service = ServiceFactory(account=account, consultation_group=contact.group)
@@ -415,7 +415,7 @@ def multiply(watched: Watched, world) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_lists_cost_the_same_however_long(model, admin, watched, world):
-    cost(admin, list_address(model))  # content types and the like are remembered from here on
+    cost(admin, list_address(model))  # content types and the like are cached from here on
     few = cost(admin, list_address(model))
     multiply(watched, world)
     assert cost(admin, list_address(model)) == few

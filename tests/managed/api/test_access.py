@@ -1,4 +1,4 @@
-"""Who may use managed at all."""
+"""Access to managed: who may use it at all."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How staff get into each compute: the defaults, what is chosen, and what becomes of it when addresses go."""
+"""Staff's access to each compute: the defaults, the choices, and the effects of deleted addresses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Contacts: whom to tell."""
+"""Contacts: the people who are notified."""
 
 import pytest
 

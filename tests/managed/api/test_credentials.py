@@ -1,4 +1,4 @@
-"""Credentials: kept encrypted, read by staff alone, each time for a reason; and the key of the account."""
+"""Credentials are encrypted, and only staff read them, each time for a reason. The account's key pair too."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Events of managed: for unrestricted users alone, whatever else an event names."""
+"""Events of managed are for unrestricted users alone, whatever else an event names."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def instance(account) -> Instance:
 
 @pytest.fixture
 def everything_granted(client_for, restricted, instance) -> APIClient:
-    """The client of a restricted user who may do whatever can be granted."""
+    """The client of a restricted user with every possible grant."""
     names = dict.fromkeys(GlobalGrants.names(), True)
     GlobalGrants.objects.filter(user=restricted).update(account_access="read_write", **names)
     GrantFactory(user=restricted, entity_id=instance.pk, permissions="read_write")
@@ -30,7 +30,8 @@ def everything_granted(client_for, restricted, instance) -> APIClient:
 
 @pytest.fixture
 def watched(api, account, instance) -> set[int]:
-    """The events of changes to one of each managed thing, and of a decryption of each secret."""
+    """Create events of changes to one of each managed thing, and of a decryption of each secret. Returns their
+    ids."""
     support = Actor(account.pk, username="support", is_staff=True)
     contact = api.post("/v4/managed/contacts", {"name": "On call", "email": "call@example.com"}).json()
     api.put(f"/v4/managed/contacts/{contact['id']}", {"name": "Off call"})

@@ -1,4 +1,4 @@
-"""Services: what is watched, and what may be. What checks find is in probing/."""
+"""Services: what is watched, and the valid values. The effects of checks are in probing/."""
 
 import pytest
 
@@ -20,7 +20,7 @@ TCP = {"service_type": "tcp", "label": "database", "address": "203.0.113.7:5432"
 
 @pytest.fixture(autouse=True)
 def _no_name_is_looked_up(monkeypatch):
-    """By no request: a stranger's name server would hold a web process for as long as it likes."""
+    """Fail on any look-up of a name in a request: a stranger's name server could block a web process."""
     for name in ("resolve", "resolve_async"):
         monkeypatch.setattr(resolver, name, lambda host: pytest.fail(f"{host} was looked up"))
 
@@ -167,7 +167,7 @@ def test_disabling_and_enabling_say_so_once(api, account):
 
 
 def failing(account, **values) -> Service:
-    """A service that is down, with its open issue and ticket."""
+    """Create a service that is down, with its open issue and ticket."""
     service = ServiceFactory(account=account, **{**URL, "address": "https://web.example.com/up", **values})
     issue = IssueFactory(account=account, services=[service.pk])
     Service.objects.filter(pk=service.pk).update(status="problem", failures=2, issue=issue)
@@ -236,7 +236,7 @@ def test_issues_of_another_account_do_not_exist(api):
 
 
 def test_two_changes_at_once_both_count(account, owner):
-    """The second writes what it was given, and not what it read before the first."""
+    """The second request writes only its own fields, and none that it read before the first."""
     service = ServiceFactory(account=account, **TCP)
     one, two = Service.objects.get(pk=service.pk), Service.objects.get(pk=service.pk)
     actor = Actor(account.pk, owner.pk, "owner")
@@ -247,7 +247,7 @@ def test_two_changes_at_once_both_count(account, owner):
 
 
 def test_what_is_given_of_the_target_fits_what_it_is_put_beside(account, owner):
-    """Of two at once, one makes a URL of it and the other gives an address that is none."""
+    """Of two concurrent requests, one sets the type to URL, and the other sets an address that is not a URL."""
     service = ServiceFactory(account=account, **TCP)
     one, two = Service.objects.get(pk=service.pk), Service.objects.get(pk=service.pk)
     actor = Actor(account.pk, owner.pk, "owner")

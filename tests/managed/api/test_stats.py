@@ -1,4 +1,4 @@
-"""What all computes of the account did together."""
+"""Statistics of all computes of the account together."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def test_the_samples_of_a_day_are_summed_over_the_computes(api, account, django_
     sample(other, at, cpu=99)
     sample(one, at + timedelta(minutes=5), cpu=1)
     sample(one, at - timedelta(hours=24), cpu=1)
-    with django_assert_num_queries(3):  # who calls, whether managed is enabled, the sums
+    with django_assert_num_queries(3):  # the caller, whether managed is enabled, the sums
         data = api.get("/v4/managed/stats").json()["data"]
     x = int(at.timestamp()) * 1000
     assert data["cpu"] == [{"x": x, "y": 31}, {"x": x + 300_000, "y": 1}]

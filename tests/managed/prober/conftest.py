@@ -6,12 +6,12 @@ from config.egress import resolver
 from tests.managed.servers import NameServer
 
 TIMEOUT_SECONDS = 120
-"""Seconds for a lookup that takes a moment, however busy this machine is."""
+"""Seconds for a look-up that takes a moment, even on a busy machine."""
 
 
 @pytest.fixture
 def dns(settings, monkeypatch):
-    """A name server, which is asked once and waited for; where it says nothing, a test sets another timeout."""
+    """A name server, which is asked once, with a long timeout. A test of a silent one sets another timeout."""
 
     def patient():
         resolver = resolver_of_settings()

@@ -1,4 +1,4 @@
-"""What a check finds of real servers, good and bad ones, and where it never goes."""
+"""Checks of real servers, good and bad, and the addresses that a check never connects to."""
 
 import asyncio
 import gzip
@@ -32,7 +32,7 @@ from tests.managed.servers import (
 from tests.ports import free_port
 
 LONG = 120
-"""Seconds for what is there in a moment, however busy this machine is."""
+"""Seconds for events that take a moment, even on a busy machine."""
 OK = b"HTTP/1.1 200 OK\r\n"
 NO_ANSWER = "there was no answer within 1 s"
 CLOSED = "it closed the connection before the answer was whole"
@@ -46,14 +46,14 @@ REFUSED = "it leads to an address that the platform does not check"
 
 @pytest.fixture(autouse=True)
 def _checks_this_machine(settings, monkeypatch):
-    """However slow it is at present, which is nothing that a check is to find."""
+    """Allow checks of this machine, and ignore how slow the machine is at present."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
     monkeypatch.setattr(checks, "LATE", 600.0)
 
 
 @pytest.fixture
 def authority(tmp_path, monkeypatch):
-    """One that checks trust."""
+    """An authority that checks trust."""
     made = Authority(tmp_path)
     monkeypatch.setattr(tls, "shared_context", lambda: tls.make_context(made.path))
     return made
@@ -164,7 +164,7 @@ def test_the_charset_is_read_from_the_header(header, charset):
 
 @pytest.mark.parametrize("piece", [";", "a=b; ", 'a="\\"', "a*0*=utf-8''%41;", ";charset", '; charset="', " ;"])
 def test_a_header_that_is_meant_to_take_long_to_read_does_not(piece):
-    """Python's own reader of it takes a minute for one of 60 KB, in which no other check goes on."""
+    """Python's own reader takes a minute for a header of 60 KB. No other check proceeds meanwhile."""
     stopwatch, content_type = time.process_time(), "text/html" + piece * (60_000 // len(piece))
     assert ask_of(answer(b"needle", "200 OK", f"Content-Type: {content_type}"), "needle").up
     assert time.process_time() - stopwatch < 1
@@ -173,7 +173,7 @@ def test_a_header_that_is_meant_to_take_long_to_read_does_not(piece):
 @pytest.mark.parametrize("size", [1, 3, 100])
 @pytest.mark.parametrize("charset", ["utf-16", "utf-32"])
 def test_without_a_byte_order_mark_it_is_little_endian(charset, size):
-    """As browsers take it."""
+    """As browsers read it."""
     content, search = "a needle".encode(f"{charset}-le"), Search("needle", charset, "")
     assert any(search.feed(content[start : start + size]) for start in range(0, len(content), size))
 
@@ -266,7 +266,7 @@ def test_endless_headers_are_not_read_for_ever(line):
     ids=["interim answers", "empty lines", "extensions of a chunk"],
 )
 def test_what_is_neither_headers_nor_text_is_not_read_for_ever(first, then):
-    """It keeps the loop busy, which others wait for."""
+    """Reading on would keep the event loop from other checks."""
     assert ask_of(drip(first, then, 0, most=1_000_000), "needle").error == ENDLESS
 
 
@@ -280,7 +280,7 @@ def test_a_text_is_found_however_small_the_chunks_before_it_are():
 
 
 def test_headers_of_megabytes_are_not_kept():
-    """Of a server that sends them and falls silent, hundreds of checks would each hold them until the timeout."""
+    """A server sends such headers and falls silent. Hundreds of checks would hold them until the timeout."""
     headers = [f"X-{n}: {'b' * 60_000}" for n in range(20)]
     assert ask_of(answer(b"hello", "200 OK", *headers)).error == ENDLESS
 
@@ -354,7 +354,7 @@ def test_tcp_needs_a_connection_and_no_answer():
 def test_a_timeout_that_this_process_slept_through_is_not_the_services(monkeypatch):
     async def sleepy(probe):
         await asyncio.sleep(0)
-        time.sleep(1.2)  # the loop stands still, as on a machine that was frozen
+        time.sleep(1.2)  # the loop hangs, as on a machine that was suspended
         await asyncio.sleep(LONG)
 
     monkeypatch.setattr(checks, "_ask_tcp", sleepy)
@@ -364,7 +364,7 @@ def test_a_timeout_that_this_process_slept_through_is_not_the_services(monkeypat
 
 
 def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
-    """However they end. The process that makes them lives for months."""
+    """After any end. The process that runs checks lives for months."""
     dns.names |= {"up.example": ["127.0.0.1"], "silent.example": None}
     process = psutil.Process()
 
@@ -394,7 +394,7 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
         before = process.num_fds()
         asyncio.run(check_all(probes * 4))
         deadline = time.monotonic() + LONG
-        while process.num_fds() > before:  # the servers, in this same process, hang up as well
+        while process.num_fds() > before:  # the servers in this process close their connections too
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
@@ -403,7 +403,7 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
 
 
 def chain(length: int) -> servers.Behaviour:
-    """Redirects `length` times to itself, and then answers."""
+    """Return a server's behaviour: `length` redirects to itself, and then an answer."""
     left = [length]
 
     def behave(connection):
@@ -464,7 +464,7 @@ def test_relative_and_unencoded_redirects_are_followed(where, asked):
 def test_redirects_are_held_to_the_same_as_addresses(where, error):
     with Server(answer()) as there, Server(redirect(where.format(port=there.port))) as here:
         outcome = ask(here.url)
-    if error is None:  # localhost is allowed, as far as the setting goes
+    if error is None:  # the setting allows localhost
         assert outcome.up
     else:
         assert outcome.error == error
@@ -533,7 +533,7 @@ def test_no_name_server_at_all(settings):
 
 
 def test_a_name_that_stands_for_something_else_a_moment_later_changes_nothing(dns, settings):
-    """Between the look-up and the connection the name moves to where nobody is to be reached."""
+    """Between look-up and connection, the name moves to an address where nothing answers."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.9/32")]
     dns.names["rebind.example"] = [["127.0.0.9"], ["127.0.0.1"]]
     with Server(answer()) as server:
@@ -571,7 +571,7 @@ def test_a_dead_address_beside_a_good_one_does_no_harm(dns):
 
 
 def test_a_name_with_thousands_of_addresses_is_not_read(dns):
-    """That takes a good part of a second, in which no other check of the process goes on."""
+    """Reading it takes a good part of a second. No other check of the process proceeds meanwhile."""
     dns.names["huge.example"] = [str(ipaddress.ip_address("127.1.0.0") + n) for n in range(3500)]
     with Server(answer()) as server:
         assert ask(f"http://huge.example:{server.port}/").error == "no name server answered for huge.example"

@@ -1,4 +1,4 @@
-"""Many checks at once in one process: what is slow, broken or gone holds up nothing else."""
+"""Many checks at once in one process. A check that is slow, broken or gone delays no other."""
 
 import asyncio
 import ipaddress
@@ -29,19 +29,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 LONG = 120
-"""Seconds for what happens in a moment, however busy this machine is."""
+"""Seconds for events that take a moment, even on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
 def _checks_this_machine(settings):
-    """And what was checked is not due again before a test is over."""
+    """Allow checks of this machine, with an interval so long that no service is due twice in a test."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
     settings.PROBE_EVERY = 3600
 
 
 @pytest.fixture
 def probers():
-    """Makes probers, and ends them."""
+    """Return a function that makes probers. They end with the test."""
     with ExitStack() as stack:
 
         def make(most: int = 100) -> Prober:
@@ -59,7 +59,7 @@ def account():
 
 @pytest.fixture
 def checked(monkeypatch):
-    """Checks find what this dictionary says of an address: an outcome, an exception, or an event to wait for."""
+    """Results of checks by address: an outcome, an exception, or an event to wait for."""
     found: dict[str, object] = {}
 
     async def check(probe):
@@ -91,7 +91,7 @@ def test_what_is_slow_holds_up_nothing_else(probers, account):
         assert {service.pk for service in quick_ones} == set(
             Service.objects.filter(status="ok").values_list("pk", flat=True)
         )
-        # the last outcome is written before its check is over; the slow ones are under way for 255 seconds
+        # the last outcome is written before its check is over; the slow checks take 255 seconds
         wait_for(lambda: prober.capacity() >= 80)
         assert prober.capacity() == 80, "the slow ones are still under way"
 
@@ -130,7 +130,8 @@ def test_a_full_process_passes_the_notification_on_and_not_for_ever(probers, acc
 
 
 def test_checks_that_count_no_more_are_stopped_and_make_room(probers, account, checked):
-    """Who changes a service that hangs, over and over, would fill all processes: no lease tells of these checks."""
+    """Repeated changes of a service that hangs would fill all processes, because no lease tells of these
+    checks."""
     released = threading.Event()
     stays, *gone = (watch(account, address=f"203.0.113.{number}:1", service_type="tcp") for number in range(4))
     checked.update({service.address: released for service in (stays, *gone)})
@@ -233,7 +234,7 @@ def test_an_account_that_is_locked_is_not_waited_for_twice(probers, account, che
     with transaction.atomic():
         lock_account(account.pk)
         prober.begin(probing.claim(1))
-        # claimed within this transaction: the service's row is locked as well, but the account comes first
+        # claimed within this transaction: the service's row is locked too, but after the account's
         assert prober.wait(LONG)
     assert len(tried) == 1
     assert not Measurement.objects.exists()
@@ -299,7 +300,7 @@ def test_as_many_files_are_asked_for_as_the_checks_need(monkeypatch):
 
 
 def test_our_own_servers_are_looked_up_before_the_checks(probers, account, monkeypatch):
-    """And not in the loop, where it would hold up all of them."""
+    """The look-up does not run in the loop, where it would delay all checks."""
     asked = []
     real = guard._resolve
     monkeypatch.setattr(guard, "_hosts", lambda: ("127.0.0.1",))  # embedded servers have paths, and no addresses

@@ -55,7 +55,7 @@ class Request:
     identifies_keys: bool = True
 
     def signed(self, issuer: Holder | None = None) -> Holder:
-        """Sign with the issuer's key, or with its own."""
+        """Sign with the issuer's key, or with the certificate's own."""
         public, signing = self.key.public_key(), issuer.key if issuer else self.key
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.name)])
         begin, end = (datetime.now(UTC) + timedelta(days=each) for each in self.days)
@@ -80,7 +80,7 @@ def authority(name: str = "An authority", **options) -> Request:
 
 @pytest.fixture
 def ask(tmp_path, settings, monkeypatch):
-    """Check a server that shows certificates, where one certificate is trusted. Flags may be added."""
+    """Return a function that checks a server with certificates, of which one is trusted. Flags may be added."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
 
     def ask(

@@ -1,4 +1,4 @@
-"""How many services, contacts and credentials an account may have."""
+"""Quotas of services, contacts and credentials."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def _two_of_each(settings):
 @pytest.mark.django_db
 @pytest.mark.parametrize("what", BODIES)
 def test_an_account_has_as_many_as_it_may(api, account, what):
-    FACTORIES[what](), FACTORIES[what]()  # others' do not count
+    FACTORIES[what](), FACTORIES[what]()  # other accounts' rows do not count
     kept = FACTORIES[what](account=account)
     assert api.post(f"/v4/managed/{what}", BODIES[what]).status_code == 200
     recorded = Event.objects.count()

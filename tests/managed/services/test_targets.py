@@ -1,4 +1,4 @@
-"""What an address may be, and what is read from it: two readers of one address must not see two hosts."""
+"""Valid addresses, and how they are parsed: two parsers of one address must not find two hosts."""
 
 from urllib.parse import urlsplit
 

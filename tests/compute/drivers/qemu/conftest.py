@@ -1,4 +1,4 @@
-"""A host of QEMU's in a directory, whose machines are emulated. All of them are gone at the end of a test."""
+"""A QEMU host in a directory, with emulated machines. All machines are gone at the end of a test."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def qemu() -> str:
 
 @pytest.fixture
 def store(tmp_path: Path, qemu: str) -> Iterator[Store]:
-    """An empty host with volumes. Its directory is deeper than the name of a socket may be long."""
+    """An empty host with volumes. The path of its directory is longer than a socket's name may be."""
     root = tmp_path / ("deep-" + "x" * 60) / ("deeper-" + "x" * 60)
     found = Store(root, tmp_path / "shared")
     (tmp_path / "shared" / "volumes").mkdir(parents=True)
@@ -35,11 +35,11 @@ def store(tmp_path: Path, qemu: str) -> Iterator[Store]:
 
 @pytest.fixture
 def machine(store: Store) -> str:
-    """A machine with a disk whose guest obeys the power button, off."""
+    """A machine that is off, with a disk whose guest obeys the power button."""
     return make_machine(store)
 
 
 @pytest.fixture
 def running(store: Store) -> str:
-    """The same, on."""
+    """A machine that is on, with a disk whose guest obeys the power button."""
     return run_machine(store)

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 
 TIMEOUT_SECONDS = 400.0
-"""Seconds after which a guest that has to say something has not, emulated on a busy machine."""
+"""Seconds to wait for a guest's output, emulated on a busy machine."""
 
 
 def _connected(path: Path) -> socket.socket:
-    """QEMU's socket is there a moment before QEMU listens at it."""
+    """Connect to QEMU's socket. The socket exists a moment before QEMU listens on it."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)
@@ -27,14 +27,14 @@ def _connected(path: Path) -> socket.socket:
 
 
 class Console:
-    """At QEMU's socket of a console, or at one that leads there."""
+    """A connection to QEMU's socket of a console, or to a socket that leads there."""
 
     def __init__(self, place: Path | socket.socket):
         self._socket = _connected(place) if isinstance(place, Path) else place
         self._said = b""
 
     def expect(self, pattern: bytes) -> re.Match[bytes]:
-        """Wait for what has to be printed, and forget all before it."""
+        """Wait for output that matches `pattern`, and drop all output up to the match."""
         assert self.prints(pattern, TIMEOUT_SECONDS), f"{pattern!r} is not in {self._said[-2000:]!r}"
         found = re.search(pattern, self._said)
         assert found
@@ -42,7 +42,7 @@ class Console:
         return found
 
     def prints(self, pattern: bytes, seconds: float) -> bool:
-        """Whether this is printed within so many seconds."""
+        """Tell whether this is printed within `seconds`."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, self._said):
             if time.monotonic() > deadline:
@@ -54,11 +54,11 @@ class Console:
         return True
 
     def printed(self) -> str:
-        """All that was printed and is not forgotten."""
+        """Return the output that was not dropped yet."""
         return self._said.decode(errors="replace")
 
     def wake(self) -> None:
-        """Have the prompt of a login printed again. A getty that has just begun throws away what was typed."""
+        """Make the login prompt appear again. A getty that has just started drops earlier input."""
         self.type("\n")
         while not self.prints(b"login: ", 3):
             self.type("\n")
@@ -74,7 +74,8 @@ class Console:
         self.expect(b"# ")
 
     def run(self, command: str) -> str:
-        """What a command prints. Its own echo holds no marks: they are put together by the shell."""
+        """Run a command, and return its output. The echo has no marks, because only the shell joins their
+        parts."""
         self.type(f"echo BE''GIN; {command}; echo E''ND\n")
         return self.expect(rb"(?s)BEGIN\r?\n(.*?)END\r?\n")[1].decode(errors="replace").replace("\r", "").strip()
 

@@ -1,4 +1,4 @@
-"""Disks as files, and the programs of a host that tests of them need."""
+"""Disks as files, and the programs of a host that tests of disks need."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def path_of_programs() -> str:
 
 
 def needs(*programs: str) -> None:
-    """Skip where one of them is not installed. In CI they have to be."""
+    """Skip the test if one of the programs is not installed. In CI all are required."""
     lacking = [each for each in programs if shutil.which(each, path=path_of_programs()) is None]
     if lacking:
         assert os.environ.get("CI") != "true", f"not installed: {lacking}"
@@ -31,7 +31,7 @@ def needs(*programs: str) -> None:
 
 
 def program(*command: str | Path, given: bytes = b"") -> bytes:
-    """Run a program as a guest or a person would; what it said."""
+    """Run a program as a guest or a person would. Returns its output."""
     return subprocess.run(
         [str(each) for each in command],
         input=given,
@@ -42,7 +42,7 @@ def program(*command: str | Path, given: bytes = b"") -> bytes:
 
 
 def system_folder(folder: Path) -> Path:
-    """The files of a small system, as of systemd and ifupdown."""
+    """Write the files of a small system, as of systemd and ifupdown."""
     for name, content in {
         "etc/shadow": SHADOW,
         "etc/hostname": b"image\n",
@@ -61,7 +61,7 @@ def system_folder(folder: Path) -> Path:
 
 
 def ext4(path: Path, size: int, source: Path | None = None, *options: str) -> Path:
-    """A file of `size` MB with an ext4 in it, which holds the files of a directory."""
+    """Create a file of `size` MB with an ext4 file system, which has the files of a directory."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.truncate(size * MB)
@@ -71,7 +71,7 @@ def ext4(path: Path, size: int, source: Path | None = None, *options: str) -> Pa
 
 
 def seen(path: Path, name: str) -> bytes:
-    """A file on a disk, as debugfs shows it."""
+    """Return a file on a disk, as debugfs shows it."""
     return program("debugfs", "-R", f"cat {name}", path)
 
 
@@ -80,7 +80,7 @@ def stat_of(path: Path, name: str) -> str:
 
 
 def is_clean(path: Path) -> bool:
-    """Whether a whole check of the file system finds nothing."""
+    """Tell whether a full check of the file system finds nothing."""
     done = subprocess.run(
         ["e2fsck", "-fn", str(path)], capture_output=True, check=False, env={"PATH": path_of_programs()}
     )
@@ -92,12 +92,12 @@ def allocated(path: Path) -> int:
 
 
 def leave_journal(path: Path) -> None:
-    """Have the file system say that a crashed guest's journal is to be replayed."""
+    """Mark the file system as one whose journal must be replayed after a crash."""
     program("debugfs", "-w", "-R", "feature needs_recovery", path)
 
 
 def make_store(root: Path) -> Store:
-    """A host with one machine, which has no disks."""
+    """Create a host with one machine, which has no disks."""
     store = Store(root / "host", root / "shared")
     (store.machine(MACHINE) / "disks").mkdir(parents=True)
     (root / "shared").mkdir(exist_ok=True)

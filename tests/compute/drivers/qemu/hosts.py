@@ -1,4 +1,4 @@
-"""Hosts of QEMU's for tests: machines of one sector, and waiting for what they do."""
+"""QEMU hosts for tests: machines with a disk of one sector, and helpers that wait for them."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ MAC = "f2:3c:00:00:00:07"
 
 
 def make_machine(store: Store, name: str = MACHINE, obedient: bool = True) -> str:
-    """A machine that is off, with a disk of one sector."""
+    """Create a machine that is off, with a disk of one sector."""
     machines.define(store, name, memory=32, vcpus=1, mac=MAC)
     make_disk(store.disk(name, f"{name}-disk-1"), obedient)
     return name
@@ -38,7 +38,7 @@ def make_volume(store: Store, name: str = VOLUME, size: int = 1 << 20) -> str:
 
 
 def boot(machine: str = MACHINE, **changes: Any) -> dict[str, Any]:
-    """What boots a machine's disk."""
+    """Return the arguments that boot a machine from its disk."""
     return {
         "kernel": "compute/direct-disk",
         "root_device": "/dev/sda",
@@ -59,7 +59,7 @@ def until_done(call: Callable[[], Progress]) -> None:
 
 
 def run_machine(store: Store, name: str = MACHINE, obedient: bool = True, **changes: Any) -> str:
-    """A machine that is on."""
+    """Create a machine that is on."""
     make_machine(store, name, obedient)
     until_done(lambda: machines.start(store, name, boot(name, **changes)))
     return name

@@ -1,7 +1,7 @@
 """Hosts, guests and the world between them as network namespaces, on 198.18.0.0/15 alone.
 
-What runs in a namespace is a thread of the test's own process. A guest is a network stack of Linux behind the very
-interface that a host made for its machine: a thread hands packets from one to the other, as QEMU does.
+Code in a namespace runs in a thread of the test's own process. A guest is a network stack of Linux behind the
+interface that a host made for its machine. A thread passes packets from one to the other, as QEMU does.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ from tests.waiting import wait_for
 
 SECONDS = 60
 CROWDED = 300
-"""Seconds for what takes none, on a machine where much else goes on."""
+"""Seconds to wait for events that take no time, on a busy machine."""
 GATEWAY, INTERNET = "198.18.0.1", "198.19.0.1"
 GATEWAY6, INTERNET6 = "fd00:18::1", "fd00:19::1"
 LIBC, CLONE_NEWNET = ctypes.CDLL(None), 0x40000000
@@ -42,11 +42,11 @@ TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 2, 0x1000
 
 
 made: list[str] = []
-"""The namespaces that are there."""
+"""The existing namespaces."""
 
 
 class Namespace:
-    """A network namespace, and a thread that lives there."""
+    """A network namespace, and a thread that runs in it."""
 
     def __init__(self, name: str):
         self.name = f"skt{os.getpid()}-{name}"
@@ -68,34 +68,34 @@ class Namespace:
         return self.do(run, *command)
 
     def start(self, *command: str, **named: Any) -> "subprocess.Popen[Any]":
-        """Start a process that lives here, and whatever it starts."""
+        """Start a process in the namespace. Its children run there too."""
         return self.do(subprocess.Popen, command, **named)
 
     def ip(self, *words: str) -> str:
         return self.run("ip", *words)
 
     def udp(self, address: str, port: int = 0) -> socket.socket:
-        """A socket bound to an address here, whether that is the namespace's own or not."""
+        """Return a socket bound to an address, whether the namespace has that address or not."""
         return self.do(_udp, address, port)
 
     def reaches(self, address: str, port: int, patience: float = 1.0) -> bool:
-        """Whether TCP connects from here."""
+        """Tell whether TCP connects from here."""
         return self.do(_connects, address, port, patience)
 
     def pings(self, address: str) -> bool:
-        """Whether an address answers an echo request from here."""
+        """Tell whether an address answers an echo request from here."""
         return self.do(_pings, address)
 
     def listen(self, port: int) -> socket.socket:
-        """Take TCP connections, on all addresses."""
+        """Listen for TCP connections, on all addresses."""
         return self.do(socket.create_server, ("", port))
 
     def listen6(self, port: int) -> socket.socket:
-        """The same by IPv6."""
+        """Listen for TCP connections by IPv6."""
         return self.do(socket.create_server, ("", port), family=socket.AF_INET6)
 
     def traces(self) -> dict[str, list[str]]:
-        """All that the kernel has of the platform's, by kind."""
+        """Return all objects of the platform in the kernel, by kind."""
         names = [line.split(": ")[1] for line in self.ip("-o", "link").splitlines()]
         routes = [*self.ip("route").splitlines(), *self.ip("-6", "route").splitlines()]
         proxies = [line for six in ([], ["-6"]) for line in self.ip(*six, "neigh", "show", "proxy").splitlines()]
@@ -107,11 +107,11 @@ class Namespace:
         }
 
     def kill(self) -> None:
-        """Kill all processes that were started here, and those that they have started."""
+        """Kill all processes that were started here, and their children."""
         wait_for(self._are_dead, CROWDED)
 
     def _are_dead(self) -> bool:
-        # whoever was forked in this moment is found by the next look
+        # the next pass finds a process that was forked in this moment
         pids = run("ip", "netns", "pids", self.name).split()
         for pid in map(int, pids):
             with suppress(ProcessLookupError):
@@ -155,7 +155,7 @@ class Guest(Namespace):
 
 
 class Host(Namespace):
-    """A host of QEMU's, with an uplink into the world."""
+    """A QEMU host, with an uplink into the world."""
 
     def __init__(self, world: "World", store: Store, number: int):
         super().__init__(f"h{number}")
@@ -167,14 +167,14 @@ class Host(Namespace):
         self.do(networks.set_peers, self.store, self.address, [each.address for each in others])
 
     def define(self, number: int, **changes: Any) -> dict[str, Any]:
-        """Make a machine known; what boots it."""
+        """Define a machine. Returns the arguments that boot it."""
         machine = f"skerry-{number}"
         mac = f"f2:3c:00:00:00:{number:02x}"
         self.do(machines.define, self.store, machine, memory=32, vcpus=1, mac=mac)
         return boot(machine, **changes)
 
     def plug(self, number: int, **changes: Any) -> Guest:
-        """A guest on the interfaces that the host makes for a machine before it starts."""
+        """Return a guest on the interfaces that the host makes for a machine before it starts."""
         what, how = self.about(number, **changes)
         self.do(networks.make, self.store, what, how)
         written = networks.in_guest(what, how, settings.load(self.store))
@@ -182,7 +182,7 @@ class Host(Namespace):
         return Guest(self, what.name, written, taps)
 
     def about(self, number: int, **changes: Any) -> tuple[Machine, BootSpec]:
-        """A machine, and how it boots."""
+        """Return a machine, and the specification of its boot."""
         how = _boot_of(self.define(number, **changes))
         return described(self.store.machine(f"skerry-{number}")), how
 
@@ -190,13 +190,13 @@ class Host(Namespace):
         return self.ip("-o", "link", "show", interface).split("link/ether ")[1].split()[0]
 
     def counted(self, machine: str, counter: str) -> int:
-        """The packets of a machine that came to a counter of its table."""
+        """Return the packets of a machine that reached a counter of its table."""
         said = self.run("nft", "list", "counter", "netdev", machine, counter)
         return int(said.split("packets ")[1].split()[0])
 
 
 class World(Namespace):
-    """The router that the hosts have, and what lies behind it."""
+    """The hosts' router, and the network behind it."""
 
     def __init__(self) -> None:
         super().__init__("world")
@@ -208,7 +208,7 @@ class World(Namespace):
         self.ip("link", "set", "switch", "up")
 
     def join(self, namespace: Namespace, number: int) -> str:
-        """Give a namespace an uplink into the world; its address there."""
+        """Give a namespace an uplink into the world. Returns its address there."""
         port, address = f"h{number}", f"198.18.0.{200 + number}"
         pair = ("type", "veth", "peer", "up0", "netns", namespace.name)
         run("ip", "link", "add", port, "netns", self.name, *pair)
@@ -221,12 +221,12 @@ class World(Namespace):
         return address
 
     def cut_off(self, number: int) -> None:
-        """Take the uplink of a namespace away. Who speaks with it is told nothing."""
+        """Remove the uplink of a namespace. Its peers get no notice."""
         self.ip("link", "del", f"h{number}")
 
 
 def needs_namespaces() -> None:
-    """Skip where no namespaces can be made, or none that hosts could be in."""
+    """Skip the test if namespaces cannot be created, or hosts cannot run in them."""
     needs("ip", "bridge", "nft")
     if os.geteuid() or not Path("/dev/net/tun").exists():
         pytest.skip("needs root, for network namespaces, and /dev/net/tun")
@@ -239,7 +239,7 @@ def run(*command: str) -> str:
 
 
 def end_all() -> None:
-    """Delete the namespaces that are left."""
+    """Delete the remaining namespaces."""
     while made:
         run("ip", "netns", "del", made.pop())
 

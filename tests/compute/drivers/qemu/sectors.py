@@ -1,16 +1,16 @@
-"""Guests of a sector or two, which boot within a second: enough to see power, buttons, a console and a command
+"""Guests of one or two sectors, which boot within a second: enough for power, buttons, a console and a command
 line.
 
-They say ``login: ``, then echo what is typed, ``m`` 600 times more. ``p`` powers them off, ``r`` reboots them.
-Obedient, they power off when the power button is pressed; stubborn, they never look. The code is 16-bit, for a PC
-with an ICH9 (q35), whose power management is at port 0x600.
+The guests print ``login: ``, then echo the input, and ``m`` 600 times. ``p`` powers them off, ``r`` reboots them.
+Obedient guests power off when the power button is pressed. Stubborn ones never check it. The code is 16-bit,
+for a PC with an ICH9 (q35), whose power management is at port 0x600.
 """
 
 BANNER = b"one sector, login: "
 KERNEL_BANNER = b"\nRun /init as init process\ntwo sectors, login: "
 
 _BEGIN = "fa fc"  # cli; cld
-_ANSWER = "fb ba0206 b80001 ef"  # sti; PM1 enable: tell of the power button
+_ANSWER = "fb ba0206 b80001 ef"  # sti; PM1 enable: report the power button
 _BUTTON = "ba0006 ed f6c401 752e"  # PM1 status: the button was pressed: power off
 _PRINT = "ac 84c0 7406 baf803 ee ebf5"  # until it ends: lodsb; out to the first serial port
 _TAIL = (
@@ -36,7 +36,7 @@ def _loop(obedient: bool) -> bytes:
 
 
 def boot_sector(obedient: bool = True) -> bytes:
-    """What a firmware boots from a disk."""
+    """Return a boot sector, which a firmware boots from a disk."""
     begin = bytes.fromhex(_BEGIN + "31c0 8ed8 8ed0 bc007c" + _ANSWER)  # ds = ss = 0; sp = 0x7c00
     rest = bytes.fromhex(_PRINT) + _loop(obedient)
     text = 0x7C00 + len(begin) + 3 + len(rest)
@@ -46,9 +46,9 @@ def boot_sector(obedient: bool = True) -> bytes:
 
 
 def kernel() -> bytes:
-    """What QEMU boots as a Linux kernel (boot protocol 2.3): it says its command line first."""
+    """Return a file that QEMU boots as a Linux kernel (boot protocol 2.3). It first prints its command line."""
     head = bytearray(0x270)
-    head[0x1F1] = 1  # sectors of setup, beside the first
+    head[0x1F1] = 1  # sectors of setup, besides the first
     head[0x1FE:0x200] = b"\x55\xaa"
     head[0x200:0x202] = bytes.fromhex("eb6e")  # to 0x270
     head[0x202:0x208] = b"HdrS\x03\x02"

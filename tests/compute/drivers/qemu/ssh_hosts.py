@@ -1,4 +1,4 @@
-"""Hosts that are reached by ssh: an sshd of the test's own on 127.0.0.1, each with a home, keys and a directory."""
+"""Hosts that are reached by ssh: an sshd of the test on 127.0.0.1, each with a home, keys and a directory."""
 
 import os
 import pwd
@@ -21,14 +21,14 @@ TIMEOUT = 120.0
 
 
 def make_key(path: Path) -> str:
-    """A key pair; the public one, without a comment."""
+    """Create a key pair. Returns the public key, without a comment."""
     path.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)
     return " ".join(path.with_suffix(".pub").read_text().split()[:2])
 
 
 class SshHost:
-    """A host, which can be killed and begin again, with another key if need be."""
+    """A host, which can be killed and started again, also with another key."""
 
     def __init__(self, folder: Path, name: str, operator: str, identity: Path, shared: Path):
         self.folder, self.name, self.identity, self.shared = folder, name, identity, shared
@@ -88,7 +88,7 @@ class SshHost:
         wait_for(self._listens, 60)
 
     def kill(self) -> None:
-        """As a host ends that loses its power: the daemon and those that serve connections, each its child."""
+        """End like a host that loses its power: kill the daemon and its children, which serve connections."""
         assert self.process is not None
         for pid in [*_below(self.process.pid), self.process.pid]:
             try:
@@ -99,7 +99,7 @@ class SshHost:
         self.process = None
 
     def change_key(self) -> None:
-        """Begin again as another machine, which has this one's address."""
+        """Start again as another machine with the same address."""
         self.kill()
         for name in ("host", "host.pub"):
             (self.folder / name).unlink()
@@ -118,7 +118,7 @@ class SshHost:
 
 @contextmanager
 def ssh_hosts(folder: Path, *names: str) -> Iterator[list[SshHost]]:
-    """Hosts that their operator can reach, and nobody else yet."""
+    """Yield hosts that their operator can reach. The platform cannot reach them yet."""
     needs("sshd", "ssh", "ssh-keygen")
     operator = make_key(folder / "operator" / "key")
     make_key(folder / "ssh" / "identity")
@@ -140,7 +140,7 @@ def public(identity: Path) -> str:
 
 
 def _below(pid: int) -> list[int]:
-    """The processes that a process has started, and theirs."""
+    """Return the children of a process, and their children."""
     try:
         found = [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except FileNotFoundError:

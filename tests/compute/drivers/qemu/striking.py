@@ -1,15 +1,16 @@
-"""The agent of a host as `sshd` runs it, which dies by SIGKILL where ``strike.json`` in its directory says, once.
+"""The agent of a host as `sshd` runs it. It kills itself by SIGKILL once, at the point in ``strike.json`` in
+its directory.
 
 ::
 
     python3 -I striking.py AGENT answer ROOT [SHARED]
 
-The file names a `verb`, a `moment` and whether the `whole` host dies with it, as if it lost its power:
+The file names a `verb`, a `moment`, and whether the `whole` host dies too, as if it lost its power:
 
-``midst``       before its second effect on files or processes; where it has fewer, as below
-``answered``    when all is done, before it says so
-``copying``     the task that it started, when a part is copied
-``changing``    the task that it started, before its second program
+``midst``       before its second effect on files or processes; with fewer effects, like ``answered``.
+``answered``    after all work, before it answers.
+``copying``     in the task that it started, after a part is copied.
+``changing``    in the task that it started, before its second program.
 """
 
 import json
@@ -59,7 +60,7 @@ _STRIKE = (
 
 
 def in_task(path: str) -> None:
-    """Be ready to die as the process of a task."""
+    """Prepare the process of a task to kill itself."""
     from compute.drivers.qemu.agent import tasks
 
     strike = read(Path(path))
@@ -89,7 +90,7 @@ def is_effect(event: str, values: tuple[Any, ...]) -> bool:
 
 
 def before(nth: int, counts: Callable[[str, tuple[Any, ...]], bool], strike: Callable[[], None]) -> None:
-    """Have `strike` called before this process does the nth of what `counts`."""
+    """Call `strike` before the nth action of this process that `counts` selects."""
     seen = [0]
 
     def look(event: str, values: tuple[Any, ...]) -> None:
@@ -104,7 +105,7 @@ def before(nth: int, counts: Callable[[str, tuple[Any, ...]], bool], strike: Cal
 def die(path: Path) -> None:
     strike = read(path)
     if strike is None:
-        return  # somebody else has died of it
+        return  # another process has died of it
     path.unlink()
     if strike["whole"]:
         for pid in processes_below(path.parent.parent):
@@ -114,7 +115,7 @@ def die(path: Path) -> None:
 
 
 def processes_below(folder: Path) -> list[int]:
-    """The processes that work in a folder, or name it, but for this one."""
+    """Return the processes that work in a folder or name it in their command, except this process."""
     found = []
     for process in Path("/proc").iterdir():
         if not process.name.isdecimal() or int(process.name) == os.getpid():

@@ -1,4 +1,4 @@
-"""Values that callers may give to the verbs of a host. All others are refused."""
+"""Accepted values of the arguments of a host's verbs. All others are refused."""
 
 import copy
 import json
@@ -42,9 +42,9 @@ ANY: dict[str, Any] = {
     "authorized_keys": [KEY], "script": "#!/bin/sh\n", "label": "data_1", "mark": "ab" * 16,
     "place": ["disk", MACHINE, DISK], "start": 0, "most": 10, "chunk": CHUNK, "left": LEFT,
 }  # fmt: skip
-"""A value for each argument, as the platform gives it."""
+"""A value for each argument, as the platform sends it."""
 CONTENTS = {"script", "os_name"}
-"""Arguments that are contents of files, and no program's input."""
+"""Arguments that are contents of files, and input of no program."""
 RULE_LABELS = {("boot", "firewall", "rules", way, 0, "label") for way in ("inbound", "outbound")}
 IGNORED = {*RULE_LABELS, ("chunk", "pieces", 0, 1), ("boot", "virt_mode"), ("boot", "interfaces", 1, "label")}
 """Values that are contents too, or that no host uses. Labels become comments: test_packet_filters.py."""
@@ -56,7 +56,7 @@ HOSTILE = (
 
 
 def values_of(verb: str) -> dict[str, Any]:
-    """Values for all arguments of a verb, as they come by JSON."""
+    """Return values for all arguments of a verb, as decoded from JSON."""
     values = {name: ANY[name] for name in arguments.ARGUMENTS[verb]}
     if verb == "create_volume":
         values["copy_of"] = VOLUME
@@ -64,7 +64,7 @@ def values_of(verb: str) -> dict[str, Any]:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to the plain values in a value."""
+    """Yield the paths of the plain values in a value."""
     if isinstance(value, dict):
         for name, each in value.items():
             yield from leaves(each, (*path, name))
@@ -91,7 +91,7 @@ def at(values: Any, path: tuple[Any, ...]) -> Any:
 
 
 def passed(check: Any) -> Any:
-    """The value that a check accepts, or the error that it raises."""
+    """Return the value that a check accepts, or the error that it raises."""
     try:
         return check()
     except (Refused, Failed) as error:
@@ -111,8 +111,10 @@ def test_every_argument_of_every_verb_has_a_check_and_passes_it(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_nothing_hostile_passes_any_argument(verb):
-    """A value that passes has the type of the value that the platform gives, and is harmless: a plain word, or an
-    address or number of the kind."""
+    """An accepted value has the type of the platform's value, and is harmless.
+
+    Such a value is a plain word, or an address or number of the required kind.
+    """
     values = values_of(verb)
     for path in leaves(values):
         if path[0] in CONTENTS or path in IGNORED or (path[-1] == "label" and path[0] in ("firewall", "left")):
@@ -146,7 +148,7 @@ def test_a_verb_gets_its_dataclass_with_the_defaults_of_what_a_call_leaves_out()
 
 
 def test_an_agent_of_the_release_before_knows_all_fields_of_a_new_disk():
-    """An agent refuses an argument that it does not know: a new field has to wait for a new `PROTOCOL`."""
+    """An agent refuses unknown arguments, so a new field must wait for a new `PROTOCOL`."""
     assert [each.name for each in fields(NewDisk)] == [
         "machine", "disk", "size", "filesystem", "image", "copy_of", "hostname", "root_hash", "authorized_keys",
         "script",

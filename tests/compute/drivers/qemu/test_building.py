@@ -1,4 +1,4 @@
-"""Systems of Debian as images: what is done to what the packages made."""
+"""Debian systems as images: the changes to what the packages installed."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from compute.drivers.qemu.building import SYSTEMS, NotBuilt, build, generalise
 from tests.compute.drivers.qemu.disk_files import needs, seen, stat_of
 
 NUMBER = "6f9b1b5e-7f3d-4a53-9d58-b2e5b2f6e0a1"
-# It stands for the program of the same name: a system with what one machine alone should have
+# Stands in for the program of that name: it makes a system with files that belong to one machine alone.
 FAKE = """\
 #!/bin/sh
 echo "$@" >"$(dirname "$0")/asked"

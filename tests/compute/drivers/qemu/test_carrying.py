@@ -1,4 +1,4 @@
-"""Machines that go from host to host, and archives that are brought, with whoever carries them stopped anywhere."""
+"""Moves of machines between hosts, and copies of archives, with the worker stopped at any call."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Stopped(Exception):
 
 
 def stopped_at(number: int, driver: QemuDriver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let the worker die after the call with this number of those to the host's agent; the calls so far."""
+    """Stop the worker after the nth call to the host's agent. Returns the list of calls, which grows."""
     calls: list[str] = []
     real = driver.agent.call
 
@@ -68,7 +68,7 @@ def stopped_at(number: int, driver: QemuDriver, monkeypatch: pytest.MonkeyPatch)
 
 
 def written(path: Path, size: int, *stretches: tuple[int, int]) -> Path:
-    """A sparse file with random bytes in some places."""
+    """Write a sparse file with random bytes in some places."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.truncate(size)
@@ -83,13 +83,13 @@ def disk_of(hosts: QemuHosts, host: str, disk: str = DISK) -> Path:
 
 
 def beginning(path: Path) -> bytes:
-    """What a small system on a large disk comes to."""
+    """Return the first 8 MB of a disk, which contain all of the small system on the large disk."""
     with path.open("rb") as file:
         return file.read(8 * MB)
 
 
 def test_a_move_that_is_stopped_anywhere_ends_with_the_machine_on_one_host(hosts, source, target, monkeypatch):
-    """After each call of either host's agent, tried with a machine of its own each time."""
+    """The worker stops after each call of either host's agent, with a machine of its own each time."""
     number = 0
     while True:
         number += 1
@@ -189,7 +189,7 @@ def test_an_archive_is_for_every_host(hosts, source, target):
 
 
 class TestCarry:
-    """One file, carried in calls that are short."""
+    """A file copied in many short calls."""
 
     SIZE = 300 * MB
     STRETCHES = ((0, 3 * MB), (100 * MB, 20 * MB), (299 * MB, MB))
@@ -258,7 +258,7 @@ class TestCarry:
 
 
 def test_archives_and_hosts_use_the_same_chunks(source, tmp_path):
-    """What is read on one side is written on the other, of whichever kind."""
+    """Archives and hosts read and write the same chunks, so either can be copied to the other."""
     original = written(tmp_path / "original.raw", 20 * MB, (MB, 2 * MB))
     incoming = HostFile(source.agent, ["incoming", "skerry-7-disk-1"])
     assert carry(ArchiveFile(original), incoming, 60).done

@@ -1,4 +1,4 @@
-"""The arguments of QEMU: what a guest will find."""
+"""The arguments of QEMU, and so the hardware of a guest."""
 
 import json
 from dataclasses import replace

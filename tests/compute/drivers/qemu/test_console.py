@@ -1,4 +1,4 @@
-"""The console of a machine: what was printed, and both directions."""
+"""The console of a machine: its earlier output, and both directions."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ BANNER = b"one sector, login: "
 
 
 class Terminal:
-    """Somebody at a console."""
+    """A person at a console."""
 
     def __init__(self, store, machine: str = MACHINE):
         reader, self._keys = os.pipe()
@@ -50,7 +50,7 @@ class Terminal:
         os.close(self._keys)
 
     def gone(self) -> bytes:
-        """Wait for it to end; what was shown."""
+        """Wait for the end of the console. Returns its output."""
         self._attached.join()
         self._showing.join()
         os.close(self._screen)
@@ -91,7 +91,7 @@ def test_a_console_ends_with_its_machine(store, running):
 
 
 def test_a_guest_goes_on_where_nobody_reads_what_is_shown(store, running):
-    """More is printed than pipes and sockets hold: only then somebody looks."""
+    """The guest prints more than pipes and sockets buffer. Only then does a person read."""
     reader, keys = os.pipe()
     screen, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
@@ -131,7 +131,8 @@ def test_a_console_goes_on_when_its_log_begins_anew(store, running):
 
 
 def test_who_leaves_a_machine_that_takes_no_keys_is_gone(tmp_path):
-    """More is typed than sockets hold, to a machine that hangs: the next one has its console all the same."""
+    """The person types more than sockets buffer, to a machine that hangs. The next person still gets the
+    console."""
     (tmp_path / "console.log").write_bytes(b"")
     reader, keys = os.pipe()
     machine, connection = socket.socketpair()

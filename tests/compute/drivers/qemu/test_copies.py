@@ -1,4 +1,4 @@
-"""Copies of disks in use, made by QEMU, whoever asks for them and is killed over it."""
+"""Copies of disks in use, made by QEMU. The caller may be killed meanwhile."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def target(tmp_path):
 
 @pytest.fixture
 def filled(store, machine):
-    """A disk of 96 MB with 3 MB of data at its begin, in the middle and at its end, in use."""
+    """A disk of 96 MB in use, with 3 MB of data at its start, in the middle and at its end."""
     path = store.disk(machine, DISK)
     with path.open("r+b") as file:
         for offset in (MB, 48 * MB, 95 * MB):
@@ -79,7 +79,7 @@ def test_a_disk_that_is_not_in_use_is_not_copied_so(store, machine, target):
 
 
 def slowly(store, target):
-    """A copy that has begun and does not end by itself."""
+    """Start a copy that does not end by itself."""
     call = QMP.call
 
     def slow(self, name, **arguments):
@@ -95,7 +95,7 @@ def test_a_repeated_call_finds_its_copy_and_a_new_file_is_a_new_copy(store, fill
     [job] = ask(store, "query-jobs")
     assert not copies.copy(store, MACHINE, DISK, target).done
     assert [each["id"] for each in ask(store, "query-jobs")] == [job["id"]]
-    target.unlink()  # as who begins anew does
+    target.unlink()  # as at a new start
     copies.copy_running(store, MACHINE, DISK, target)
     assert target.read_bytes() == filled.read_bytes()
     assert ask(store, "query-jobs") == []

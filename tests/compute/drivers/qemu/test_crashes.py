@@ -1,5 +1,4 @@
-"""Verbs of the agent, and the work of its tasks, killed before each of their effects: made again, all is as if
-nothing had happened."""
+"""The agent's verbs and tasks, killed before each of their effects and then repeated. The result is unchanged."""
 
 import os
 import shutil
@@ -23,10 +22,10 @@ pytestmark = pytest.mark.guest
 VOLUME = "skerry-volume-7"
 MAC = "f2:3c:00:00:00:07"
 MAX_EFFECTS = 200
-"""Effects; a verb that has more never ends."""
+"""The most effects of a verb. A verb with more counts as endless."""
 
 Hosts = tuple[Store, Store]
-"""One with a machine, and another."""
+"""A host with a machine, and another host."""
 Verb = Callable[[Hosts], object]
 
 
@@ -48,7 +47,7 @@ def coming(hosts: Hosts) -> None:
 
 
 def carried(hosts: Hosts) -> None:
-    """One whose disk has come there, but not under its name."""
+    """A machine whose disk has arrived on the other host, but not under its name yet."""
     coming(hosts)
     come(hosts)
 
@@ -85,7 +84,7 @@ def make_swap(hosts: Hosts) -> None:
 
 
 def carry(hosts: Hosts) -> None:
-    """As `compute.drivers.qemu.carrying` does."""
+    """Copy chunks as `compute.drivers.qemu.carrying` does."""
     there, place = hosts[1], ["disk", MACHINE, DISK]
     if not transfer.arrived(there, place):
         come(hosts)
@@ -148,14 +147,14 @@ def hosts_in(folder: Path) -> Hosts:
 
 
 def copied(folder: Path, target: Path) -> Path:
-    """A copy with the times of the files, by which moves tell contents from others."""
+    """Copy a folder with the times of its files, by which moves tell contents apart."""
     hosts_in(folder)
     program("cp", "-a", folder, target)
     return target
 
 
 def dies(call: Callable[[], object], nth: int) -> bool:
-    """Whether a process that does this is killed before its nth effect; it may have fewer."""
+    """Run the call in a process that is killed before its nth effect. Returns whether the process was killed."""
     pid = os.fork()
     if not pid:
         try:
@@ -171,6 +170,6 @@ def dies(call: Callable[[], object], nth: int) -> bool:
 
 
 def files(folder: Path) -> dict[str, int]:
-    """The files there, with their sizes."""
+    """Return the files in a folder, with their sizes."""
     found = (path for path in folder.rglob("*") if path.is_file() and "system" not in path.parts)
     return {str(path.relative_to(folder)): path.stat().st_size for path in found}

@@ -140,7 +140,7 @@ def test_there_is_place_for_64(store, running):
 
 
 def test_half_a_plugging_is_cleared_away_by_the_next(store, running):
-    """As where the caller was killed after QEMU opened the volume, before the guest got it."""
+    """As after a caller was killed between QEMU's opening of the volume and the guest's device."""
     path = make_volume(store) and store.volume(VOLUME)
     ask(
         store, "blockdev-add", driver="raw", **{"node-name": "lun1"}, file={"driver": "file", "filename": str(path)}
@@ -166,7 +166,7 @@ def test_disks_and_volumes_come_under_the_limits_that_the_machine_booted_with(st
     for _ in range(2):
         devices.plug(store, machine, VOLUME, "data")
         assert limits(store) == dict.fromkeys((f"{machine}-disk-1", VOLUME), (iops, "limits" if iops else None))
-        # as where the caller was killed before it limited the volume
+        # as after a caller was killed before it limited the volume
         ask(store, "block_set_io_throttle", id=VOLUME, **dict.fromkeys(NO_LIMITS, 0))
     until_done(lambda: machines.stop(store, machine))
     until_done(lambda: machines.start(store, machine, with_volume()))
@@ -177,7 +177,7 @@ NO_LIMITS = ("iops", "iops_rd", "iops_wr", "bps", "bps_rd", "bps_wr")
 
 
 def limits(store) -> dict[str, tuple[int, str | None]]:
-    """The operations a second of each disk and volume of a machine, and the group that they are shared in."""
+    """Return the operations per second of each disk and volume of a machine, and the group that shares them."""
     found = [each for each in ask(store, "query-block") if each.get("inserted")]
     return {each["qdev"]: (each["inserted"]["iops"], each["inserted"].get("group")) for each in found}
 

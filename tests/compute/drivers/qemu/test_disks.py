@@ -1,4 +1,4 @@
-"""Disks of machines: made, resized, given passwords and networks, deleted; each verb may be killed and repeated."""
+"""Disks of machines: create, resize, set passwords and networks, delete. Each verb may be killed and repeated."""
 
 import os
 from dataclasses import asdict
@@ -405,7 +405,7 @@ def test_a_link_above_is_refused_whatever_it_leads_to(store, tmp_path):
 
 
 def test_a_link_that_says_it_is_a_file_is_still_a_link(store):
-    """Its target is printed by debugfs, and could look like what it prints of a file."""
+    """debugfs prints the link's target, which could look like its output for a file."""
     path = deploy(store)
     lie = "Inode:_5___Type:_regular____Mode:__0600"
     program("debugfs", "-w", "-f", "-", path, given=f"rm /etc/shadow\nsymlink /etc/shadow {lie}\n".encode())
@@ -502,7 +502,7 @@ def test_deleting_may_be_repeated_and_leaves_nothing(store):
 
 
 def test_a_disk_in_use_is_copied_by_its_machine(store, monkeypatch):
-    """Its QEMU does it, at one moment; and nothing else reads the disk."""
+    """The machine's QEMU copies the disk, as of one moment. No other process reads the disk."""
     create(store, size=64)
     asked = []
 

@@ -1,4 +1,4 @@
-"""The driver beside agents of the release before, which take packet filters as a text of nftables."""
+"""The driver with agents of the release before, which accept packet filters as a text of nftables."""
 
 import json
 from dataclasses import asdict, replace
@@ -24,7 +24,7 @@ ANSWERS: dict[str, Any] = {
 
 
 class Agent:
-    """Records what it is asked, as the transport to an agent does not."""
+    """A recorder of the agent's calls."""
 
     def __init__(self, takes_data: bool, firewall: dict[str, Any] | None = None):
         self.asked: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""File systems in files: what is changed is whole, or as it was."""
+"""File systems in files: a change is complete, or has no effect."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ def disk(tmp_path) -> Path:
 
 
 def digest(path: Path) -> str:
-    """Of all but the first block: a check writes its time into the superblock."""
+    """Return the digest of all but the first block: a check writes its time into the superblock."""
     return hashlib.sha256(path.read_bytes()[4096:]).hexdigest()
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_made_so_small_is_as_it_was(disk, monkeypatch):
 
 
 class Killed(BaseException):
-    """As far as the code knows, its process was killed here."""
+    """A stand-in for a kill of the process."""
 
 
 STEPS = ["e2fsck -fp", "resize2fs -P", "resize2fs -z", "e2fsck -fn"]
@@ -171,7 +171,8 @@ def needs_tracing() -> None:
 
 
 def resize2fs_killed(disk: Path, size: int, calls: int) -> bool:
-    """Begin a resize as `ext.resize` does, with resize2fs killed at its n-th write to a file. Whether it was."""
+    """Run a resize as `ext.resize` does, with resize2fs killed at its n-th write. Returns whether it was
+    killed."""
     ext.check(disk)
     ext._mark(disk, back=True, size=disk.stat().st_size)
     if size * MB > disk.stat().st_size:
@@ -220,7 +221,7 @@ def test_putting_back_may_be_killed_and_repeated(disk, monkeypatch):
 
 
 def test_an_undo_file_that_nothing_needs_is_never_applied(disk):
-    """A guest wrote since: an undo would destroy what it wrote."""
+    """The guest has written since. An undo would destroy its data."""
     with ext.revocable(disk) as undo:
         program("debugfs", "-w", "-z", undo, "-R", "mkdir /made", disk)
         kept = undo.read_bytes()

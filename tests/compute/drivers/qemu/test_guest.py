@@ -1,4 +1,4 @@
-"""The tiny guest is built of packages, and boots from what was written into its disk."""
+"""The tiny guest is built of packages, and boots from the files on its disk."""
 
 import json
 import subprocess
@@ -68,15 +68,17 @@ def test_without_a_distributions_packages_it_says_so(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def guest() -> Store:
-    """A host with the tiny guest, as docs/guests.md has it typed. It is kept between runs, and built anew when its
-    sources change."""
+    """A host with the tiny guest, built by the commands of docs/guests.md.
+
+    The guest is kept between runs, and built again when its sources change.
+    """
     [block] = blocks_for(__file__)
     return tiny_guest(block)
 
 
 @contextmanager
 def booted(guest: Store, files: list[tuple[Path, str, str]], command_line: str) -> Iterator[Console]:
-    """A guest with these disks: file, product and label of each."""
+    """Boot a guest with these disks: file, product and label of each."""
     with tempfile.TemporaryDirectory() as short:
         console, monitor = Path(short) / "console", Path(short) / "monitor"
         command = [

@@ -1,4 +1,5 @@
-"""What a host says of itself: by booting a kernel, since nothing else is to be trusted."""
+"""A host's report of itself. It boots a kernel to find out whether KVM works, because no other sign is
+reliable."""
 
 import os
 import re
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.guest
 
 @pytest.fixture
 def host(store):
-    """A host with a kernel and an image, which finds out for itself what it boots with."""
+    """A host with a kernel and an image, which finds out by itself whether to use KVM."""
     configure(store, accel="auto")
     make_kernel(store)
     image = store.image("compute/tiny")

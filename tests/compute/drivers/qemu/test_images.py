@@ -1,4 +1,4 @@
-"""Official images: files of systems, in whatever they are packed."""
+"""Official images: system files in any supported packing."""
 
 import gzip
 import lzma

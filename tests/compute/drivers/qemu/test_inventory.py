@@ -1,4 +1,4 @@
-"""The truth of a host's directory, as somebody's hands left it; no machine is on but where a test says so."""
+"""A host's inventory after changes by hand. No machine is on unless a test says so."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def folder(tmp_path) -> Store:
 
 
 def left(path) -> None:
-    """Something half-made that nobody has written to for an hour."""
+    """Make a path look like unfinished work that nobody has written to for an hour."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"half")
     os.utime(path, (time.time() - HOUR, time.time() - HOUR))

@@ -1,4 +1,4 @@
-"""Disks in use by a real QEMU are left alone, and QEMU leaves alone what an agent works on."""
+"""The agent does not touch disks that a real QEMU uses, and QEMU does not touch the agent's disks."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def command(path: Path, qmp: Path) -> list[str]:
 
 @contextmanager
 def qemu(path: Path) -> Iterator[None]:
-    """A QEMU that has the disk, as that of a machine that is on."""
+    """Run a QEMU that uses the disk, as for a machine that is on."""
     needs(QEMU)
     with tempfile.TemporaryDirectory() as short:
         qmp = Path(short) / "qmp"
@@ -48,7 +48,7 @@ def qemu(path: Path) -> Iterator[None]:
 
 
 def answers(qmp: Path) -> bool:
-    """Whether it does what it is asked: it greets before it has its disks."""
+    """Tell whether QEMU answers commands. It greets before it has opened its disks."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(qmp))

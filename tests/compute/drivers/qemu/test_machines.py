@@ -1,4 +1,4 @@
-"""Machines of a real QEMU, emulated: their power from definition to removal, however often a verb is repeated."""
+"""Machines of a real QEMU, emulated: their power from definition to removal, with verbs repeated."""
 
 import os
 import signal
@@ -305,7 +305,7 @@ def test_a_text_that_an_earlier_release_kept_is_never_loaded_and_gives_way_to_da
 
 @pytest.fixture
 def recorded_nft(tmp_path, monkeypatch):
-    """What a program of that name is given, in place of the real one."""
+    """Replace nft with a program that records its input. Returns the path of the record."""
     record = tmp_path / "given"
     program = tmp_path / "bin" / "nft"
     program.parent.mkdir()

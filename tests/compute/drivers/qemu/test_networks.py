@@ -1,4 +1,4 @@
-"""Networks of machines on hosts that route: real packets, between hosts, guests and the world in namespaces."""
+"""Networks of machines on routing hosts: real packets between hosts, guests and the world in namespaces."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def host(make_host: Callable[[], Host]) -> Host:
 
 @pytest.fixture
 def plug() -> Iterator[Callable[..., Guest]]:
-    """A guest of a host, gone at the end of the test."""
+    """Return a function that makes a guest of a host. The guest is gone at the end of the test."""
     made: list[Guest] = []
 
     def make(host: Host, number: int, **changes: Any) -> Guest:
@@ -79,7 +79,7 @@ def plug() -> Iterator[Callable[..., Guest]]:
 
 
 def sends(sender, source: str, receiver, address: str, port: int = 7777) -> str:
-    """Send a word from an address to another; where the word says that it comes from."""
+    """Send a word from one address to another. Returns the source address that the receiver sees."""
     with receiver.udp(address, port) as taker, sender.udp(source) as giver:
         giver.sendto(b"word", (address, port))
         word, where = taker.recvfrom(100)
@@ -88,7 +88,7 @@ def sends(sender, source: str, receiver, address: str, port: int = 7777) -> str:
 
 
 def filters(version: int, rules: dict[str, Any] | None = None, mail_ports_closed: bool = False) -> dict[str, Any]:
-    """A packet filter as the platform hands it to a host."""
+    """Return a packet filter as the platform sends it to a host."""
     return asdict(firewall_spec(Wanted(version, rules, mail_ports_closed)))
 
 
@@ -140,7 +140,7 @@ BIG = bytes(1200)
 
 
 def floods(sender: Any, source: str, address: str, enough: Callable[[], bool]) -> None:
-    """Send until it is enough: however slow this machine is, more comes than may pass."""
+    """Send packets until `enough`. More packets arrive than the limit lets pass, even on a slow machine."""
 
     def more() -> bool:
         for _ in range(500):
@@ -177,7 +177,7 @@ def test_a_guest_shares_its_rate_among_its_interfaces_and_has_another_one_from_i
     host.do(networks.make, host.store, *host.about(7, network_out=4000, **changes))
     assert "rate over 500000000 bytes/second burst 50000000 bytes" in host.run("nft", "list", "limits")
     assert host.counted("skerry-7", "over_out") == 0
-    for none in (None, 0, 200_000):  # Linux refuses bursts of 2 GB and more, and plans may mean "much" by a figure
+    for none in (None, 0, 200_000):  # Linux refuses bursts of 2 GB and more, and a plan may have a huge figure
         host.do(networks.make, host.store, *host.about(7, network_out=none, **changes))
         assert "rate_out" not in host.run("nft", "list", "limits")
 
@@ -197,7 +197,7 @@ def test_a_guest_receives_no_more_than_its_host_lets_it(world, host, plug):
     [
         (PUBLIC, "198.18.0.66", INTERNET),
         (PUBLIC, OTHER, INTERNET),
-        (PUBLIC, PRIVATE, INTERNET),  # its own, and no address for the world
+        (PUBLIC, PRIVATE, INTERNET),  # its own addresses, and none for the world
         (V6, "fd00:18::66", INTERNET6),
     ],
 )
@@ -224,7 +224,8 @@ def test_another_hardware_address_is_lost(world, host, plug):
     with world.udp(INTERNET, 7777) as taker, guest.udp(PUBLIC) as giver:
         for mac, word in (("f2:3c:00:00:00:66", b"forged"), ("f2:3c:00:00:00:07", b"honest")):
             guest.ip("link", "set", "eth0", "address", mac)
-            # the gateway as the guest knows it: the question for it would be lost already
+            # the gateway as the guest knows it: otherwise the request for its hardware address would already be
+            # lost
             guest.ip("neigh", "replace", GATEWAY, "lladdr", host.mac("sk-7"), "dev", "eth0", "nud", "permanent")
             giver.sendto(word, (INTERNET, 7777))
         assert taker.recv(100) == b"honest"
@@ -249,7 +250,7 @@ def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, 
         assert guest.reaches(second.address, 2222, 60)
         assert guest.reaches(address6, 2223, 60)
         told = ["198.18.0.4/30", "fd00:18::4/126"]
-        for _ in range(2):  # a host that has lost its table, as by a restart, gets it again
+        for _ in range(2):  # a host that has lost its table, e.g. by a restart, gets it again
             second.do(networks.set_peers, second.store, second.address, peers, told)
             assert not guest.reaches(second.address, 2222)
             assert not guest.reaches(address6, 2223)

@@ -1,4 +1,4 @@
-"""Rulesets of firewalls: the text, what nft says to it, and what really comes through."""
+"""Rulesets of firewalls: their text, nft's check of them, and the packets that pass."""
 
 import json
 import os
@@ -27,7 +27,7 @@ MACHINE, INTERFACE = "skerry-7", tap("skerry-7")
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}
 NAMESPACES = ("host", "guest", "world")
 DRIVERS = Path(__file__).parents[4] / "docs" / "drivers.md"
-# Where Debian has them, which is not on every user's path.
+# Debian's path of these programs, which is not in every user's PATH.
 ENVIRONMENT = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
 
 
@@ -45,7 +45,7 @@ def rules(*inbound: dict, outbound: tuple[dict, ...] = (), policies: tuple[str, 
 
 
 def render(rules: dict[str, Any] | None, mail_ports_closed: bool = False) -> str:
-    """The ruleset that a host makes of rules as the API has them."""
+    """Return the ruleset that a host makes from rules of the API."""
     spec = firewall_spec(Wanted(1, rules, mail_ports_closed))
     return packet_filters.render(MACHINE, json.loads(json.dumps(asdict(spec))))
 
@@ -64,7 +64,7 @@ def call(*command: str, text: str | None = None) -> subprocess.CompletedProcess[
 
 
 def needs(*programs: str) -> None:
-    """Skip the test where one of them is not installed; in CI, where all are to be there, fail it."""
+    """Skip the test if one of the programs is not installed. In CI, where all must be installed, fail the test."""
     missing = [program for program in programs if shutil.which(program, path=ENVIRONMENT["PATH"]) is None]
     if missing and os.environ.get("CI"):
         pytest.fail(f"CI has to have {', '.join(missing)}")
@@ -197,7 +197,8 @@ def test_words_that_are_none_never_become_text(field):
 
 @pytest.fixture(scope="module")
 def nft() -> Callable[[str], None]:
-    """Check a text as nft would load it, in a network of its own. Fails with what nft says."""
+    """Return a function that checks a text as nft would load it, in a network of its own. It fails with nft's
+    message."""
     needs("nft", "unshare")
     apart = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
     if call(*apart, "nft", "list", "ruleset").returncode:
@@ -265,7 +266,7 @@ def test_nft_takes_any_networks_and_ports_that_are_accepted(nft):
 
 @dataclass(frozen=True)
 class Net:
-    """A guest behind its host, and the world beyond: ``guest —sk-7— host — world``, each in a namespace."""
+    """A guest, its host and the world: ``guest —sk-7— host — world``, each in a namespace."""
 
     prefix: str
 
@@ -283,10 +284,10 @@ class Net:
     def talk(
         self, sender: str, receiver: str, address: str, *ports: int, kind: str = "udp", source: int = 0
     ) -> list[int]:
-        """The ports of the receiver that something came in at, of those that the sender sends to, in turn.
+        """Send to `ports` in turn, and return the receiver's ports at which packets arrived.
 
-        It sends from the port `source`, or any. The last port has to be open: when that one is heard, whatever was
-        let through before it has been heard as well.
+        The packets come from the port `source`, or from any. The last port must be open: when its packet
+        arrives, all packets before it that passed have arrived too.
         """
         script = [sys.executable, "-I", "-c", TALK]
         apart = ["ip", "netns", "exec", f"{self.prefix}{receiver}"]
@@ -374,7 +375,7 @@ def net(nft) -> Iterator[Net]:
 
 
 def _wire(net: Net, other: str, name: str, v4: str, v6: str) -> None:
-    """Lay a cable between the host and another one, which has the host as its router."""
+    """Connect the host to another one, which uses the host as its router."""
     net.run(
         "host", "ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", f"{net.prefix}{other}"
     )
@@ -434,7 +435,7 @@ def test_networks_decide_who_comes_in(net):
 
 @pytest.mark.guest
 def test_what_guests_need_to_have_addresses_works_under_the_strictest_firewall(net):
-    """Neighbours are found anew, and DHCP is answered; between host and guest alone."""
+    """The host answers neighbour discovery and DHCP, between host and guest alone."""
     net.load(text_of(rule(protocol="UDP", ports="9"), policies=("DROP", "DROP")))
     for where in ("host", "guest"):
         net.run(where, "ip", "neighbour", "flush", "all")
@@ -459,7 +460,7 @@ it.sendto(b"hello", (address, int(port)))
 
 
 def counted(net: Net, begins: str) -> int:
-    """How many packets the host has counted at the rule that begins like this."""
+    """Return the host's packet count of the rule that begins with `begins`."""
     (found,) = [line.strip() for line in net.listed().split("\n") if line.strip().startswith(begins)]
     return int(re.search(r"packets (\d+)", found)[1])
 
@@ -518,7 +519,7 @@ def test_closed_mail_ports_let_no_new_connection_out(net, firewall, world, host)
 @pytest.mark.parametrize("firewall", [None, LETTING_ALL_OUT], ids=["no firewall", "one that lets all in"])
 @pytest.mark.parametrize("address", [GUEST4, GUEST6])
 def test_a_mail_server_behind_closed_mail_ports_is_answered_by(net, firewall, address):
-    """What it answers goes to mail ports as well, where the other server sends from one."""
+    """If the other server sends from a mail port, the guest's replies go to a mail port too."""
     net.load(render(firewall, mail_ports_closed=True))
     assert net.talk("world", "guest", address, 25, 465, 587, kind="tcp") == [25, 465, 587]
     assert net.talk("world", "guest", address, 587, kind="tcp", source=25) == [587]
@@ -527,7 +528,7 @@ def test_a_mail_server_behind_closed_mail_ports_is_answered_by(net, firewall, ad
 
 @dataclass(frozen=True)
 class Standing:
-    """A connection from the world to the guest, which sends back all that is said to it."""
+    """A connection from the world to the guest, which echoes its input."""
 
     hears: subprocess.Popen[str]
     says: subprocess.Popen[str]
@@ -575,7 +576,7 @@ else:
 
 
 def always_tracked() -> str:
-    """What docs/drivers.md has hosts load before all else."""
+    """Return the table that operators load on hosts before anything else, from docs/drivers.md."""
     return re.search(r"^ *table inet skerry {\n(.*\n)*? *}\n", DRIVERS.read_text(), re.MULTILINE)[0]
 
 

@@ -1,4 +1,4 @@
-"""Hashes of passwords are those that every Linux knows."""
+"""Hashes of passwords in the form that every Linux accepts."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from compute.drivers.qemu.agent import systems
 from compute.drivers.qemu.passwords import sha512_crypt
 
-# Of the specification of SHA-crypt
+# From the specification of SHA-crypt
 VECTORS = [
     (
         ("Hello world!", "saltstring", None),

@@ -1,4 +1,4 @@
-"""The client of QMP, against a QEMU that is played, and deep directories."""
+"""The QMP client, tested against a stand-in for QEMU, and in deep directories."""
 
 import json
 import os
@@ -28,8 +28,8 @@ def listening(directory: Path) -> socket.socket:
 
 @contextmanager
 def played(directory: Path, answer: Callable[[dict], list[dict]]) -> Iterator[Path]:
-    """A socket where somebody speaks as QEMU does, and says for each command what `answer` says: nothing ends
-    it."""
+    """Yield a socket with a stand-in for QEMU. It sends the messages that `answer` returns for each command,
+    and never ends."""
     server = listening(directory)
 
     def serve() -> None:
@@ -60,7 +60,7 @@ def played(directory: Path, answer: Callable[[dict], list[dict]]) -> Iterator[Pa
 
 @pytest.fixture
 def deep(tmp_path: Path) -> Path:
-    """A directory whose name is longer than that of a socket may be."""
+    """A directory whose path is longer than a socket's name may be."""
     found = tmp_path / ("a" * 100) / ("b" * 100)
     found.mkdir(parents=True)
     return found
@@ -103,7 +103,7 @@ def test_a_qemu_that_does_not_listen_is_silent(deep):
 
 
 def test_no_conversation_is_longer_than_its_time(deep):
-    """Somebody has the only place: the connection is taken by the kernel, and nobody greets."""
+    """Another client has the only place. The kernel accepts the connection, and no greeting comes."""
     with listening(deep):
         began = time.monotonic()
         with pytest.raises(Silent):

@@ -1,4 +1,4 @@
-"""Records are replaced as a whole, whoever writes at once or is killed while it does."""
+"""Records are replaced as a whole, with concurrent writers and killed writers."""
 
 import os
 import signal

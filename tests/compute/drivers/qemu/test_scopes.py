@@ -1,5 +1,8 @@
-"""Control groups of machines and tasks. systemd is the first process of no machine that tests run on: a program in
-its place says what it was told, and becomes the command as systemd-run does."""
+"""Control groups of machines and tasks.
+
+No machine that runs the tests has systemd as its first process. A program in its place records its arguments
+and becomes the command, as systemd-run does.
+"""
 
 import subprocess
 import sys
@@ -22,7 +25,7 @@ os.execvp(command[0], command)
 
 @pytest.fixture
 def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A host that systemd runs; the file of what systemd-run was told."""
+    """A host with systemd. Returns the file with the arguments of systemd-run."""
     said, programs = tmp_path / "said", tmp_path / "programs"
     programs.mkdir()
     program = programs / "systemd-run"

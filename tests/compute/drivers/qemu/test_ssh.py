@@ -1,4 +1,4 @@
-"""Hosts reached by ssh: who may do what there, and what becomes of a call when the host does not answer."""
+"""Hosts reached by ssh: permissions there, and calls while the host does not answer."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ MB = 1 << 20
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[list[SshHost]]:
-    """Two hosts that let the platform in."""
+    """Two hosts that accept the platform's key."""
     with ssh_hosts(tmp_path, "hv1", "hv2") as made:
         for each in made:
             each.administrator.bring_agent()
@@ -232,7 +232,7 @@ def test_a_host_that_was_killed_does_not_answer_and_does_again_when_it_is_back(h
 @pytest.mark.guest
 def test_a_host_that_hangs_does_not_answer_within_the_time_of_a_call(host):
     define(host)
-    host.process.send_signal(19)  # stopped: connections come about, and nobody speaks there
+    host.process.send_signal(19)  # stopped: connections are accepted, and nothing is sent
     host.agent.close()
     try:
         with pytest.raises(Unreachable):
@@ -330,7 +330,7 @@ def test_hosts_prove_that_they_have_the_same_volumes(pair, tmp_path):
     second.shared = tmp_path / "others"
     (second.shared / "volumes").mkdir(parents=True)
     second.administrator.admit(public(second.identity))
-    second.agent.close()  # what a key may do is settled when a connection begins
+    second.agent.close()  # the permissions of a key are fixed when a connection begins
     assert not first.driver.same_volumes(second.driver)
 
 

@@ -1,4 +1,4 @@
-"""What happens when somebody dies: the caller, the supervisor or QEMU, each at any point."""
+"""The caller, the supervisor or QEMU is killed, each at any point."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def start(store):
 
 
 def process(store, of: str) -> int:
-    """The id of the machine's `qemu` or `supervisor`."""
+    """Return the process id of the machine's `qemu` or `supervisor`."""
     [found] = [
         each
         for each in machine_dirs.holders(store.machine(MACHINE))
@@ -79,7 +79,7 @@ def test_a_supervisor_is_no_child_of_whoever_started_it_and_in_a_session_of_its_
 
 
 def killed(verb) -> None:
-    """Have a process do it, which is killed over it."""
+    """Run a verb in a process that is killed during it."""
     if os.fork() == 0:
         verb()
         os._exit(1)
@@ -117,7 +117,7 @@ def test_a_start_whose_caller_was_killed_is_finished_by_the_next(store, machine,
 
 @pytest.mark.parametrize("point", AT_START)
 def test_a_stop_after_a_start_whose_caller_was_killed_is_the_end(store, machine, monkeypatch, point):
-    """Nothing that was begun comes up after a stop has said that the machine is off."""
+    """After a stop reports that the machine is off, no earlier start takes effect."""
     killed_at_start(store, monkeypatch, point)
     until_done(lambda: machines.stop(store, machine))
     assert machines.power(store, machine) == "off"
@@ -154,7 +154,7 @@ def test_a_removal_whose_caller_was_killed_is_finished_by_the_next(store, runnin
 
 @pytest.fixture
 def program(store, tmp_path):
-    """Have machines run by a shell script, in place of QEMU."""
+    """Run a shell script in place of QEMU."""
 
     def write(script: str) -> None:
         path = tmp_path / "program"
@@ -211,7 +211,7 @@ def test_a_second_supervisor_leaves_the_first_one_its_machine(store, running):
 
 
 def test_a_supervisor_is_started_from_a_zip_file_as_well(store, machine, tmp_path):
-    """As on a host, where all that runs is one file."""
+    """On a host, all code is in one zip file."""
     import subprocess
 
     file = tmp_path / "agent.pyz"

@@ -1,4 +1,4 @@
-"""Long work in processes of their own: begun once, looked at, begun anew where it died."""
+"""Long work in processes of their own: started once, polled, and started again after a death."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def note(task: tasks.Task, store: Store, text: str, secret: str = "") -> None:
 
 
 def hold(task: tasks.Task, store: Store, text: str = "", report: bool = False) -> None:
-    """Goes on until a file is there."""
+    """Run until a file exists."""
     note(task, store, f"began {os.getpid()}")
     if report:
         task.report(30, 120)
@@ -206,7 +206,7 @@ def test_names_of_tasks_stay_in_their_folder(store):
 
 
 def test_calls_of_many_begin_it_once(store):
-    """And those that end it do not get in the way of who begins it again."""
+    """A caller that ends the task does not disturb one that starts it again."""
     begun = threading.Barrier(8)
 
     def call() -> bool:
@@ -222,7 +222,7 @@ def test_calls_of_many_begin_it_once(store):
 
 
 def test_it_works_packed_as_one_file(tmp_path):
-    """As on a host, where nothing else of ours is."""
+    """As on a host, where none of our other files exist."""
     packed = tmp_path / "packed"
     for package in ("compute", "compute/drivers", "compute/drivers/qemu", "compute/drivers/qemu/agent"):
         (packed / package).mkdir(parents=True)

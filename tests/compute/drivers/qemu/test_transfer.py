@@ -1,4 +1,4 @@
-"""Contents of disks on their way: in chunks that may be repeated, from where they stopped, or anew."""
+"""Transfer of disk contents in chunks that may be repeated, from where it stopped, or from the start."""
 
 import json
 import os
@@ -16,7 +16,7 @@ THERE = ["incoming", "skerry-image-7"]
 
 @pytest.fixture
 def store(tmp_path) -> Store:
-    """A host with a disk of a few pieces far apart."""
+    """A host with a disk that has a few pieces of data far apart."""
     store = make_store(tmp_path)
     with store.disk(MACHINE, DISK).open("wb") as file:
         file.truncate(300 * MB)
@@ -32,7 +32,7 @@ def other(tmp_path) -> Store:
 
 
 def carry(store: Store, other: Store, place=THERE, most: int = 300_000, chunks: int = 1000) -> int:
-    """Carry chunks from where the other side wants them; how many were."""
+    """Transfer chunks from where the other side wants them. Returns their number."""
     start = 0
     for count in range(chunks):
         chunk = json.loads(json.dumps(transfer.read(store, HERE, start, most)))

@@ -1,4 +1,4 @@
-"""The user that QEMU runs as on a host whose agent is root's."""
+"""The user that runs QEMU on a host whose agent is root's."""
 
 import os
 import pwd
@@ -27,7 +27,7 @@ def test_qemu_becomes_the_user_of_the_host_where_it_can(monkeypatch):
 
 @pytest.fixture
 def confined(store, monkeypatch) -> str:
-    """A machine that is on, whose QEMU is another user's."""
+    """A machine that is on, whose QEMU runs as another user."""
     if os.geteuid():
         pytest.skip("only root can become somebody else")
     configure(store, user=USER)
@@ -35,7 +35,7 @@ def confined(store, monkeypatch) -> str:
 
 
 def ids(directory: Path, what: str) -> list[set[int]]:
-    """The users, or the capabilities, of those processes of a machine that are QEMU."""
+    """Return the users, or the capabilities, of a machine's QEMU processes."""
     found = []
     for pid in machine_dirs.holders(directory):
         if b"agent.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():

@@ -12,8 +12,11 @@ from tests.tours.pages import ROOT
 
 
 def tiny_guest(command: str) -> Store:
-    """A host with the tiny guest that a command of the shell builds in STATE_DIR: kept between runs, and built anew
-    when its sources change. Skips where it cannot be built."""
+    """Return a host with the tiny guest, which a shell command builds in STATE_DIR.
+
+    The guest is kept between runs, and built again when its sources change. Skips the test if it cannot be
+    built.
+    """
     needs("e2fsck", "mke2fs", "debugfs", "resize2fs", "qemu-system-x86_64", "apt-get", "dpkg-deb", "make")
     state = Path(os.environ.get("STATE_DIR", ".state")).resolve() / "tiny-guest"
     outer = ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")

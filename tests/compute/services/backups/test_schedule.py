@@ -1,4 +1,5 @@
-"""Automatic backups: who gets which window, whose backup is due, and what is kept. The clock is an argument."""
+"""Automatic backups: the window of each instance, the due backups, and those that are kept. The clock is an
+argument."""
 
 import threading
 from collections import Counter
@@ -24,7 +25,7 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 SUNDAY = datetime(2026, 3, 1, 4, 30, tzinfo=UTC)
-"""Within the window W4."""
+"""A time in the window W4."""
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def instance(world, driver) -> Instance:
 
 
 def scheduled(world: World, driver: MemoryDriver, day: str = "Sunday", window: str = "W4") -> Instance:
-    """A running instance with backups, of this schedule."""
+    """Create a running instance with backups on this schedule."""
     made = deployed(world, driver)
     enable(world.actor, made)
     Instance.objects.filter(pk=made.pk).update(backups_day=day, backups_window=window)
@@ -42,12 +43,12 @@ def scheduled(world: World, driver: MemoryDriver, day: str = "Sunday", window: s
 
 
 def day(number: int) -> datetime:
-    """The same time so many days after the first Sunday."""
+    """Return the same time of day, `number` days after the first Sunday."""
     return SUNDAY + timedelta(days=number)
 
 
 def finish(driver: MemoryDriver) -> None:
-    """Let all jobs that there are come to their end."""
+    """Run all jobs to their end."""
     for job in Job.objects.filter(finished_at=None).order_by("pk"):
         work(job, driver)
 
@@ -55,7 +56,7 @@ def finish(driver: MemoryDriver) -> None:
 def back_up(moment: datetime, driver: MemoryDriver) -> None:
     assert take_due(moment) == 1
     finish(driver)
-    finish(driver)  # what it superseded
+    finish(driver)  # the deletion of the backups that it replaced
 
 
 def kept(instance: Instance) -> list[tuple[str, str]]:

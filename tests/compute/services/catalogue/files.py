@@ -13,7 +13,7 @@ from compute.services.catalogue.reading import read
 
 
 def apply(file: dict[str, Any], **more: Any) -> list[str]:
-    """Apply what is written here as Python; returns the plan's changes, each as ``verb section.name``."""
+    """Apply a catalogue given as Python. Returns the plan's changes, each as ``verb section.name``."""
     catalogue = read(json.dumps(file))
     plan = applying.planned(catalogue)
     applying.apply(catalogue, plan, **more)
@@ -21,7 +21,7 @@ def apply(file: dict[str, Any], **more: Any) -> list[str]:
 
 
 def refusals(file: dict[str, Any] | str) -> list[str]:
-    """The lines by which a file is refused, whether by itself or by what there is."""
+    """Return the error lines of a refused file, whether the file or the present rows are the cause."""
     text = file if isinstance(file, str) else json.dumps(file)
     with patch("sys.stdin", io.StringIO(text)), pytest.raises(CommandError) as caught:
         call_command("catalogue", "apply", "-", "--yes", stdout=io.StringIO())

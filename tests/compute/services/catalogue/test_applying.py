@@ -1,4 +1,4 @@
-"""What a file makes of rows that are there: added, changed, retired, removed; or refused, and nothing changes."""
+"""Applying a catalogue file to existing rows: add, change, retire, remove. A refused file changes nothing."""
 
 import io
 import json
@@ -102,7 +102,7 @@ def test_a_type_that_a_job_needs_or_that_somebody_upgrades_to_stays(world):
     InstanceTypeFactory(id="unused", successor=upgrade)
     instance = world.offline()
     resize(world.actor, instance, bigger.pk)
-    Instance.objects.update(type=world.type)  # as a move has it until its last step
+    Instance.objects.update(type=world.type)  # as during a move, until its last step
     assert sorted(apply({"types": []})) == [
         "remove types.unused", "retire types.and-then", "retire types.bigger", "retire types.g6-test-2",
         "retire types.upgrade",

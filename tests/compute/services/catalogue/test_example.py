@@ -1,4 +1,4 @@
-"""The file of docs/catalogue.md: it applies as it stands there, and comes back from an export."""
+"""The file of docs/catalogue.md can be applied without changes, and an export returns it."""
 
 import io
 import re
@@ -20,7 +20,7 @@ EXAMPLE = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re
 
 @pytest.fixture
 def applied(tmp_path) -> str:
-    """What the command says when it applies the example to an empty installation."""
+    """Apply the example to an empty installation, and return the command's output."""
     file, said = tmp_path / "catalogue.yaml", io.StringIO()
     file.write_text(EXAMPLE)
     call_command("catalogue", "apply", str(file), "--yes", stdout=said)

@@ -1,4 +1,4 @@
-"""The ids that examples show on an installation whose catalogue differs from the seeded one."""
+"""The ids in examples, on an installation whose catalogue differs from the seeded one."""
 
 import pytest
 

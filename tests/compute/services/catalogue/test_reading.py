@@ -1,4 +1,4 @@
-"""What is wrong with a file by itself: a line for each, by section, item and field."""
+"""Problems within a catalogue file: one line for each, with section, item and field."""
 
 import pytest
 

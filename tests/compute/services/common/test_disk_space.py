@@ -1,4 +1,4 @@
-"""The room that an instance has for disks, while a job resizes one."""
+"""The disk space of an instance during the job that resizes it."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Default labels: they never collide with those that a customer chose, and cost nothing where none does."""
+"""Default labels never collide with a customer's labels, and cost no query if there is no collision."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,8 @@ Make = Callable[..., Instance | NodeBalancer]
 
 @pytest.fixture(params=["create", "from a backup", "clone", "balancer"])
 def make(request, world, driver) -> Make:
-    """Make one, with a label or without: each way in which something has a label by default."""
+    """Return a function that creates one, with or without a label. There is a parameter for each kind of
+    create."""
     match request.param:
         case "create":
             return world.create
@@ -46,7 +47,7 @@ def default_of(row: Instance | NodeBalancer, further: int = 0) -> str:
 
 
 def take(row: Instance | NodeBalancer, *taken: str) -> None:
-    """Have the customer give these labels to other rows of the account, none of them with a new key."""
+    """Give these labels to other rows of the account, as a customer would. No row gets a new key."""
     others = list(type(row).objects.filter(account_id=row.account_id))
     assert len(taken) <= len(others)
     for other, label in zip(others, taken, strict=False):
@@ -54,7 +55,7 @@ def take(row: Instance | NodeBalancer, *taken: str) -> None:
 
 
 def filled(make: Make, number: int) -> Instance | NodeBalancer:
-    """The last of so many rows that are there to have labels."""
+    """Create this number of rows with default labels, and return the last."""
     made = [make() for _ in range(number)]
     Instance.objects.filter(status="cloning").update(status="offline")
     Job.objects.all().delete()
@@ -84,7 +85,7 @@ def test_where_the_next_is_taken_too_a_number_tells_them_apart(make):
 
 
 def test_nothing_is_left_of_the_create_that_was_refused(make):
-    """Addresses, capacity, events and jobs are those of what was made."""
+    """Addresses, capacity, events and jobs are those of the successful creates."""
     last = filled(make, 2)
 
     def added(**label: str) -> list[int]:
@@ -130,7 +131,7 @@ def test_other_accounts_may_have_it(make):
 
 
 def test_those_that_are_taken_meanwhile_are_looked_for_again(make, monkeypatch):
-    """Another request takes the free label before this one has it."""
+    """Another request takes the free label first."""
     last = filled(make, 2)
     taken = default_of(last, 1)
     take(last, taken)

@@ -1,4 +1,4 @@
-"""Instances that change while others wait for their rows: two sessions on a real database."""
+"""Instances that change while other sessions wait for their rows: two sessions on a real database."""
 
 import threading
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def test_update_of_an_instance_that_changes_is_not_lost(world, instance):
 
 
 def test_profile_is_checked_against_the_new_type(world, instance):
-    """4,096 MB are more than the type has that the instance had before."""
+    """The earlier type has less than 4,096 MB."""
     config = ConfigFactory(instance=instance, kernel_id="compute/grub2")
     given = ConfigChanges({"memory_limit": 4096})
     assert changed_meanwhile(instance, lambda: configs.update(world.actor, config, given)) == []

@@ -1,4 +1,4 @@
-"""How strong a root password is, and the passwords that the platform makes."""
+"""The required strength of root passwords, and generated passwords."""
 
 from compute.services.common.password_strength import MOST_SCORE, is_strong, make_password, score
 

@@ -1,4 +1,4 @@
-"""A real name server, Knot DNS, which serves what is exported for it."""
+"""A real name server, Knot DNS, which serves exported zones."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ from compute.services.domains.zone_export import export
 from tests.ports import free_port
 
 TIMEOUT_SECONDS = 120.0
-"""Seconds after which a name server that is well has answered, however busy the machine is."""
+"""Seconds within which a healthy name server answers, even on a busy machine."""
 CONFIGURATION = """\
 server:
     listen: {address}@{port}
@@ -37,7 +37,7 @@ include: "{home}/export/zones.conf"
 
 
 class Knot:
-    """A name server that serves what is exported into its directory."""
+    """A name server that serves the zones exported into its directory."""
 
     def __init__(self, home: Path, address: str = "127.0.0.1", port: int | None = None):
         self.home, self.exported = home, home / "export"
@@ -70,7 +70,8 @@ class Knot:
         return f"knotc -b -s {self.home}/knot.sock {' '.join(words)}"
 
     def export(self) -> None:
-        """Export, and wait until the server has loaded what was: it answers from the old zones while it does."""
+        """Export, and wait until the server has loaded the export. Until then, the server answers from the old
+        zones."""
         call_command("export_zones", str(self.exported), reload=self.reload)
         active = Domain.objects.filter(status="active")
         wanted = dict(active.filter(type="master").values_list("label", "serial"))
@@ -90,7 +91,7 @@ class Knot:
         return sorted(data.to_text() for answer in found.answer for data in answer)
 
     def serial(self, name: str) -> int | None:
-        """The serial of the zone that it serves, None where it serves none of this name."""
+        """Return the serial of the zone that the server has, or None if there is no zone of this name."""
         answer = self.ask(name, "SOA").answer
         return answer[0][0].serial if answer else None
 

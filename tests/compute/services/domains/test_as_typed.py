@@ -1,4 +1,4 @@
-"""What docs/domains.md has an operator type on a name server, with a real Knot DNS: only its folder differs."""
+"""The commands for a name server in docs/domains.md, with a real Knot DNS. Only its folder differs."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.guest]
 KNOTC = """#!/bin/sh
 exec {knotc} -b -s {home}/knot.sock "$@"
 """
-"""Finds the server of the test, whose socket lies elsewhere than that of the package."""
+"""A script that finds the test's server, whose socket is not where the package has it."""
 
 
 def test_what_the_page_says_serves_zones_as_they_change(knot: Knot, account, process_env, tmp_path: Path):

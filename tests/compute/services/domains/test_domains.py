@@ -1,4 +1,4 @@
-"""Copies of many records: few statements, since the account is locked meanwhile."""
+"""Copies of many records need few statements, because they lock the account."""
 
 import pytest
 from django.db import connection
@@ -25,7 +25,7 @@ def row(kind: str, name: str, target: str = "192.0.2.1", **others: int | str) ->
 
 
 def records(number: int) -> list[RecordRow]:
-    """Records of every kind of column, in no alphabetical order."""
+    """Return records with every kind of column, in no alphabetical order."""
     return [
         row("CAA", "", 'ca.example; "é"', tag="issue"),
         row("SRV", "_sip._tcp", ".", priority=1, weight=2, port=3, service="_sip"),

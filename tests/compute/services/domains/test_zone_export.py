@@ -1,4 +1,4 @@
-"""Zones served for real: by Knot DNS, from what is exported, and asked as anybody would."""
+"""Exported zones, served by a real Knot DNS and queried as by any client."""
 
 import ipaddress
 import os
@@ -27,7 +27,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.guest]
 
 @pytest.fixture
 def primary(tmp_path) -> Iterator[Knot]:
-    """A second name server, at port 53, where slaves ask: on an address of its own, as tests run side by side."""
+    """A second name server, at port 53, which slaves ask. It has an address of its own, because tests run in
+    parallel."""
     home = tmp_path / "primary"
     home.mkdir()
     address = f"127.{os.getpid() >> 16 & 63 | 64}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
@@ -41,12 +42,12 @@ def primary(tmp_path) -> Iterator[Knot]:
 
 @pytest.fixture
 def reachable(settings) -> None:
-    """The platform may ask name servers on this machine."""
+    """Allow the platform to ask name servers on this machine."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
 
 
 def zone(account, **values) -> Domain:
-    """A domain with a record of each type."""
+    """Create a domain with a record of each type."""
     domain = DomainFactory(account=account, label="example.com", **values)
     add = {
         "A": ("www", "203.0.113.7"), "AAAA": ("www", "2001:db8::7"), "NS": ("sub", "ns.example.net"),
@@ -125,7 +126,7 @@ def test_a_zone_is_transferred_to_whom_its_owner_says(knot, account):
 
 
 def test_a_slave_is_in_the_list_with_its_masters(knot, account):
-    """The server takes the configuration, and has no zone until its masters are reached."""
+    """The server accepts the configuration, and has no zone until it reaches a master."""
     DomainFactory(
         account=account, label="slave.example", type="slave", soa_email="", master_ips=["192.0.2.1", "2001:db8::1"]
     )
@@ -142,7 +143,7 @@ def until(condition: Callable[[], bool], words: str) -> None:
 def test_a_slave_is_transferred_from_its_master_and_follows_it(
     primary, knot, account, client_for, owner, reachable
 ):
-    """Both name servers serve what is exported; the platform's own tables hold the name at only one time."""
+    """Both name servers serve exported zones. The platform's own tables have the name at only one time."""
     source = zone(account, axfr_ips=["127.0.0.1", primary.address])
     primary.export()
     records = primary.exported / "zones" / f"{source.pk}.zone"
@@ -173,7 +174,7 @@ def test_a_slave_is_transferred_from_its_master_and_follows_it(
 
 
 def test_a_slave_has_nothing_of_a_master_of_its_name(primary, knot, account, stranger, client_for, reachable):
-    """Between two looks of the export a name changes hands. Its new master's serial is the lower one."""
+    """Between two exports a name changes hands. The new master's serial is lower."""
     source = zone(account, axfr_ips=["127.0.0.1", primary.address], serial=5)
     primary.export()
     source.delete()
@@ -254,7 +255,7 @@ def test_many_zones_cost_a_fixed_number_of_queries(tmp_path, account, django_ass
 
 def test_a_name_server_that_does_not_take_it_is_told_of(tmp_path, account):
     zone(account)
-    for _ in range(2):  # and again, by the next run, which has nothing to write
+    for _ in range(2):  # again by the next run, which has nothing to write
         with pytest.raises(CommandError, match="false failed"):
             call_command("export_zones", str(tmp_path), reload="false")
 

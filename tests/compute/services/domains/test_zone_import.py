@@ -1,4 +1,4 @@
-"""Zones that name servers of all kinds transfer: what is made of them, and what is refused."""
+"""Zones from name servers of all kinds: the imported records, and the refusals."""
 
 import ipaddress
 import re
@@ -35,7 +35,7 @@ def record(name: str, kind: str, data: str, ttl: int = 300) -> dns.rrset.RRset:
 
 
 def soa_of(*labels: bytes) -> dns.rrset.RRset:
-    """The zone's SOA record, whose mailbox has these labels."""
+    """Return the zone's SOA record with these labels as its mailbox."""
     rname = b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
     wire = dns.name.from_text("ns.example.net").to_wire() + rname + struct.pack("!5L", 1, 7200, 3600, 604800, 300)
     soa = dns.rdata.from_wire(dns.rdataclass.IN, dns.rdatatype.SOA, wire, 0, len(wire))
@@ -43,13 +43,13 @@ def soa_of(*labels: bytes) -> dns.rrset.RRset:
 
 
 def whole(*rrsets: dns.rrset.RRset, soa: dns.rrset.RRset | None = None) -> list[list[dns.rrset.RRset]]:
-    """A transfer: its messages, one for each record."""
+    """Return a transfer as a list of messages with one record each."""
     soa = soa or record("@", "SOA", SOA)
     return [[soa], [record("@", "NS", "ns.example.net.")], *([each] for each in rrsets), [soa]]
 
 
 class Primary(socketserver.ThreadingTCPServer):
-    """A name server that answers whatever it is asked with these messages, and then with silence."""
+    """A name server that answers any query with these messages, and then is silent."""
 
     allow_reuse_address = daemon_threads = True
 
@@ -72,12 +72,12 @@ class _Handler(socketserver.BaseRequestHandler):
         query = dns.message.from_wire(self.request.recv(size))
         for wire in self.server.answer(query):
             self.request.sendall(struct.pack("!H", len(wire)) + wire)
-        self.request.recv(1)  # until the other side has enough
+        self.request.recv(1)  # until the client disconnects
 
 
 @pytest.fixture
 def primary(settings) -> Iterator[Callable[..., Primary]]:
-    """Start a name server of these messages, each a list of records, or bytes."""
+    """Return a function that starts a name server with these messages. Each is a list of records, or bytes."""
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
     settings.DOMAIN_IMPORT_TIMEOUT = 240
     started: list[Primary] = []
@@ -108,7 +108,7 @@ def ask(api, server: Primary):
 
 
 def refused(answer) -> str:
-    """The reason; nothing was made."""
+    """Return the reason of a refusal. Checks that nothing was created."""
     assert answer.status_code == 400, answer.content
     (error,) = answer.json()["errors"]
     assert error["field"] == "remote_nameserver"

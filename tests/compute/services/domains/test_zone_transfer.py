@@ -1,4 +1,4 @@
-"""Records of transfers as plain values: the same ones, in the same order, as dnspython's zones have."""
+"""Records of transfers as plain values: the same records, in the same order, as in dnspython's zones."""
 
 import gc
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def made(name: str, record: tuple[str, str], ttl: int) -> dns.rrset.RRset:
 
 
 def messages(pieces: Sequence[Sequence[dns.rrset.RRset]]) -> list[dns.message.Message]:
-    """The messages of a transfer, as `dns.query.xfr` reads them."""
+    """Return the messages of a transfer, as `dns.query.xfr` reads them."""
     query = dns.message.make_query(ORIGIN, "AXFR")
     found = []
     for piece in pieces:
@@ -88,7 +88,7 @@ def test_the_garbage_collector_tracks_no_object_of_a_record():
 
 
 def test_many_types_of_one_name_take_no_quadratic_time():
-    """dnspython's zone compares each new type with all the others of its name: 12,000 of them took minutes."""
+    """dnspython's zone compares each new type with all others of its name: 12,000 of them took minutes."""
     types = [made("@", (f"TYPE{number}", "\\# 0"), 300) for number in range(4000, 16000)]
     zone = zone_transfer.read(
         whole([types[:3000], types[3000:6000], types[6000:9000], types[9000:]]), ZONE, lambda *_: ()

@@ -1,4 +1,4 @@
-"""What hosts are told of firewalls: the last of it, whatever is lost, late, slow or busy."""
+"""Delivery of firewalls to hosts: the newest rules win, with lost, late, slow and concurrent calls."""
 
 import threading
 from dataclasses import asdict
@@ -33,13 +33,13 @@ ENABLED, DISABLED = FirewallChanges(status="enabled"), FirewallChanges(status="d
 
 @pytest.fixture(autouse=True)
 def without_mail_ports(settings) -> None:
-    """What is told of mail ports has tests of its own (test_mail_ports.py)."""
+    """Leave mail ports open. Their delivery is tested in test_mail_ports.py."""
     settings.MAIL_PORTS_CLOSED_AFTER = None
 
 
 @pytest.fixture
 def notified(monkeypatch) -> list[int]:
-    """The instances that workers were notified of, which none receives."""
+    """The instance ids of the notifications. They are recorded, and no worker receives them."""
     notified: list[int] = []
     monkeypatch.setattr(books, "notify", lambda task, instance_id: notified.append(instance_id))
     return notified
@@ -47,18 +47,18 @@ def notified(monkeypatch) -> list[int]:
 
 @pytest.fixture
 def instance(world, driver) -> Instance:
-    """One that runs."""
+    """An instance that runs."""
     return deployed(world, driver, label="filtered")
 
 
 @pytest.fixture
 def firewall(world, instance) -> Firewall:
-    """An enabled one on the instance, of which its host has not been told."""
+    """An enabled firewall on the instance, which was not delivered to the host yet."""
     return firewalls.create(world.actor, FirewallSpec("web", opening(22), [instance.pk]))
 
 
 def opening(*ports: int) -> dict:
-    """Rules that let these ports in, and nothing else."""
+    """Return rules that accept these ports, and nothing else."""
     addresses = {"ipv4": ["0.0.0.0/0"]}
     inbound = [
         {"protocol": "TCP", "ports": str(port), "action": "ACCEPT", "addresses": addresses} for port in ports
@@ -67,7 +67,7 @@ def opening(*ports: int) -> dict:
 
 
 def ruleset_of(driver: MemoryDriver, instance: Instance) -> str:
-    """The ruleset that the host of the instance makes of its packet filter."""
+    """Return the ruleset that the instance's host makes from its packet filter."""
     machine = machine_name(instance.pk)
     found = driver.firewall(machine)
     return render(machine, asdict(found)) if found else ""
@@ -82,7 +82,7 @@ def books_of(instance: Instance) -> PacketFilter:
 
 
 def settled(instance: Instance, driver: MemoryDriver) -> bool:
-    """Whether our tables say the host has all, and it has."""
+    """Tell whether our tables say that the host has the newest rules, and the host has them."""
     row, held = books_of(instance), driver.firewall(machine_name(instance.pk))
     return not row.pending and row.error == "" and held is not None and held.version == row.wanted
 
@@ -171,7 +171,7 @@ class TestABoot:
         assert opens(22) in ruleset_of(driver, instance)
 
     def test_that_was_about_to_bring_what_is_old_does_not_win(self, world, firewall, instance, driver):
-        """The rules change between the reading of what to boot and the boot."""
+        """The rules change after the boot has read them, and before the host boots."""
         work(enqueue("shutdown", instance, world.actor), driver)
         boot = enqueue("boot", instance, world.actor, data=BootData(config_id=instance.configs.get().pk))
 
@@ -243,7 +243,7 @@ class TestNothingIsLost:
         assert opens(443) in ruleset_of(driver, instance)
 
     def test_nor_for_a_failure_that_it_came_before(self, world, firewall, instance, driver, settings):
-        """The rules change while the host is being told of older ones, which then fails."""
+        """The rules change during the delivery of older ones, which then fails."""
         settings.JOB_BACKOFF = 1000
 
         def meanwhile(number: int, name: str) -> None:
@@ -298,7 +298,7 @@ class TestNothingIsLost:
         assert opens(22) in ruleset_of(driver, instance)
 
     def test_when_our_tables_are_older_than_the_host(self, world, firewall, instance, driver):
-        """They were restored from a backup: the host has had numbers that are given a second time now."""
+        """Our tables were restored from a backup, so version numbers that the host has seen are used again."""
         for port in (80, 81, 82, 83):
             firewalls.set_rules(world.actor, firewall, opening(port))
             packet_filters.apply(instance.pk, driver)
@@ -322,7 +322,7 @@ class TestTheLastWins:
         assert settled(instance, driver)
 
     def test_over_a_worker_that_was_thought_dead(self, world, firewall, instance, driver):
-        """It read the old rules, and tells them when another one has told the new ones."""
+        """A worker read the old rules, and delivers them after another worker has delivered the new ones."""
 
         def asleep(number: int, name: str) -> None:
             driver.before = lambda number, name: None
@@ -350,7 +350,7 @@ def test_nothing_is_left_of_it_when_the_instance_goes(firewall, instance, driver
 
 
 def test_an_instance_that_goes_meanwhile_is_no_error(firewall, instance, driver):
-    """It is gone when its host was told: there is nothing to write any more, and nothing to tell."""
+    """The instance is deleted after the delivery to its host, so there is nothing left to write or deliver."""
     driver.after = lambda number, name: remove(instance) if name == "set_firewall" else None
     packet_filters.apply(instance.pk, driver)
     assert not PacketFilter.objects.exists()
@@ -408,7 +408,8 @@ class TestRaces:
         assert FirewallDevice.objects.filter(enabled=True).count() == 1
 
     def test_changes_and_workers_at_once_end_with_the_last_on_the_host(self, world, firewall, instance, driver):
-        """Half of the racers change the rules, the others tell the host; what is left is then told once more."""
+        """Half of the threads change the rules, the others deliver them. Afterwards the rest is delivered once
+        more."""
         calling = threading.Lock()
         tell = driver.set_firewall
 

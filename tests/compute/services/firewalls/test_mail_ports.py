@@ -1,4 +1,4 @@
-"""Mail ports: for whom they are closed, and that hosts come to know, whoever decides it and whenever."""
+"""Mail ports: the accounts for which they are closed, and the delivery of every decision to hosts."""
 
 from dataclasses import asdict
 from datetime import UTC, date, datetime
@@ -41,13 +41,13 @@ LETTING_MAIL_OUT = {
 
 @pytest.fixture
 def instance(world, driver) -> Instance:
-    """One that runs, of an account that is newer than the day in the settings."""
+    """A running instance of an account that was opened after the day in the settings."""
     return deployed(world, driver, label="mailer")
 
 
 @pytest.fixture
 def older(world) -> Account:
-    """The account, opened on the last day on which that left the mail ports open."""
+    """The account, opened on the last day of open mail ports."""
     world.account.created = datetime(2019, 11, 5, 23, 59, 59, tzinfo=UTC)
     world.account.save()
     return world.account
@@ -59,14 +59,14 @@ def staff_actor(world) -> Actor:
 
 
 def ruleset_of(driver: MemoryDriver, instance: Instance) -> str:
-    """The ruleset that the host of the instance makes of its packet filter."""
+    """Return the ruleset that the instance's host makes from its packet filter."""
     machine = machine_name(instance.pk)
     found = driver.firewall(machine)
     return render(machine, asdict(found)) if found else ""
 
 
 def deliver(driver: MemoryDriver) -> int:
-    """Deliver what is due, as workers do; returns of how many instances."""
+    """Deliver what is due, as workers do. Returns the number of instances."""
     due = [row.pk for row in PacketFilter.objects.all() if row.pending]
     for pk in due:
         packet_filters.apply(pk, driver)
@@ -103,7 +103,7 @@ class TestWhose:
 
 class TestANewInstance:
     def test_never_runs_without(self, world, driver):
-        """Its first boot brings the rules; nothing is to be told before, nor afterwards."""
+        """The first boot brings the rules. Nothing is due for delivery before or after it."""
         instance = world.create(private_ip=True)
         assert not PacketFilter.objects.get(pk=instance.pk).pending
         finish(instance, driver)
@@ -240,7 +240,7 @@ class TestTheClock:
         assert DROP in ruleset_of(driver, instance)
 
     def test_tells_hosts_of_an_instance_that_was_being_created_while_staff_decided(self, world, instance, driver):
-        """The create had read the account, and was committed when staff's change had looked for instances."""
+        """The create read the account, and committed after the change by staff had listed the instances."""
         Account.objects.update(mail_ports_open=True)
         assert mail_ports.keep() == 1
         deliver(driver)

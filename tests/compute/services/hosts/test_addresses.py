@@ -1,4 +1,4 @@
-"""Hosts are servers of the platform: no check and no import of a customer's leads to one."""
+"""Hosts are servers of the platform: no check or import of a customer may connect to one."""
 
 import ipaddress
 

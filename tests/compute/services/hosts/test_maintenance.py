@@ -1,4 +1,5 @@
-"""Maintenance of a host: what runs there is stopped, kept so, and booted again; what is busy waits its turn."""
+"""Maintenance of a host: its instances are stopped, stay off, and are booted again. A busy instance waits its
+turn."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Hosts are never given out twice: room is reserved, enlarged, moved and given back, whoever asks at once."""
+"""Capacity of hosts is never used twice: it is reserved, enlarged, moved and released, also by concurrent
+requests."""
 
 import threading
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def exact() -> bool:
-    """Whether each host says as used what its reservations are."""
+    """Tell whether each host's used capacity equals the sum of its reservations."""
     sums = [Sum(name, default=0) for name in RESOURCES]
     for host in Host.objects.all():
         held = list(host.reservations.aggregate(*sums).values())
@@ -74,7 +75,8 @@ def test_a_closed_host_takes_none(closed, world, instance):
 
 
 def test_a_host_that_does_not_answer_is_taken_last(world, instance):
-    """However full the others are; and before an instance is refused, for it may be back in a minute."""
+    """Also if the other hosts are nearly full. It is taken before an instance is refused, because it may return
+    soon."""
     Host.objects.filter(pk=world.host.pk).update(unreachable_since=Now())
     answering = HostFactory(region=world.region, **room_for(2, world.type))
     placed = [place(instance, world.type, world.region.pk) for _ in range(3)]
@@ -129,7 +131,7 @@ def test_of_two_slaac_pools_of_a_region_the_first_is_meant_whatever_makes_the_in
         id=key + 1000, region=world.region, kind="slaac", network="2001:db8:78::/64", gateway="fe80::1"
     )
     first.pk = key
-    first.save(force_insert=True)  # its row lies behind the other's
+    first.save(force_insert=True)  # its row is stored after the other's
     made = world.create()
     assert made.ipv6 == slaac_in(world.region.pk, made.pk)
     assert made.ipv6.startswith("2001:db8:77:")
@@ -194,7 +196,7 @@ def test_of_racing_enlargements_as_many_succeed_as_fit(world):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_placement_waits_for_no_other_while_another_host_has_room(world, instance):
-    """One transaction holds the emptiest host; the next takes another at once, without waiting."""
+    """One transaction has locked the emptiest host. The next one takes another host at once."""
     other = HostFactory(region=world.region, **room_for(10, world.type))
     Host.objects.filter(pk=other.pk).update(**{f"{n}_used": v for n, v in room_for(5, world.type).items()})
     placed: list[Host] = []
@@ -240,7 +242,7 @@ def test_a_placement_waits_for_a_host_that_answers_rather_than_take_one_that_doe
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("attempt", range(5))
 def test_racing_creates_on_many_small_hosts_end_without_a_deadlock(world, attempt):
-    """Hosts fill up while others wait for them: who waits holds none that it was refused at."""
+    """Hosts fill up while others wait for them. A waiting create has released the hosts that refused it."""
     Host.objects.filter(pk=world.host.pk).update(**room_for(1, world.type))
     for _ in range(3):
         HostFactory(region=world.region, **room_for(1, world.type))

@@ -1,4 +1,4 @@
-"""The probes of hosts: one at a time for each, and few at a time for those that are known not to answer."""
+"""Probes of hosts: one at a time for each host, and few at a time for hosts that are known not to answer."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Hosts that do not answer: recorded and logged once, whoever finds out, and taken back when they answer."""
+"""Hosts that do not answer: each is recorded and logged once, by any process, and used again when it answers."""
 
 import logging
 import threading
@@ -35,7 +35,7 @@ def instance(world, driver: MemoryDriver):
 
 @pytest.fixture
 def said(caplog):
-    """The lines about hosts and jobs, with their levels."""
+    """Return the log lines about hosts and jobs, with their levels."""
     caplog.set_level(logging.DEBUG, logger="compute")
 
     def said(level: int = logging.INFO) -> list[str]:
@@ -46,7 +46,7 @@ def said(caplog):
 
 
 def silence(driver: MemoryDriver, host: Host | None) -> None:
-    """Let no call be answered from now on."""
+    """Answer no call from now on."""
 
     def fail(*args: object) -> NoReturn:
         raise Unreachable("The host does not answer.", None if host is None else str(host.uuid))
@@ -57,7 +57,7 @@ def silence(driver: MemoryDriver, host: Host | None) -> None:
 
 def speak(driver: MemoryDriver) -> None:
     driver.before = lambda number, name: None
-    del driver.powered_off, driver.usage, driver.power  # those of the class are there again
+    del driver.powered_off, driver.usage, driver.power  # restores the methods of the class
 
 
 def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host, driver, said):

@@ -1,4 +1,4 @@
-"""Profiles and VLANs that many want at once: real threads on a real database."""
+"""Concurrent changes of profiles and VLANs: real threads on a real database."""
 
 import threading
 
@@ -99,7 +99,7 @@ def test_creates_clones_and_profiles_together_keep_to_the_limit(networked, drive
 
 
 def test_vlans_that_come_and_go_at_once_are_there_when_they_are_named(networked):
-    """One that loses its last profile makes room for another, but never while a new one names it."""
+    """A VLAN that loses its last profile makes room for another, but never while a new profile names it."""
     instances = [made(networked, number) for number in range(3)]
     going = [attach(networked, instances[number % 3], f"vlan-{number}") for number in range(MAX_VLANS)]
 
@@ -140,7 +140,7 @@ def test_a_profile_is_deleted_or_booted_but_not_both(world, driver):
 
 
 def test_a_profile_that_is_deleted_as_its_boot_ends_is_not_remembered(world, driver):
-    """The last settle and the deletion want the same two rows."""
+    """The end of the boot and the deletion lock the same two rows."""
     for _ in range(4):
         instance = at_rest(world, driver)
         config = ConfigFactory(instance=instance, disk=instance.disks.earliest("pk"))

@@ -1,4 +1,5 @@
-"""What is deleted or changed while a request is at work on it: refused or waited for, never half-written."""
+"""Objects that are deleted or changed during a request. The request is refused or waits, and writes nothing by
+half."""
 
 import threading
 

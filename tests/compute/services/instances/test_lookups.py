@@ -1,4 +1,4 @@
-"""What a create finds is what the models say there is for the caller."""
+"""A create finds exactly the objects that the models show to the caller."""
 
 import pytest
 
@@ -12,7 +12,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def images(world) -> list[str]:
-    """Of each status a public one, two of the account (the `restricted` user has a grant on one), and another's."""
+    """Create for each status a public image, two of the account, and one of another account. `restricted` may
+    use one."""
     rows, number = [world.image], 100
     for account, public in (
         (None, True),
@@ -29,7 +30,7 @@ def images(world) -> list[str]:
 
 @pytest.fixture
 def restricted(world, images) -> Actor:
-    """Has grants on the first of the account's images of each status, and on another account's."""
+    """A user with grants on the account's first image of each status, and on another account's images."""
     user = UserFactory(account=world.account, restricted=True)
     granted = [*range(105, 109), *range(113, 117)]
     for number in granted:
@@ -48,7 +49,7 @@ def test_a_create_finds_the_images_that_are_visible(who, world, images, restrict
     assert {pk for pk, image in found.items() if image} == visible
     assert all(image.pk == pk for pk, image in found.items() if image)
     assert not any(image.status == Image.Status.DELETING for image in found.values() if image)
-    # three of the four statuses: of public ones, and of its own once or twice
+    # three of the four statuses: public images, and the caller's own once or twice
     assert len(visible) == 1 + 3 * (2 if who == "restricted" else 3)
 
 

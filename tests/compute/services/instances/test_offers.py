@@ -1,4 +1,4 @@
-"""Which regions, images and types a new instance can have, and which are suggested."""
+"""Regions, images and types that are available for a new instance, and those that are suggested."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What happens when many want the same thing at once: real threads on a real database."""
+"""Many requests for the same thing at once, in real threads on a real database."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ def test_a_deletion_and_the_job_it_displaces_never_work_at_the_same_time(world):
 
 
 def test_racing_disks_never_take_more_than_the_type_has(world, driver):
-    """Creates, clones and resizes at once: each would fit alone, and one of them gets the instance."""
+    """Creates, clones and resizes run at once. Each would fit alone, and one of them gets the instance."""
     first = with_disk(world, driver, size=10000)
     instance = first.instance
 

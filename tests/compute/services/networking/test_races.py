@@ -1,4 +1,4 @@
-"""Addresses and ranges that many want at once: real threads on a real database."""
+"""Concurrent requests for addresses and ranges: real threads on a real database."""
 
 import pytest
 from django.db import connection
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def sound() -> None:
-    """Rows and arrays agree, and every instance has a public address and at most one private one."""
+    """Check that rows and arrays agree, and that each instance has a public and at most one private address."""
     for instance in Instance.objects.all():
         rows = list(instance.addresses.all())
         assert sorted(instance.ipv4) == sorted(row.address for row in rows)
@@ -64,7 +64,7 @@ def test_of_racing_deletions_one_public_address_is_left(world):
 
 
 def test_racing_assignments_leave_every_instance_with_an_address(world):
-    """Swaps, and attempts to take the other's for free, all at once."""
+    """Swaps, and attempts to take the other's address without a swap, all at once."""
     first, second = world.offline(label="first", private_ip=True), world.offline(label="second")
 
     def act(number: int) -> bool:
@@ -110,7 +110,7 @@ def test_assigning_sharing_and_deleting_at_once_neither_deadlock_nor_break_anyth
 
 
 def test_an_instance_that_goes_takes_no_address_with_it(world):
-    """Addresses are added while the instance is removed: whoever comes second finds what the first left."""
+    """Addresses are added while the instance is removed. The second of the two sees the effects of the first."""
     from django.db import transaction
 
     instance = world.offline(label="going")
@@ -148,7 +148,7 @@ def test_no_two_ranges_overlap_and_the_limit_holds(world, settings):
 
 
 def test_no_two_accounts_get_one_range(world, settings):
-    """Different accounts hold different rows; the pool's own decides."""
+    """Different accounts lock different rows. The lock of the pool's row decides."""
     from accounts.actors import Actor
     from tests.factories import AccountFactory, InstanceFactory
 
@@ -171,7 +171,7 @@ def test_no_two_accounts_get_one_range(world, settings):
 
 
 def overlaps() -> int:
-    """How many pairs of ranges have an address in common."""
+    """Return the number of pairs of ranges that have an address in common."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM compute_ipv6range a JOIN compute_ipv6range b ON a.id < b.id"
@@ -181,7 +181,7 @@ def overlaps() -> int:
 
 
 def test_the_list_of_the_account_runs_prepared(world):
-    """Outside of a transaction, as in production: the statement is prepared, with all of its parameters."""
+    """Outside of a transaction, as in production, the statement is prepared with all of its parameters."""
     instance = world.offline(label="listed", private_ip=True)
     token = token_of(User.objects.get(pk=world.actor.user_id))
     client = Client(headers={"Authorization": f"Bearer {token}"})

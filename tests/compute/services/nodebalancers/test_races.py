@@ -1,4 +1,4 @@
-"""Load balancers that many change at once: real threads on a real database."""
+"""Concurrent changes of load balancers: real threads on a real database."""
 
 import threading
 
@@ -48,7 +48,7 @@ def test_a_region_never_has_more_than_it_may(world, balancer, settings):
 
 
 def test_no_node_is_added_for_an_address_that_is_going(world, balancer):
-    """Whichever comes first: the node is refused, or dropped along with the address."""
+    """Depending on the order, the node is refused, or deleted together with the address."""
     instance = world.offline(label="one", private_ip=True)
     config, address = balancer.configs.get(), Address.objects.get(instance=instance, public=False)
 

@@ -1,4 +1,4 @@
-"""What load balancers did, as the hosts that balance tell it."""
+"""Statistics of load balancers, as the balancing hosts report them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -62,7 +62,7 @@ def test_what_is_told_of_a_balancer_that_is_gone_is_nothing(balancer):
 def test_only_this_month_is_shown_in_megabytes(balancer, client_for, owner):
     NodeBalancer.objects.update(account=owner.account)
     now = datetime.now(UTC)
-    for month in {month_of(now), month_of(now + timedelta(hours=1))}:  # which may begin meanwhile
+    for month in {month_of(now), month_of(now + timedelta(hours=1))}:  # the next month may begin meanwhile
         NodeBalancerTransfer.objects.create(nodebalancer=balancer, month=month, received=10**6, sent=12345)
     NodeBalancerTransfer.objects.create(nodebalancer=balancer, month="2020-01-01", received=10**12)
     shown = client_for(owner).get(f"/v4/nodebalancers/{balancer.pk}").json()["transfer"]

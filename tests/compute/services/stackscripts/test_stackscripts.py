@@ -1,4 +1,4 @@
-"""What a deployment script asks for, and what it gets."""
+"""The fields that a deployment script declares, and the values that it gets."""
 
 import os
 import subprocess
@@ -142,7 +142,7 @@ def test_a_default_that_is_no_choice_has_to_be_chosen():
 
 
 def test_hostile_text_is_read_in_no_time():
-    began = time.thread_time()  # which goes on only while it is at work
+    began = time.thread_time()  # processor time of this thread alone
     words = "<udf " + "a " * 32_000
     blanks = '<udf a="' + " " * 30_000 + "\n" + " " * 30_000 + '">'
     quotes = "<udf a='" * 8_000
@@ -337,7 +337,7 @@ class TestIncluding:
         assert ran(resolved(actor, script.pk)[0], tmp_path) == "three\n"
 
     def test_what_the_deploying_user_may_not_use_refuses_the_deployment(self, actor, account, restricted):
-        """At any depth; grants decide about scripts of a restricted user's account."""
+        """At any depth. For a restricted user, grants decide about scripts of the account."""
         inner = StackScriptFactory(account=account, script="echo\n")
         middle = StackScriptFactory(account=account, script=f"\n. {tag(inner.pk)}\n", is_public=True)
         outer = StackScriptFactory(account=account, script=f". {tag(middle.pk)}\n", is_public=True)
@@ -380,7 +380,7 @@ class TestIncluding:
 
     @pytest.mark.parametrize("line", ["{}\n", ". {}\n"])
     def test_the_length_is_bounded(self, actor, account, line):
-        """The text counts as often as it is put in, a file once."""
+        """A text counts as often as it is included. A file counts once."""
         inner = StackScriptFactory(account=account, script="x" * 65_000)
         many = StackScriptFactory(account=account, script=line.format(tag(inner.pk)) * 100)
         large = StackScriptFactory(

@@ -1,4 +1,4 @@
-"""Alerts: told once when an average of two hours rises above its threshold."""
+"""Alerts: one notification when an average of two hours rises above its threshold."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ def instance(account, owner, restricted):
 
 
 def busy(instance, count: int = 24, until: datetime = NOON, **rates: float) -> None:
-    """Samples of the last `count` times five minutes."""
+    """Create samples of the last `count` intervals of five minutes."""
     Sample.objects.bulk_create(
         Sample(instance=instance, at=until - n * FIVE, **{**dict.fromkeys(COUNTERS, 0.0), **rates})
         for n in range(1, count + 1)

@@ -1,6 +1,6 @@
-"""Volumes that are being made for an instance when that is deleted: they are made, and attached nowhere.
+"""Volumes in creation whose instance is deleted: they are created, and attached nowhere.
 
-Whatever the order in which requests, steps and jobs come.
+This holds for every order of requests, steps and jobs.
 """
 
 from collections.abc import Callable
@@ -35,18 +35,18 @@ def instance(request, world, driver) -> Instance:
 
 @pytest.fixture
 def volume(world, instance) -> Volume:
-    """One that is to be made for the instance, in the profile that it boots."""
+    """A volume in creation for the instance, in the profile that the instance boots."""
     return volumes.create(world.actor, VolumeSpec(label="data", compute_id=instance.pk))
 
 
 @pytest.fixture
 def begun(volume) -> int:
-    """How many events there were before the volume's."""
+    """The id before the volume's first event."""
     return Event.objects.order_by("pk").values_list("pk", flat=True).get(action="volume_create") - 1
 
 
 def turn(driver: MemoryDriver | CountingDriver, *, newest_first: bool = False) -> bool:
-    """Let a worker take up each job that is not over, as if its wait or lease were over; whether there was any."""
+    """Let a worker run each unfinished job, as if its wait or lease were over. Returns whether there was one."""
     due = list(Job.objects.filter(finished_at=None).order_by("-pk" if newest_first else "pk"))
     for job in due:
         Job.objects.filter(pk=job.pk).update(run_at=Now(), lease_until=None)
@@ -65,7 +65,7 @@ def work_all(driver: MemoryDriver | CountingDriver, *, newest_first: bool = Fals
 
 
 def deleting_at(world: World, instance: Instance, call: str, times: int = 1) -> Callable[[int, str], None]:
-    """A hook of the driver by which the customer deletes the instance around a call, and the worker goes on."""
+    """Return a driver hook that deletes the instance around a call. The worker goes on."""
     left = [times]
 
     def hook(number: int, name: str) -> None:
@@ -122,7 +122,7 @@ class TestWhileTheJob:
     @pytest.mark.parametrize("moment", ["before", "after"])
     @pytest.mark.parametrize("call", ["create_volume", "plug", "power"])
     def test_runs(self, call, moment, newest_first, world, instance, volume, begun, driver):
-        """The request comes while a worker makes this call; the last one is that of the last settle."""
+        """The request comes while a worker makes this call. The last call is that of the job's end."""
         setattr(driver, moment, deleting_at(world, instance, call))
         work_all(CountingDriver(driver), newest_first=newest_first)
         assert_made_and_detached(instance, volume, driver, begun)
@@ -170,7 +170,7 @@ class TestWhileTheJob:
         assert Event.objects.filter(action="volume_attach").count() == 1
 
     def test_is_one_of_several(self, newest_first, world, instance, volume, begun, driver):
-        """The instance has a volume already; another one is of no instance at all."""
+        """The instance has a volume already, and another volume belongs to no instance."""
         work_all(driver)
         alone = volumes.create(world.actor, VolumeSpec(label="alone", region=world.region.pk))
         second = volumes.create(world.actor, VolumeSpec(label="second", compute_id=instance.pk))
@@ -221,7 +221,7 @@ def refuse(call: str, reason: str, number: int, name: str) -> None:
 
 
 def test_the_customer_sees_it_come_to_be(world, instance, volume, driver):
-    """Deleting the instance leaves the volume `creating`, and it can be used as soon as it is there."""
+    """The deletion of the instance leaves the volume `creating`. It can be used as soon as it exists."""
     instances.delete(world.actor, instance)
     assert Volume.objects.get().status == "creating"
     work_all(driver)

@@ -1,4 +1,4 @@
-"""Volumes that many want at once: real threads on a real database."""
+"""Concurrent requests for volumes: real threads on a real database."""
 
 import threading
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def others(world) -> list[Instance]:
-    """As many instances as there are racers, each off and with a profile."""
+    """As many instances as there are threads, each off and with a profile."""
     made = [
         InstanceFactory(account=world.account, region=world.region, type=world.type, host=world.host)
         for _ in range(RACERS)
@@ -45,7 +45,7 @@ def mine(volume: Volume) -> Volume:
 
 
 def test_of_instances_that_want_one_volume_at_once_one_gets_it(world, others):
-    """Half of them attach it, half name it in a profile."""
+    """Half of the threads attach the volume, half name it in a profile."""
     volume = VolumeFactory(account=world.account, region=world.region)
 
     def want(number: int):
@@ -92,7 +92,7 @@ def test_volumes_attached_at_once_do_not_share_a_slot_or_exceed_eight(world, oth
     instance = others[0]
 
     def attach(number: int):
-        while True:  # as a client does, whose attachment has to wait for that of another
+        while True:  # retries like a client whose attachment must wait for another one
             try:
                 made = volumes.create(world.actor, VolumeSpec(label=f"data-{number}", compute_id=instance.pk))
             except DomainError as error:
@@ -180,7 +180,7 @@ def test_an_attachment_waits_for_a_job_that_was_begun_while_it_waited(world, dri
 
 
 def test_a_deletion_locks_the_jobs_of_the_volume_before_the_volume(world, driver):
-    """The last settle of a job does so too."""
+    """The end of a job locks in the same order."""
     volume = volume_of(world, driver)
     job = volumes.resize(world.actor, volume, 30).jobs.get(finished_at=None)
 

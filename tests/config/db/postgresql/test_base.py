@@ -156,7 +156,7 @@ def test_a_session_that_was_ended_before_its_commit_changed_nothing(account):
 
 @pytest.mark.parametrize("before", [True, False])
 def test_a_change_without_a_known_transaction_may_have_been_made(account, proxy, before):
-    """No statement returned the id of this transaction. That of an earlier one says nothing about this one."""
+    """No statement returned the id of this transaction. An earlier transaction's id proves nothing."""
     if before:
         with transaction.atomic():
             note(account.pk)
@@ -174,7 +174,7 @@ def test_a_silent_database_is_not_asked(account, proxy, monkeypatch):
 
 
 def test_a_session_that_does_not_notice_is_ended_before_it_is_judged(account):
-    """As behind a proxy that lost the client and keeps the server."""
+    """As behind a proxy that lost the client and keeps the server's connection."""
     with transaction.atomic():
         note(account.pk)
         transaction_id = connection.transaction_id
@@ -199,7 +199,8 @@ def test_pages_say_it_too(rf, monkeypatch):
 
 
 def test_an_error_after_a_commit_of_the_request_says_nothing_of_the_change(rf, account):
-    """As where the answer is read after the change was made: whoever is told to repeat it would make it twice."""
+    """As when the answer is read after the change was made. A client that repeats the request would change
+    twice."""
     request = rf.post("/v4/tags")
     lost = OperationalError("the connection was lost")
     request_finished.send(None)  # fixtures committed too

@@ -1,4 +1,4 @@
-"""The cast of the tests of the prober's queue and books."""
+"""Fixtures of the tests of the prober's queue and its records."""
 
 import pytest
 

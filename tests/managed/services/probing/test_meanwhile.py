@@ -1,4 +1,4 @@
-"""What people and other probers do while checks are under way and issues open."""
+"""Changes by people and other probers during checks and open issues."""
 
 import threading
 
@@ -69,7 +69,7 @@ def test_a_ticket_that_staff_deleted_takes_its_issue_along_and_harms_nothing(ser
 def test_a_customer_who_writes_to_the_ticket_and_a_prober_do_not_lock_each_other_out(
     service, actor, account, monkeypatch
 ):
-    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "300s")  # of a deadlock the database tells sooner
+    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "300s")  # the database reports a deadlock sooner
     settle(service, DOWN, DOWN)
     ticket = Ticket.objects.get()
     TicketFactory(account=account)
@@ -209,4 +209,4 @@ def test_the_patience_ends_with_the_transaction(service):
     settle(service, UP)
     with connection.cursor() as cursor:
         cursor.execute("SHOW lock_timeout")
-        assert cursor.fetchone() in [("0",), ("5s",)]  # within the test's own transaction it lasts
+        assert cursor.fetchone() in [("0",), ("5s",)]  # the setting lasts within the test's own transaction

@@ -1,4 +1,4 @@
-"""What checks measured, and the averages of hours."""
+"""Measurements of checks, and their hourly averages."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a check means, and who is told of it."""
+"""The effects of a check's outcome, and the notifications about it."""
 
 import threading
 from collections import Counter
@@ -169,7 +169,7 @@ def test_accounts_have_nothing_to_do_with_each_other(service):
 
 @pytest.mark.django_db(transaction=True)
 def test_services_that_fail_at_the_same_moment_share_one_issue_and_close_it_once(account, monkeypatch):
-    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "300s")  # they wait for each other, as long as that takes here
+    monkeypatch.setattr(probing, "LOCK_TIMEOUT", "300s")  # they wait for each other, however long that takes here
     failing = [watch(account, label=f"web {number}") for number in range(8)]
 
     def at_once(outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""The prober's queue: who checks what, and when."""
+"""The prober's queue: which prober checks a service, and when."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -91,10 +91,10 @@ def test_what_is_not_due_or_disabled_is_not_claimed(account):
 
 
 def test_what_was_put_off_by_a_longer_interval_or_a_wrong_clock_is_due(account, settings):
-    """Nobody waits for an hour because the interval was one until a moment ago."""
+    """No service waits for an hour because its interval was an hour until a moment ago."""
     settings.PROBE_EVERY = 60
     near, far = watch(account), watch(account)
-    make_due(near, ago=-90)  # as late as the next check of one that was claimed just now may be
+    make_due(near, ago=-90)  # as late as the next check after a claim may be
     make_due(far, ago=-3600)
     assert claimed() == [far.pk]
 
@@ -170,7 +170,7 @@ def test_a_first_check_is_at_once_and_the_next_not_before_half_an_interval(accou
 
 
 def test_the_clock_that_counts_is_the_databases(service, monkeypatch):
-    """A host whose clock is an hour ahead must not put checks off, nor write measurements of the future."""
+    """A host whose clock is an hour ahead must neither postpone checks nor write measurements of the future."""
     ahead = datetime.now(UTC) + timedelta(hours=1)
     for module in (probing, incidents):
         monkeypatch.setattr(module, "now", lambda: ahead, raising=False)

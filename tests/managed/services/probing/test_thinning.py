@@ -1,4 +1,4 @@
-"""Averages of hours, made while services are checked and deleted: real threads on a real database."""
+"""Hourly averages, made while services are checked and deleted: real threads on a real database."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ NOW = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
 
 @pytest.fixture
 def service() -> Service:
-    """One that was checked two hours ago."""
+    """Create a service that was checked two hours ago."""
     made = watch(managed_account(), label="shop")
     Measurement.objects.create(service=made, at=NOW - timedelta(hours=2), milliseconds=5)
     return made
@@ -30,8 +30,10 @@ def delete(service: Service) -> None:
 
 
 def beside(action: Callable[[], object]) -> tuple[threading.Thread, list]:
-    """Let `action` loose in another transaction: back when it has ended or waits for a lock of ours. The list has
-    what it gave, or was refused with."""
+    """Run `action` in another transaction. Returns when it has ended or waits for a lock of ours.
+
+    Returns the thread, and a list with its result or its refusal.
+    """
     results: list = []
 
     def act() -> None:
@@ -47,7 +49,7 @@ def beside(action: Callable[[], object]) -> tuple[threading.Thread, list]:
     with connection.cursor() as cursor:
         waits = False
         while thread.is_alive() and not waits:
-            # of this connection's, for other tests wait on the same server
+            # locks of this connection, because other tests wait on the same server
             cursor.execute(
                 "SELECT EXISTS (SELECT FROM pg_locks"
                 " WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"

@@ -1,4 +1,4 @@
-"""Two computes in a region whose addresses are this machine's, and web servers on them."""
+"""Two computes in a region whose addresses belong to this machine, with web servers on them."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.factories import AddressPoolFactory
 
 @pytest.fixture
 def region(world) -> Region:
-    """The world's region, all of whose addresses lead to this machine."""
+    """The world's region. All of its addresses belong to this machine."""
     Address.objects.all().delete()
     AddressPool.objects.all().delete()
     AddressPoolFactory(region=world.region, network="127.8.0.0/24", addresses=8)

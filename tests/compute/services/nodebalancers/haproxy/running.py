@@ -1,4 +1,4 @@
-"""A real HAProxy, and small servers for it to send traffic to."""
+"""A real HAProxy, and small servers that it balances."""
 
 import contextlib
 import http.client
@@ -22,18 +22,18 @@ import pytest
 from tests.ports import free_port
 
 TIMEOUT_SECONDS = 240.0
-"""Seconds after which something that has to happen has not."""
+"""Seconds after which an expected event counts as missing."""
 
 
 def needs_haproxy() -> None:
-    """Skip where it is not installed. In CI it has to be."""
+    """Skip the test if HAProxy is not installed. In CI it is required."""
     if shutil.which("haproxy") is None:
         assert os.environ.get("CI") != "true", "HAProxy is not installed"
         pytest.skip("HAProxy is not installed")
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Wait for what has to come."""
+    """Wait for the condition."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not come about"
@@ -41,7 +41,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 class Proxy:
-    """HAProxy as an operator runs it: a master that is told to reload by a signal."""
+    """HAProxy as an operator runs it: a master process that a signal reloads."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -54,7 +54,7 @@ class Proxy:
         until((self.folder / "haproxy.sock").exists, "HAProxy")
 
     def settled(self) -> bool:
-        """Whether no process before the last reload takes connections any more."""
+        """Tell whether all processes from before the last reload have stopped accepting connections."""
         assert self.process is not None
         workers = psutil.Process(self.process.pid).children()
         return sum(map(_listens, workers)) <= 1
@@ -80,7 +80,7 @@ def _listens(process: psutil.Process) -> bool:
 
 @contextmanager
 def proxy() -> Iterator[Proxy]:
-    """A folder for the exporter, with a HAProxy that is not started yet. Sockets' paths have to be short."""
+    """A folder for the exporter, with a HAProxy that is not started yet. The paths of sockets must be short."""
     with tempfile.TemporaryDirectory(prefix="lb") as folder:
         made = Proxy(Path(folder))
         try:
@@ -90,8 +90,10 @@ def proxy() -> Iterator[Proxy]:
 
 
 class WebServer(ThreadingHTTPServer):
-    """Answers with its name; `status` and `reason` are what it answers with, `ok` the body of a check, `headers`
-    what it was sent last. While `answering` is not set it is silent. Nobody gets its port once it is closed.
+    """A server that answers with its name. After it is closed, no other server gets its port.
+
+    `status` and `reason` are the status line, `ok` the body of a check, `headers` the headers of the last
+    request. While `answering` is not set, it is silent.
     """
 
     daemon_threads = True
@@ -121,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def handle(self) -> None:
-        # a check hangs up in the middle, by a reset
+        # a check closes its connection early, by a reset
         with contextlib.suppress(ConnectionError):
             super().handle()
 
@@ -140,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class LineServer:
-    """Speaks no HTTP: tells each connection its name, and keeps the first line that it was sent."""
+    """A TCP server without HTTP. It sends each connection its name, and keeps the first line that it receives."""
 
     def __init__(self, name: str, address: str):
         self.name = name
@@ -158,7 +160,7 @@ class LineServer:
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        # a check hangs up without a word
+        # a check closes its connection without data
         with connection, contextlib.suppress(ConnectionError):
             self.heard.append(connection.makefile().readline().encode())
             connection.sendall(f"{self.name}\n".encode())
@@ -169,14 +171,14 @@ class LineServer:
 
 
 class Client:
-    """Calls one port of a load balancer, by a connection of its own each time."""
+    """A client of one port of a load balancer, with a new connection for each call."""
 
     def __init__(self, address: str, port: int, tls: ssl.SSLContext | None = None):
         self.address, self.port, self.tls = address, port, tls
         self.cookie = ""
 
     def get(self, source: str = "127.0.0.1") -> tuple[int, str]:
-        """Status and body of one request, with the cookie of earlier ones."""
+        """Return status and body of one request, which sends the cookie of earlier ones."""
         where = {"timeout": TIMEOUT_SECONDS, "source_address": (source, 0)}
         if self.tls is None:
             connection = http.client.HTTPConnection(self.address, self.port, **where)
@@ -192,7 +194,8 @@ class Client:
 
     @contextmanager
     def begin(self, source: str) -> Iterator[socket.socket]:
-        """A connection on which a request was sent, and its answer not waited for. One may be rejected first."""
+        """Yield a connection on which a request was sent. Its answer is not read. One connection may be
+        rejected first."""
         with socket.socket() as connection:
             connection.settimeout(TIMEOUT_SECONDS)
             connection.bind((source, 0))
@@ -202,7 +205,7 @@ class Client:
             yield connection
 
     def names(self, number: int, source: str = "127.0.0.1") -> list[str]:
-        """The names of the servers that answer so many requests."""
+        """Return the names of the servers that answer `number` requests."""
         found = []
         for _ in range(number):
             status, body = self.get(source)
@@ -210,7 +213,7 @@ class Client:
         return found
 
     def line(self, text: str = "hello") -> str:
-        """What a `LineServer` answers."""
+        """Send a line to a `LineServer`, and return its answer."""
         with socket.create_connection((self.address, self.port), TIMEOUT_SECONDS) as connection:
             connection.sendall(f"{text}\n".encode())
             return connection.makefile().readline().strip()

@@ -1,7 +1,7 @@
-"""What docs/nodebalancers.md has an operator type on a host that balances, with a real HAProxy.
+"""The commands for a balancing host in docs/nodebalancers.md, with a real HAProxy.
 
-Only the folder and the region differ. Where there is no root HAProxy stays who it is; and systemd's part is played
-by a script of a few lines, which starts and reloads it as Debian's unit does.
+Only the folder and the region differ. If the test does not run as root, HAProxy keeps its user. A short script
+stands in for systemd: it starts and reloads HAProxy as Debian's unit does.
 """
 
 import getpass
@@ -37,7 +37,7 @@ esac
 
 
 class Host:
-    """The host: the block is typed into a shell of its own, whose last command goes on until the end."""
+    """The host. The block is typed into a shell of its own, whose last command runs until the end."""
 
     def __init__(self, folder: Path, env: dict[str, str]):
         balancers, programs = folder / "b", folder / "bin"
@@ -57,7 +57,7 @@ class Host:
             )  # fmt: skip
 
     def works(self) -> bool:
-        """Whether HAProxy runs. Fails with what was shown where the block ended."""
+        """Tell whether HAProxy runs. If the block ended, fail with its output."""
         assert self.process.poll() is None, self.log.read_text()
         return self.socket.exists()
 
@@ -69,7 +69,7 @@ class Host:
 @pytest.fixture
 def host(region, process_env) -> Iterator[Host]:
     needs_haproxy()
-    with tempfile.TemporaryDirectory(prefix="lb") as folder:  # sockets' paths have to be short
+    with tempfile.TemporaryDirectory(prefix="lb") as folder:  # the paths of sockets must be short
         Path(folder).chmod(0o755)
         host = Host(Path(folder), process_env)
         try:
@@ -89,7 +89,7 @@ def test_what_the_page_says_shares_traffic_out(host: Host, api, servers: list[We
         assert host.process.poll() is None, host.log.read_text()
         try:
             return set(client.names(4))
-        except OSError:  # it has not taken the port up yet
+        except OSError:  # it does not listen on the port yet
             return set()
 
     until(lambda: names() == {"one", "two"}, "traffic")

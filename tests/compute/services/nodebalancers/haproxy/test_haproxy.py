@@ -1,4 +1,4 @@
-"""Load balancers that clients make, with real traffic through a real HAProxy."""
+"""Load balancers created by clients, with real traffic through a real HAProxy."""
 
 import contextlib
 import io
@@ -44,14 +44,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.guest]
 BALANCERS = "/v4/nodebalancers"
 KEY = new_key()
 RESYNCED = 3
-"""The flags that HAProxy has set when it waits for no more, be it of this host or of another."""
+"""The flags that HAProxy has set when it no longer waits for entries from this host or another."""
 
 
 @pytest.fixture
 def running(settings, region, monkeypatch):
-    """HAProxy, which runs what the exporter wrote while there were no load balancers.
+    """HAProxy with the configuration of an export without load balancers.
 
-    However busy the machine is, it is waited for.
+    The timeouts are long, because the machine may be busy.
     """
     needs_haproxy()
     for name in ("SECONDS", "TIMEOUT_SECONDS"):
@@ -66,28 +66,31 @@ def running(settings, region, monkeypatch):
 
 
 class Watcher(Exporter):
-    """The exporter, and the HAProxy that it is for."""
+    """The exporter and its HAProxy."""
 
     def __init__(self, running: Proxy):
         super().__init__(["us-test"])
         self.running = running
 
     def followed(self) -> bool:
-        """Whether HAProxy runs what was exported last, and that alone: the process before it may take connections
-        for a moment longer."""
+        """Tell whether HAProxy runs the last export alone. For a moment, the previous process may still accept
+        connections."""
         return self.follows() and self.running.settled()
 
     def ask(self, command: str) -> str:
         return control.ask(self.places.socket, command)
 
     def remembers(self) -> bool:
-        """Whether HAProxy knows who sticks to whom. One without a process before it looks for that for five
-        seconds, and until then tells nothing to the next one."""
+        """Tell whether HAProxy knows the sticky clients.
+
+        A first process searches for this knowledge for five seconds, and gives the next process nothing until
+        then.
+        """
         found = re.search(r" flags=0x([0-9a-f]+) ", self.ask("show peers"))
         return found is not None and int(found[1], 16) & RESYNCED == RESYNCED
 
     def sent(self) -> int:
-        """How many bytes HAProxy has counted, since its start, that clients were sent. It counts what ended."""
+        """Return the bytes that HAProxy has sent to clients since its start. It counts finished connections."""
         return sum(each.sent for each in control.read_state(self.places.socket).counters.values())
 
 
@@ -112,7 +115,7 @@ class Balanced:
         self.follow()
 
     def follow(self) -> None:
-        """Export what is new, and wait until HAProxy runs it."""
+        """Export new changes, and wait until HAProxy runs them."""
         self.exporter.run()
         until(self.exporter.followed, "the new configuration")
 
@@ -324,7 +327,8 @@ class TestChecks:
         lines[1].close()
 
     def test_leave_a_node_down_over_a_reload(self, api, exporter, servers):
-        """Until the first check ends, which a silent node draws out, nothing else would tell."""
+        """The node is silent, so its first check after the reload takes long. Until then, only the saved state
+        shows that it is down."""
         balanced = Balanced(api, exporter, servers, check="http", check_path="/health", check_interval=1)
         servers[0].status = 500
         balanced.until_they_are(one="DOWN", two="UP")
@@ -357,7 +361,7 @@ class TestTheThrottle:
                 begun = [stack.enter_context(client.begin(source)) for _ in range(12)]
                 return sum(map(answers, begun))
 
-        # a machine that is busy may spread them over more than a second
+        # on a busy machine, the connections may take more than a second
         until(lambda: served("127.0.0.1") < 12, "the throttle")
         assert served("127.0.0.2") >= 3
         balanced.change(balanced.path, client_conn_throttle=0)
