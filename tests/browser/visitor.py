@@ -194,7 +194,7 @@ class Visitor:
         return self.driver.find_element(By.ID, name).text
 
     def part(self, name: str) -> str:
-        """What is to be read in the element of that id, in one line. A script may replace it at any moment."""
+        """Return the text of the element with this id, in one line. A script may replace the text at any moment."""
         text = self.driver.execute_script("return document.getElementById(arguments[0]).innerText", name)
         return " ".join(text.split())
 
