@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, pill
 from config.admin.pages import Page
 from config.admin.roles import OPERATOR, allow
+from config.admin.tasks import Task
 from regions.models import CAPABILITIES, Region
 
 allow(OPERATOR, Region, to="add change")
@@ -70,6 +71,7 @@ def _addresses(text: str, version: int) -> str:
 
 @admin.register(Region)
 class RegionPage(Page):
+    task = Task.CATALOGUE
     form = RegionForm
     list_display = ("id", "country", "state", "takes_new", "offers")
     list_filter = ("status", "retired", "country")

@@ -10,6 +10,7 @@ from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import entity_link
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.search import Hit, Kind, contains, findable
+from config.admin.tasks import Task
 from tags.models import Tag
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Counted(TypedDict):
 
 @admin.register(Tag)
 class TagPage(ReadOnlyPage):
+    task = Task.CUSTOMERS
     list_display = ("label", "account", "objects_count", "age")
     list_select_related = ("account",)
     list_filter = (AccountFilter,)

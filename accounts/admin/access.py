@@ -14,6 +14,7 @@ from accounts.models import Authorization, Login, TrustedDevice, User
 from accounts.services import access
 from config.admin.display import GOOD, NOTHING, QUIET, link, moment, pill
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 
@@ -45,6 +46,7 @@ def users_named(term: str) -> list[int]:
 
 @admin.register(Login)
 class LoginPage(ReadOnlyPage):
+    task = Task.RECORDS
     list_display = ("when", "by", "account", "ip", "access")
     list_select_related = ("account", "user")
     list_filter = (Since, AccountFilter)
@@ -77,6 +79,7 @@ class LoginPage(ReadOnlyPage):
 
 @admin.register(TrustedDevice)
 class TrustedDevicePage(ReadOnlyPage):
+    task = Task.CUSTOMERS
     list_display = ("id", "user", "browser", "last_from", "seen", "state", "expires")
     list_display_links = ("id", "browser")
     list_select_related = ("user",)
@@ -132,6 +135,7 @@ class TrustedDevicePage(ReadOnlyPage):
 class AuthorizationPage(ReadOnlyPage):
     """Apps that users authorized to act for them."""
 
+    task = Task.CUSTOMERS
     list_display = ("id", "user", "app", "scopes", "given", "ends")
     list_select_related = ("user", "client")
     list_filter = (UsersAccountFilter,)

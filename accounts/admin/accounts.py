@@ -19,6 +19,7 @@ from accounts.services.suspension import set_account_active
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import Page, Panel
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -106,6 +107,7 @@ class AccountPage(Page):
     all other changes are verbs.
     """
 
+    task = Task.CUSTOMERS
     form = AccountForm
     list_display = ("id", "name", "email", "status", "users_count", "opened")
     list_display_links = ("id", "name")

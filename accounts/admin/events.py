@@ -15,6 +15,7 @@ from accounts.admin.panels import entity_link, event_entity, event_panels, event
 from accounts.models import Event
 from config.admin.display import NOTHING, list_of
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 
 PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 
@@ -66,6 +67,7 @@ class Outcome(admin.SimpleListFilter):
 
 @admin.register(Event)
 class EventPage(ReadOnlyPage):
+    task = Task.RECORDS
     list_display = ("created", "age", "action", "entity", "state", "account", "by", "message")
     list_select_related = ("account",)
     list_filter = ("status", Outcome, AccountFilter, Since, Action)

@@ -6,10 +6,12 @@ from django.utils.html import format_html
 
 from config.admin.display import NOTHING
 from config.admin.pages import ClosedFilter, ReadOnlyPage
+from config.admin.tasks import Task
 
 
 @admin.register(LogEntry)
 class LogEntryPage(ReadOnlyPage):
+    task = Task.RECORDS
     list_display = ("action_time", "user", "content_type", "subject", "change_text")
     list_select_related = ("user", "content_type")
     list_filter = ("action_flag", ("content_type", ClosedFilter))

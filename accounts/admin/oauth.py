@@ -30,6 +30,7 @@ from accounts.services import access, oauth_clients
 from accounts.services.oauth_clients import Ended
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, lines, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 from config.integers import is_id
@@ -80,6 +81,7 @@ def revoke_refresh(request: HttpRequest, token: OAuthRefreshToken) -> str:
 class OAuthClientPage(ReadOnlyPage):
     """OAuth clients, which their accounts manage. Staff can only stop them and activate them again."""
 
+    task = Task.CUSTOMERS
     list_display = ("client_id", "label", "account", "client_type", "state", "age")
     list_select_related = ("account",)
     list_filter = ("status", AccountFilter, "client_type")
@@ -223,6 +225,7 @@ class TokenPage(ReadOnlyPage):
 
 @admin.register(OAuthAccessToken)
 class OAuthAccessTokenPage(TokenPage):
+    task = Task.CUSTOMERS
     list_display = ("name", "user", "client", "scope", "age", "expires_at")
     fields = ("id", "user", "client", "scope", "created", "expires_at")
     verbs = (Verb("revoke", "Revoke", revoke_access, danger=True, permission="delete"),)
@@ -234,6 +237,7 @@ class OAuthAccessTokenPage(TokenPage):
 
 @admin.register(OAuthRefreshToken)
 class OAuthRefreshTokenPage(TokenPage):
+    task = Task.CUSTOMERS
     list_display = ("name", "user", "client", "age", "state")
     list_filter = (
         UsersAccountFilter,

@@ -24,6 +24,7 @@ from accounts.services import outbox
 from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, NOTHING, QUIET, lines, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.plurals import counted
 
@@ -66,6 +67,7 @@ def discard(request: HttpRequest, message: Message) -> str:
 
 @admin.register(Message)
 class MessagePage(ReadOnlyPage):
+    task = Task.RECORDS
     list_display = ("id", "recipient", "about", "how", "written")
     list_display_links = ("id", "recipient")
     list_filter = (StateFilter, "channel")

@@ -8,6 +8,7 @@ from accounts.admin.panels import staff
 from accounts.models import SecurityKey
 from accounts.services import security_keys
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 
@@ -19,6 +20,7 @@ def remove(request: HttpRequest, key: SecurityKey) -> str:
 
 @admin.register(SecurityKey)
 class SecurityKeyPage(ReadOnlyPage):
+    task = Task.CUSTOMERS
     list_display = ("name", "user", "created", "last_used")
     list_select_related = ("user",)
     search_fields = ("name", "user__username")

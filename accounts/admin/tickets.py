@@ -27,6 +27,7 @@ from accounts.services import tickets
 from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.integers import is_id
 
@@ -134,6 +135,7 @@ class TicketPage(ReadOnlyPage):
     Its texts never change. The list of tickets that wait for staff starts with the longest waiting.
     """
 
+    task = Task.CUSTOMERS
     list_display = ("id", "subject", "state", "waits", "account", "about", "age")
     list_display_links = ("id", "subject")
     list_select_related = ("account",)

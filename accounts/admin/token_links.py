@@ -18,6 +18,7 @@ from accounts.services.tokens import MAX_LABEL_LENGTH
 from config.admin.display import BAD, GOOD, link, moment, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Once, Verb
 
 MOST_DAYS = 3650
@@ -85,6 +86,7 @@ def take_back(request: HttpRequest, made: TokenLink) -> str:
 class TokenLinkPage(ReadOnlyPage):
     """Links that were not used yet. Used links are deleted, and their tokens are in the list of tokens."""
 
+    task = Task.CUSTOMERS
     list_display = ("__str__", "user", "scopes", "state", "by", "created_at", "ends")
     list_select_related = ("user",)
     list_filter = (UsersAccountFilter,)

@@ -19,6 +19,7 @@ from accounts.models import PersonalToken
 from accounts.services.tokens import revoke_token
 from config.admin.display import BAD, link, moment, pill
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 
@@ -46,6 +47,7 @@ def token_rows(tokens: Iterable[PersonalToken], *, with_user: bool = False) -> I
 
 @admin.register(PersonalToken)
 class PersonalTokenPage(ReadOnlyPage):
+    task = Task.CUSTOMERS
     list_display = ("beginning", "label", "user", "app", "scopes", "age", "expires")
     list_select_related = ("user", "client")
     list_filter = (UsersAccountFilter, ("expiry", admin.EmptyFieldListFilter))

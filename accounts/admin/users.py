@@ -37,6 +37,7 @@ from config.admin.display import BAD, GOOD, moment, pill
 from config.admin.forms import READ_BY_CUSTOMERS, ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.roles import ROLES, is_role
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -187,6 +188,7 @@ class UserPage(Page, UserAdmin):
     Only a superuser may change staff users and `PRIVILEGES`: otherwise any staff user could become a superuser.
     """
 
+    task = Task.CUSTOMERS
     form = UserForm
     add_form = NewUserForm
     change_password_form = PasswordForm
@@ -336,6 +338,7 @@ admin.site.unregister(Group)
 class GroupPage(Page, GroupAdmin):
     """Groups of staff, with their permissions in the admin. Each release resets the platform's own groups."""
 
+    task = Task.CUSTOMERS
     list_display = ("name", "purpose")
     search_fields = ("^name",)
     search_help_text = "How a group's name begins."

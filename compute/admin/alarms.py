@@ -6,12 +6,14 @@ from django.utils.safestring import SafeString
 from compute.models import Alarm
 from config.admin.display import BAD, BUSY, GOOD, moment, pill
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 
 
 @admin.register(Alarm)
 class AlarmPage(ReadOnlyPage):
     """Alarms, the newest first."""
 
+    task = Task.RECORDS
     list_display = ("subject", "state", "text", "began_at", "ended_at", "notified_at")
     search_fields = ("^subject", "text")
     search_help_text = "What did not work: clock, worker, host hv2."

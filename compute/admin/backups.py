@@ -10,6 +10,7 @@ from compute.models import Backup, Instance
 from compute.services.backups import backups
 from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 Status = Backup.Status
@@ -50,6 +51,7 @@ def backups_panel(instance: Instance) -> Panel:
 class BackupPage(ReadOnlyPage):
     """The archives of instances, and why a backup failed."""
 
+    task = Task.MACHINES
     list_display = ("__str__", "instance_link", "type", "rotation", "state", "age", "finished")
     list_select_related = ("instance",)
     list_filter = ("type", "status", AccountFilter, "region", ("instance__host", HostFilter))

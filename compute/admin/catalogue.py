@@ -13,6 +13,7 @@ from compute.models.catalogue import PUBLIC_CREATOR
 from config.admin.display import gigabytes
 from config.admin.pages import Page
 from config.admin.sizes import GigabytesField, SizesMixin
+from config.admin.tasks import Task
 
 
 class InstanceTypeForm(ModelForm):
@@ -31,6 +32,7 @@ class InstanceTypeForm(ModelForm):
 class InstanceTypePage(SizesMixin, Page):
     """The resources of a type cannot change once it is sold: instances' disks were made to fit it."""
 
+    task = Task.CATALOGUE
     form = InstanceTypeForm
     sizes = ("memory", "disk")
     list_display = (
@@ -73,6 +75,7 @@ class Kept(Page):
 
 @admin.register(Kernel)
 class KernelPage(Kept):
+    task = Task.CATALOGUE
     list_display = ("id", "label", "version", "architecture", "kvm", "pvops", "deprecated")
     list_filter = ("architecture", "kvm", "deprecated")
     search_fields = ("^id", "^label")
@@ -91,6 +94,7 @@ class ImageForm(ModelForm):
 class ImagePage(SizesMixin, Kept):
     """Staff manage public images; customers' own images are read-only."""
 
+    task = Task.CATALOGUE
     form = ImageForm
     sizes = ("size",)
     list_display = ("id", "label", "vendor", "owner", "size_in_gb", "status", "deprecated", "eol", "age")

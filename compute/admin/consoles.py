@@ -15,6 +15,7 @@ from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 
@@ -46,6 +47,7 @@ def who(session: ConsoleSession) -> SafeString:
 class ConsoleSessionPage(ReadOnlyPage):
     """Console sessions, the newest first."""
 
+    task = Task.MACHINES
     list_display = ("created_at", "state", "instance_link", "who", "reason", "ip", "opened_at", "ended_at")
     list_display_links = ("created_at",)
     list_select_related = ("instance", "user")

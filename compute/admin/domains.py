@@ -14,6 +14,7 @@ from compute.services.domains import domains, zone_files
 from compute.services.domains.domains import DomainSpec
 from config.admin.display import GOOD, NOTHING, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 LINES_SHOWN = 200
@@ -59,6 +60,7 @@ def no_buttons(job: Job) -> str:
 class DomainPage(ReadOnlyPage):
     """Read-only: only services change a domain."""
 
+    task = Task.NETWORK
     list_display = ("id", "label", "state", "type", "account", "updated", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account",)

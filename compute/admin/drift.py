@@ -15,6 +15,7 @@ from compute.services.hosts.drift_records import SETTLED_FIRST, confirmed
 from config.admin.attention import Notice, watcher
 from config.admin.display import BAD, BUSY, QUIET, link, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.plurals import counted
 
@@ -100,6 +101,7 @@ class State(admin.SimpleListFilter):
 class DriftPage(ReadOnlyPage):
     """Open drift comes first."""
 
+    task = Task.MACHINES
     list_display = ("name", "kind_text", "host", "instance_link", "state", "detail", "first", "last")
     list_select_related = ("host", "instance", "job")
     list_filter = (State, "kind", "host")

@@ -18,6 +18,7 @@ from compute.services.firewalls.firewalls import FirewallChanges
 from compute.services.firewalls.summary import summary
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Counted(TypedDict):
 class FirewallPage(ReadOnlyPage):
     """Owners write the rules; staff may disable a firewall that locks its owner out, and enable it again."""
 
+    task = Task.NETWORK
     list_display = ("id", "label", "state", "account", "rules_count", "devices_count", "updated", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account",)
@@ -160,6 +162,7 @@ class Host(admin.SimpleListFilter):
 class PacketFilterPage(ReadOnlyPage):
     """The packet filter of each instance, in words, and whether the host has it."""
 
+    task = Task.NETWORK
     list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
     list_display_links = ("instance_id",)
     list_select_related = ("instance",)

@@ -14,6 +14,7 @@ from compute.models import Heartbeat
 from compute.services.heartbeats import alive
 from config.admin.display import BAD, GOOD, QUIET, pill, span
 from config.admin.pages import ReadOnlyPage
+from config.admin.tasks import Task
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -44,6 +45,7 @@ class Judged(TypedDict):
 class HeartbeatPage(ReadOnlyPage):
     """Rows of processes that are gone stay for a day."""
 
+    task = Task.RECORDS
     list_display = ("name", "state", "hostname", "pid", "queues_text", "slots", "version", "started", "seen")
     list_filter = ("kind", State)
     search_fields = ("=pid", "^hostname")

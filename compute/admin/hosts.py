@@ -24,6 +24,7 @@ from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, gigabytes, lin
 from config.admin.forms import ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.sizes import GigabytesField, SizesMixin
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Problems
 
@@ -134,6 +135,7 @@ class Counted(TypedDict):
 
 @admin.register(Host)
 class HostPage(SizesMixin, Page):
+    task = Task.MACHINES
     form = HostForm
     sizes = ("memory", "disk")
     list_display = ("label", "region", "answers", "state", "used", "instances_count")

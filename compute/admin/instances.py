@@ -28,6 +28,7 @@ from compute.services.networking.vlans import vlans_of
 from config.admin.display import BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.integers import is_id
 
@@ -85,6 +86,7 @@ def delete(request: HttpRequest, instance: Instance) -> str:
 class InstancePage(ReadOnlyPage):
     """Read-only: only jobs change an instance. Staff act through the services, as customers do."""
 
+    task = Task.MACHINES
     list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region", "type", "host")

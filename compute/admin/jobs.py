@@ -25,6 +25,7 @@ from compute.services.hosts.silence import needing
 from config.admin.display import NOTHING, age, lines, link, list_of, pretty
 from config.admin.forms import ReasonForm
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 from config.integers import is_id
@@ -161,6 +162,7 @@ class OfAccount(admin.SimpleListFilter):
 
 @admin.register(Job)
 class JobPage(ReadOnlyPage):
+    task = Task.MACHINES
     list_display = ("name", "instance_link", "account", "host", "progress", "details", "began")
     list_filter = (Now, "state", OnHost, OfAccount, Kind)
     search_fields = ("=instance_id", "^instance__label")

@@ -18,6 +18,7 @@ from compute.models import HostMigration, Instance
 from compute.services.hosts import moves
 from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Page, Panel
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 
@@ -62,6 +63,7 @@ class MigrationForm(forms.ModelForm):
 class HostMigrationPage(Page):
     """Migrations are added and cancelled, never changed: they may start at any moment as they are."""
 
+    task = Task.MACHINES
     form = MigrationForm
     list_display = ("instance_link", "state", "due", "reason", "age")
     list_display_links = ("due",)

@@ -16,6 +16,7 @@ from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.services.nodebalancers import nodebalancers
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def nodes_panel(configs: list[NodeBalancerConfig]) -> Panel:
 class NodeBalancerPage(ReadOnlyPage):
     """Owners make and change load balancers. Private keys of certificates are shown to nobody."""
 
+    task = Task.NETWORK
     list_display = ("id", "label", "account", "ipv4", "region", "state", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region")

@@ -17,6 +17,7 @@ from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
 from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 from config.integers import is_id
@@ -97,6 +98,7 @@ class Counted(TypedDict):
 class AddressPoolPage(Page):
     """Pools are added and deleted, never changed, because their addresses are in use."""
 
+    task = Task.NETWORK
     form = PoolForm
     list_display = ("network", "region", "kind", "filled", "used_count", "free_count", "gateway")
     list_select_related = ("region",)
@@ -187,6 +189,7 @@ class AddressPage(ReadOnlyPage):
     """Single addresses and their holders. Adding a pool creates them. Instances and load balancers take and release
     them."""
 
+    task = Task.NETWORK
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")
     list_filter = (Used, InstancesAccountFilter, "public", "region", ("instance__host", HostFilter))

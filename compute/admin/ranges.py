@@ -15,6 +15,7 @@ from compute.models import AddressShare, IPv6Range, RangeShare
 from compute.services.networking import ranges
 from config.admin.display import NOTHING, link
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 from config.integers import is_id
@@ -47,6 +48,7 @@ class PoolForm(forms.ModelForm):
 class IPv6RangePage(Page):
     """IPv6 ranges, which clients take themselves, and pools, which staff assign here. Neither is ever changed."""
 
+    task = Task.NETWORK
     form = PoolForm
     list_display = ("__str__", "kind", "account", "instance_link", "route_target", "region", "age")
     list_select_related = ("account", "instance", "region")
@@ -93,6 +95,7 @@ class IPv6RangePage(Page):
 class AddressSharePage(ReadOnlyPage):
     """Shares of addresses: the instances that may take over an address of another instance."""
 
+    task = Task.NETWORK
     list_display = ("address", "holder", "instance")
     list_select_related = ("address__instance", "instance")
     link_filters = ("instance__id__exact",)
@@ -117,6 +120,7 @@ class AddressSharePage(ReadOnlyPage):
 class RangeSharePage(ReadOnlyPage):
     """Shares of IPv6 ranges: the instances that share a range."""
 
+    task = Task.NETWORK
     list_display = ("range", "holder", "instance")
     list_select_related = ("range__instance", "instance")
     link_filters = ("instance__id__exact",)

@@ -11,6 +11,7 @@ from accounts.services.events import record_event
 from compute.models import StackScript
 from compute.refs import script_ref
 from config.admin.pages import Page
+from config.admin.tasks import Task
 
 CHANGED = {True: "The platform's staff made the script public.", False: "The platform's staff made it private."}
 """The message of the account's event, by whether the script is public now."""
@@ -20,6 +21,7 @@ CHANGED = {True: "The platform's staff made the script public.", False: "The pla
 class StackScriptPage(Page):
     """Owners make and delete scripts; staff may make a public one private."""
 
+    task = Task.CATALOGUE
     list_display = (
         "id",
         "label",

@@ -8,6 +8,7 @@ from compute.admin.power import status_pill
 from compute.models import VLAN, Instance
 from config.admin.display import link
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 
 
 @admin.register(VLAN)
@@ -15,6 +16,7 @@ class VLANPage(ReadOnlyPage):
     """VLANs, which clients create by naming them in profiles. A VLAN that no profile names any more may be listed
     for a while."""
 
+    task = Task.NETWORK
     list_display = ("label", "account", "region", "age")
     list_select_related = ("account", "region")
     list_filter = (AccountFilter, "region")

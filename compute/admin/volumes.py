@@ -15,6 +15,7 @@ from compute.models.volumes import volume_name
 from compute.services.volumes import volumes
 from config.admin.display import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
 
@@ -45,6 +46,7 @@ def slots_panel(volume: Volume) -> Panel:
 class VolumePage(ReadOnlyPage):
     """Read-only: only services and jobs change a volume."""
 
+    task = Task.MACHINES
     list_display = (
         "id",
         "label",

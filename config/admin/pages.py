@@ -19,6 +19,7 @@ from django.utils.text import slugify
 
 from config.admin.display import age
 from config.admin.export import ExportMixin
+from config.admin.tasks import Task
 from config.admin.verbs import VerbsMixin
 from config.errors import DomainError, Problem
 from config.integers import is_id
@@ -95,9 +96,11 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
     `link_filters` are lookups across relations that links from other pages use. Lookups of `secret` fields are
     refused, since a list that can be filtered by a digest reveals the digest bit by bit.
 
-    The column ``age`` shows how long ago the row's field `born` was.
+    The column ``age`` shows how long ago the row's field `born` was. `task` is the group of the page on the first
+    page and in the side bar.
     """
 
+    task: Task
     show_full_result_count = False
     list_per_page = 50
     list_max_show_all = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.core.exceptions import BadRequest
@@ -12,6 +12,7 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import URLPattern, URLResolver, path
 
 from config.admin import search
+from config.admin.tasks import Task
 
 
 class Site(admin.AdminSite):
@@ -30,6 +31,20 @@ class Site(admin.AdminSite):
     def search(self, request: HttpRequest) -> HttpResponse:
         """Show the search page."""
         return search.page(request, self.each_context(request))
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
+        """Group the entries by task, not by app. The page of an app, `app_label`, has the entries of that app."""
+        apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        if app_label is not None:
+            return apps
+        groups: dict[Task, list[dict[str, Any]]] = {task: [] for task in Task}
+        for entry in (entry for app in apps for entry in app["models"]):
+            groups[cast(Any, self._registry[entry["model"]]).task].append(entry)
+        return [
+            {"name": task.label, "app_label": task.value, "models": sorted(found, key=lambda entry: entry["name"])}
+            for task, found in groups.items()
+            if found
+        ]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         return super().admin_view(refusing_impossible_values(view), cacheable)

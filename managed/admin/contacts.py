@@ -9,6 +9,7 @@ from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.display import link, moment
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.integers import is_id
 from managed.admin.service_status import status_pill
 from managed.models import Contact, Service
@@ -18,6 +19,7 @@ SERVICES_SHOWN = 50
 
 @admin.register(Contact)
 class ContactPage(ReadOnlyPage):
+    task = Task.MONITORING
     list_display = ("id", "name", "account", "group", "email", "phone_primary", "phone_secondary")
     list_display_links = ("id", "name")
     list_select_related = ("account",)

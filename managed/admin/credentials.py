@@ -15,6 +15,7 @@ from accounts.admin.panels import staff
 from accounts.models import Account
 from config.admin.display import NOTHING, link, moment
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.integers import is_id
 from managed.admin.display import TARGET
 from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
@@ -32,6 +33,7 @@ class Counted(TypedDict):
 
 @admin.register(Credential)
 class CredentialPage(RevealPage):
+    task = Task.MONITORING
     list_display = ("id", "label", "account", "used_by", "given", "read")
     list_display_links = ("id", "label")
     list_filter = (AccountFilter,)
@@ -106,6 +108,7 @@ def reveal_link(obj: Any, back: str) -> SafeString:
 class DecryptionPage(ReadOnlyPage):
     """The record of secrets that staff decrypted. Its rows are never changed."""
 
+    task = Task.MONITORING
     list_display = ("when", "username", "what", "account", "reason")
     list_select_related = ("account", "credential", "key_pair")
     list_filter = (Since, AccountFilter)

@@ -15,6 +15,7 @@ from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.display import BAD, QUIET, link, moment, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row
+from config.admin.tasks import Task
 from config.integers import is_id
 from managed.admin.display import TARGET, ticket_link
 from managed.admin.service_status import status_pill
@@ -53,6 +54,7 @@ class Labelled(TypedDict):
 class IssuePage(ReadOnlyPage):
     """Issues, which only the prober opens and closes. Open ones come first."""
 
+    task = Task.MONITORING
     list_display = ("name", "state", "account", "services_list", "ticket_subject", "opened", "lasted")
     list_filter = (StateFilter, AccountFilter)
     link_filters = ("account__id__exact",)

@@ -18,6 +18,7 @@ from accounts.models import Account
 from compute.models import Instance
 from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from managed.admin.reveal import Revealed, RevealPage, decryptions_panel
 from managed.models import ComputeSettings, KeyPair
 from managed.services import keys
@@ -27,6 +28,7 @@ INSTANCES_SHOWN = 50
 
 @admin.register(KeyPair)
 class KeyPairPage(RevealPage):
+    task = Task.MONITORING
     list_display = ("account", "public_half", "made")
     list_filter = (AccountFilter,)
     link_filters = ("account__id__exact",)
@@ -56,6 +58,7 @@ class KeyPairPage(RevealPage):
 class ComputeSettingsPage(ReadOnlyPage):
     """The settings that accounts chose. Computes that are not listed have the defaults."""
 
+    task = Task.MONITORING
     list_display = ("instance_link", "account", "allowed", "command")
     list_display_links = None
     list_filter = ("access", InstancesAccountFilter, ("instance__host", HostFilter))

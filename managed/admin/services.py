@@ -19,6 +19,7 @@ from accounts.models import Account, Event
 from compute.models import Instance
 from config.admin.display import NOTHING, lines, link, list_of, moment, page_of, pill
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
+from config.admin.tasks import Task
 from config.admin.verbs import Verb
 from config.errors import Invalid
 from config.integers import is_id
@@ -81,6 +82,7 @@ class RightNow(admin.SimpleListFilter):
 class ServicePage(ReadOnlyPage):
     """The page of a service. Its account changes the service. Staff check, disable, enable and repair it."""
 
+    task = Task.MONITORING
     list_display = ("label", "state", "account", "kind", "found", "last_check", "age")
     list_select_related = ("account",)
     list_filter = (RightNow, AccountFilter, "status", "service_type", ("region", ClosedFilter))
