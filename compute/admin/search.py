@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F, Func, GenericIPAddressField, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Concat
 from django.db.models.lookups import Lookup
 
+from compute.machine_names import instance_of
 from compute.models import (
     VLAN,
     Address,
@@ -22,6 +24,7 @@ from compute.models import (
     StackScript,
     Volume,
 )
+from compute.services.networking.addresses import address_in
 from config.admin.search import Hit, Kind, Term, contains, findable
 
 NEWEST_JOBS = 20_000
@@ -73,12 +76,20 @@ def carrying(term: Term) -> Q:
     return labelled(term) | Q(tags__contains=[term.text])
 
 
+def address_of(term: Term) -> str | None:
+    """Return the address of a term: an IP address, or the default reverse name of one."""
+    return term.address or address_in(term.text, settings.PLATFORM_DOMAIN)
+
+
 def instances_of(term: Term) -> Q:
-    """Return the condition that finds an instance by id, label, tag, or any of its addresses, also within its
-    ranges."""
-    address = term.address
+    """Return the condition that finds an instance by id, label, tag, its machine's name, or any of its addresses.
+
+    Addresses within its ranges count.
+    """
+    address = address_of(term)
     if address is None:
-        return carrying(term)
+        machine = instance_of(term.text)
+        return carrying(term) if machine is None else carrying(term) | Q(pk=machine)
     held = Address.objects.filter(address=address).values("instance")
     ranges = IPv6Range.objects.filter(holds(of_range(), address), instance__isnull=False).values("instance")
     found = Q(pk__in=held.filter(instance__isnull=False))
@@ -89,7 +100,8 @@ def instances_of(term: Term) -> Q:
 
 
 def addresses_of(term: Term) -> Q | None:
-    return Q(address=term.address) if term.address else Q(rdns__iexact=term.text)
+    address = address_of(term)
+    return Q(address=address) if address else Q(rdns__iexact=term.text)
 
 
 def ranges_of(term: Term) -> Q | None:
@@ -179,7 +191,14 @@ def about_job(row: Job) -> Hit:
 
 
 findable(
-    Kind(Instance, instances, about_instance, instances_of, contains("label", "group")),
+    Kind(
+        Instance,
+        instances,
+        about_instance,
+        instances_of,
+        contains("label", "group"),
+        leads_numbers=True,
+    ),
     Kind(
         Host,
         lambda: Host.objects.select_related("region"),
@@ -195,6 +214,7 @@ findable(
         job_says,
         note="Of jobs the errors of the newest 20,000 are searched; older ones are found by id.",
         is_record=True,
+        leads_numbers=True,
     ),
     Kind(
         Address,

@@ -92,7 +92,8 @@ class Kind:
 
     `exact` and `loose` return the condition for a term. If the term cannot match, they return None, and no query
     runs. `rows` joins all relations that `show` reads. `note` says what the loose search omits. If `is_record`, the
-    rows are records of events. They are shown after the objects concerned.
+    rows are records of events. They are shown after the objects concerned. If the text is a number, kinds with
+    `leads_numbers` are shown before all others.
     """
 
     model: type[Model]
@@ -102,6 +103,7 @@ class Kind:
     loose: Condition = never
     note: str = ""
     is_record: bool = False
+    leads_numbers: bool = False
 
     @property
     def title(self) -> str:
@@ -171,6 +173,8 @@ def search(request: HttpRequest, text: str) -> list[Group]:
     """
     term = Term(text)
     allowed = [kind for kind in _kinds if request.user.has_perm(kind.permission)]
+    if term.number is not None:
+        allowed.sort(key=lambda kind: not kind.leads_numbers)
     end = time.monotonic() + EXACT_BUDGET
     groups = [_exact(kind, term, end) for kind in allowed]
     end = time.monotonic() + LOOSE_BUDGET

@@ -113,3 +113,14 @@ def slaac_in(region_id: str, instance_id: int) -> str | None:
 def default_rdns(address: str, domain: str) -> str:
     """Return the default reverse name of a public address under the platform's domain, with dashes for dots."""
     return f"{address.replace('.', '-')}.{domain}"
+
+
+def address_in(name: str, domain: str) -> str | None:
+    """Return the IPv4 address whose default reverse name this is, or None."""
+    label, _, rest = name.casefold().rstrip(".").partition(".")
+    if rest != domain.casefold():
+        return None
+    try:
+        return str(ipaddress.IPv4Address(label.replace("-", ".")))
+    except ValueError:
+        return None

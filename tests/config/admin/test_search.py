@@ -40,6 +40,16 @@ def test_an_instance_is_found_by_all_that_names_it(admin, running, world):
         assert found(admin, text)["Addresses"] == [page_address(address)], text
 
 
+def test_an_instance_is_found_by_names_that_the_platform_gives(admin, running, settings):
+    address = Address.objects.filter(instance=running, public=True).get()
+    name = f"{address.address.replace('.', '-')}.{settings.PLATFORM_DOMAIN}"
+    for text in (f"skerry-{running.pk}", name, name.upper(), f"{name}."):
+        assert found(admin, text)["Instances"] == [page_address(running)], text
+    assert found(admin, name)["Addresses"] == [page_address(address)]
+    for text in ("skerry-0", f"skerry-{10**19}", name.replace("-", "--"), f"x.{name}"):
+        assert "Instances" not in found(admin, text), text
+
+
 def test_an_ipv6_address_is_found_in_any_spelling_and_within_its_range(admin, everything):
     held = IPv6Range.objects.get(range="2001:db8:5000::", prefix=64)
     for text in ("2001:db8:5000::", "2001:DB8:5000:0:0::7", "2001:0db8:5000:0000::ffff", "[2001:db8:5000::1]"):
@@ -115,7 +125,7 @@ def test_a_job_of_an_instance_that_is_gone_leads_to_its_last_host(admin, running
 
 def test_records_come_after_what_they_are_of(admin, running):
     kinds = list(found(admin, str(running.pk)))
-    assert kinds.index("Instances") < kinds.index("Jobs") < len(kinds)
+    assert kinds[:2] == ["Instances", "Jobs"], "staff type the numbers of these most often"
     assert list(found(admin, "web-1")) == ["Instances", "Events"]
 
 
