@@ -25,7 +25,7 @@ from compute.models import Address, Config, Disk, Host, Instance, IPv6Range
 from compute.services.hosts import moves
 from compute.services.instances import instances, power
 from compute.services.networking.vlans import vlans_of
-from config.admin.display import BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
+from config.admin.display import BAD, BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
@@ -97,7 +97,7 @@ class InstancePage(ReadOnlyPage):
     sortable_by = ("id",)
     fieldsets = (
         (None, {"fields": (
-            ("state", "id"), ("account", "tags_list"), ("type_link", "image"), ("region", "host"),
+            ("state", "id"), ("account", "tags_list"), ("type_link", "image"), ("region", "host_link"),
             ("ipv4_list", "ipv6_text"), ("created", "updated"),
         )}),
         ("Settings", {"classes": ("collapse",), "fields": (
@@ -153,6 +153,16 @@ class InstancePage(ReadOnlyPage):
     @admin.display(description="Type")
     def type_link(self, instance: Instance) -> SafeString:
         return link(instance.type, f"{instance.type.label} ({instance.type_id})")
+
+    @admin.display(description="Host")
+    def host_link(self, instance: Instance) -> SafeString:
+        """The host. If it does not answer, since when, because jobs of the instance wait for it."""
+        host = instance.host
+        if host.unreachable_since is None:
+            return link(host)
+        return format_html(
+            "{} {} since {}", link(host), pill("does not answer", BAD), moment(host.unreachable_since)
+        )
 
     @admin.display(description="IPv4")
     def ipv4_list(self, instance: Instance) -> SafeString:

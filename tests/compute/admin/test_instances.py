@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 
 from accounts.models import Event
-from compute.models import VLAN, Instance, Job, VolumeDevice
+from compute.models import VLAN, Host, Instance, Job, VolumeDevice
 from compute.services.instances import power
 from compute.worker import engine
 from tests.compute.memory_driver import failing_at
@@ -144,6 +144,13 @@ def test_its_page_says_which_profiles_are_for_rescue_and_what_they_have(admin, r
     assert text.count("rescue") == 1
     for part in ("Mend", "sdc: volume archive", "dmz"):
         assert part in text
+
+
+def test_its_page_says_when_its_host_does_not_answer(admin, running):
+    address = page_address(running)
+    assert "does not answer" not in admin.get(address).content.decode()
+    Host.objects.filter(pk=running.host_id).update(unreachable_since=Now() - timedelta(minutes=3))
+    assert "does not answer" in admin.get(address).content.decode()
 
 
 def test_a_vlans_page_lists_the_instances_on_it(admin, running, world):
