@@ -132,7 +132,9 @@ class IPv4Networking(Resource):
     shared = AddressResource(
         many=True, read_only=True, help_text="Addresses of other instances that it may take over."
     )
-    reserved = AddressResource(many=True, read_only=True, help_text="Addresses that are kept for it; always empty.")
+    reserved = AddressResource(
+        many=True, read_only=True, help_text="Addresses in the region that it is moving to. Empty at other times."
+    )
 
 
 class IPv6Networking(Resource):
