@@ -260,7 +260,7 @@ def test_profiles_and_backups(journey: Journey):
     journey.visit(page)
     visitor.follow("Create a profile")
     visitor.type("Label", "single")
-    visitor.choose("/dev/sda", disk.label)
+    visitor.choose("/dev/sda", f"{disk.label} ({disk.filesystem})")
     journey.press("Create the profile", "The profile single was created.")
     journey.act("single", "Edit")
     visitor.type("Label", "single-user")
