@@ -6,4 +6,5 @@ their rows.
 
 from config.rsgi import application
 
-application.beside = ()
+assert application.background, "a web process has no periodic writes to turn off"
+application.background = ()
