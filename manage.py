@@ -22,8 +22,8 @@ def main() -> None:
     except ImportError:
         use_project_environment()
         raise
-    from config.command_errors import migrated, one_line_errors
     from config.laptop.embedded.command_line import services_for
+    from config.processes.command_errors import migrated, one_line_errors
 
     with one_line_errors(), services_for(sys.argv), migrated():
         execute_from_command_line(sys.argv)

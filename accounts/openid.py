@@ -24,7 +24,7 @@ from joserfc.jwk import KeySet
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
-from config.openid import OpenID
+from config.environment.openid import OpenID
 
 T = TypeVar("T")
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"]

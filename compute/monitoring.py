@@ -12,8 +12,8 @@ from compute.models import AddressPool, Drift, Heartbeat, Host, Instance, Job
 from compute.services import missing_processes
 from compute.services.heartbeats import alive
 from compute.services.hosts.silence import waiting_for
-from config import queues
 from config.monitoring.registry import Trouble, measures, trouble_check
+from config.processes import queues
 from config.version import VERSION
 
 RESOURCES = {"memory": 1024**2, "vcpus": 1, "disk": 1024**2}

@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, rese
 from django.db.backends.signals import connection_created
 
 from config.db.connections import set_up
-from config.environment import import_named
+from config.environment.variables import import_named
 
 
 class ConfigConfig(AppConfig):
@@ -21,7 +21,7 @@ class ConfigConfig(AppConfig):
 
         Django itself checks the age of every connection twice, and every cache: a tenth of a small request.
         """
-        from config import checks  # noqa: F401  (registers itself)
+        from config.environment import checks  # noqa: F401  (registers itself)
 
         import_named("DRIVERS", "RDNS_RESOLVER", "SMS_GATEWAY")
         request_started.disconnect(close_old_connections)

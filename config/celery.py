@@ -11,10 +11,10 @@ from django.conf import settings
 from django.db import close_old_connections
 from kombu.transport.redis import Channel
 
-from config import queues, tracing
-from config.logging import current_id
 from config.monitoring import counts
-from config.starting import warn_at_start
+from config.processes import queues, tracing
+from config.processes.logging import current_id
+from config.processes.starting import warn_at_start
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

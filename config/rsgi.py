@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.urls import get_resolver
 
-from config.presence import presence, watch
+from config.processes.presence import presence, watch
 from config.server.application import Application
 from config.server.lanes import SIZES, Lane, Routes
 from config.streams import UPLOADS, application_for_streams, consoles

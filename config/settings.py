@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 from celery.schedules import crontab
 from kombu import Queue
 
-from config import openapi, openid
-from config.environment import LEVELS, BadVariable, Environment, is_set, multiplied
+from config.api import openapi
+from config.environment import openid
+from config.environment.variables import LEVELS, BadVariable, Environment, is_set, multiplied
 from config.laptop.embedded import addresses
 from config.laptop.serving.address import served_at
-from config.logging import configuration
+from config.processes.logging import configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -288,15 +289,15 @@ STAFF_SECOND_FACTOR = env.flag("STAFF_SECOND_FACTOR", PRODUCTION)
 OPENID = openid.read(env, production=PRODUCTION)
 
 MIDDLEWARE = [
-    "config.middleware.request_id",
-    "config.middleware.tidy_api_paths",
-    "config.cors.EveryAnswer",
-    "config.middleware.with_length",
-    "config.error_pages.explain_methods",
+    "config.web.middleware.request_id",
+    "config.web.middleware.tidy_api_paths",
+    "config.web.cors.EveryAnswer",
+    "config.web.middleware.with_length",
+    "config.web.error_pages.explain_methods",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.pages.middleware.Policies",
-    "config.error_pages.refuse_early",  # before queries of the database, after what all answers have
+    "config.web.error_pages.refuse_early",  # before queries of the database, after what all answers have
     "config.pages.middleware.Session",
     "config.pages.middleware.Common",
     "config.pages.middleware.Csrf",
@@ -349,7 +350,7 @@ RATE_LIMITS = {
     "stats": env.rate("RATE_LIMIT_STATS", "100/60"),
     "ticket_create": env.rate("RATE_LIMIT_TICKET_CREATE", "2/60"),
     "thumbnail": env.rate("RATE_LIMIT_THUMBNAIL", "10/60"),
-    # Seconds of work of each web process for an account's expensive calls, in a window (config/metering.py).
+    # Seconds of work of each web process for an account's expensive calls, in a window (config/limits/metering.py).
     "expensive": env.rate("RATE_LIMIT_EXPENSIVE", "6/60"),
     "security_questions": env.rate("RATE_LIMIT_SECURITY_QUESTIONS", "10/60"),
     # Of an account: a stranger's slow name server occupies a thread of a web process for the whole wait.
@@ -416,7 +417,7 @@ ACCOUNT_CAPABILITIES = (
 
 # The token that gives access to the metrics. Empty: nobody has access.
 METRICS_TOKEN = env.text("METRICS_TOKEN").strip()
-# Whether requests, jobs and calls of drivers are recorded as spans (config/tracing.py).
+# Whether requests, jobs and calls of drivers are recorded as spans (config/processes/tracing.py).
 TRACING = env.flag_with_modules(
     "TRACING",
     ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http.trace_exporter"),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import close_old_connections
 
-from config.presence import presence, watch
+from config.processes.presence import presence, watch
 from config.server.bodies import Pace
 from config.server.consoles import Consoles
 from config.server.periodic import BackgroundService
@@ -23,7 +23,7 @@ CONSOLES = "/consoles/"
 
 def application_for_consoles() -> Consoles:
     # Imported once Django is set up, which the import of the handler did.
-    from config.console_broker import ConsoleBroker
+    from config.processes.console_broker import ConsoleBroker
 
     consoles = Consoles(CONSOLES, ConsoleBroker(), settings.CONSOLE_IDLE, _fresh_connection)
     watch(consoles.threads)

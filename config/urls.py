@@ -42,7 +42,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "config.error_pages.bad_request"
-handler403 = "config.error_pages.permission_denied"
-handler404 = "config.error_pages.not_found"
-handler500 = "config.error_pages.server_error"
+handler400 = "config.web.error_pages.bad_request"
+handler403 = "config.web.error_pages.permission_denied"
+handler404 = "config.web.error_pages.not_found"
+handler500 = "config.web.error_pages.server_error"

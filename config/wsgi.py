@@ -6,8 +6,8 @@ import os
 import django
 
 from config.db.connections import lock_waits
-from config.handler import Handler
-from config.starting import warn_at_start
+from config.processes.starting import warn_at_start
+from config.web.handler import Handler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)

@@ -32,7 +32,7 @@ html_use_index = False
 myst_heading_anchors = 4
 """Links name headings as on code hosts, down to this level."""
 
-APPENDED = {"start": "README.md", "api": "config/introduction.md", "changelog": "CHANGELOG.md"}
+APPENDED = {"start": "README.md", "api": "config/api/introduction.md", "changelog": "CHANGELOG.md"}
 """Pages that continue with a file from another folder, if it exists."""
 
 INDEXES = ("index", "decisions/README")

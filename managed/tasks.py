@@ -4,7 +4,7 @@ from typing import Any
 
 from celery import shared_task, signals
 
-from config.notify import notify
+from config.processes.notify import notify
 from managed.prober import loop
 from managed.services import probing
 

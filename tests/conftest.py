@@ -16,7 +16,7 @@ from django.test import TransactionTestCase
 
 from accounts.hashers import PasswordHasher
 from accounts.models import Account, User
-from config import limits
+from config.limits import rates
 from tests.client import APIClient
 from tests.databases import empty
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
@@ -90,14 +90,14 @@ def _plenty() -> None:
     from config.egress import guard
 
     guard.sources.clear()  # the hosts are queried once a minute: in any test, also without a database
-    limits.CONNECT_WITHIN = limits.ANSWER_WITHIN = 120
+    rates.CONNECT_WITHIN = rates.ANSWER_WITHIN = 120
 
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
     settings.LOCK_TIMEOUT = 3600
     settings.TRANSACTION_IDLE_LIMIT = 3600  # a test is one transaction, and may wait for processes
     # no test sends queries to the name servers of the machine
     settings.PROBE_NAMESERVERS, settings.PROBE_DNS_TIMEOUT = ["127.0.0.1@9"], 0.1
-    limits.forget()
+    rates.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("accounts", "compute", "config", "managed", "regions", "tags", "tests")
-PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "config/introduction.md", "docs/**/*.md")
+PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "config/api/introduction.md", "docs/**/*.md")
 MAX_WORDS = 30
 FIRST_WORDS = re.compile(r"(What|Who|Whoever|Whatever|Which|Of what|Those|That|It|They)\b")
 PRIVATE_NAMES = frozenset({

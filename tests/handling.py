@@ -8,7 +8,7 @@ from typing import Any
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
-from config.handler import Handler
+from config.web.handler import Handler
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 from kombu.connection import Connection
 
-from config import queues
 from config.celery import app
+from config.processes import queues
 
 PATIENT = {"socket_connect_timeout": 120, "socket_timeout": 120}
 """Long timeouts, because a machine that is busy with tests may answer later than an installation waits."""

@@ -31,7 +31,7 @@ from accounts.services import token_links
 from accounts.services.users import password_path
 from compute.models import Firewall, Host, Instance, Sample
 from compute.pages.root_passwords import SHOWN_ONCE
-from config.openid import OpenID
+from config.environment.openid import OpenID
 from regions.models import Region
 from tags.services import set_tags
 from tests.compute.at_consoles import signed_in

@@ -72,7 +72,7 @@ def _end_by_signals(config: pytest.Config) -> None:
 
 
 def _start(config: pytest.Config, state: Path) -> None:
-    from config.environment import is_set
+    from config.environment.variables import is_set
     from config.laptop.embedded import EmbeddedError, services
 
     stack = ExitStack()
@@ -103,7 +103,7 @@ def locks(state: Path) -> Iterator[tuple[Path, str]]:
     """
     from django.conf import settings
 
-    from config.environment import is_set
+    from config.environment.variables import is_set
 
     yield state / "tests.lock", str(state)
     if is_set("DATABASE_URL"):

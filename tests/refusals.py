@@ -23,8 +23,8 @@ from compute.services.instances import root_passwords
 from compute.services.nodebalancers import nodes
 from config.api.exceptions import FIXED
 from config.api.serializers import Resource
-from config.error_pages import REASONS
 from config.server import answers
+from config.web.error_pages import REASONS
 from regions.models import RETIRED
 from tests.config.api.routes import request_of, routes
 
@@ -66,7 +66,7 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("config/api/exceptions.py", "str(detail)"): PASSED_ON,
     ("config/api/exceptions.py", "str(error.detail)"): PASSED_ON,
     ("config/api/exceptions.py", "each.reason"): PASSED_ON,
-    ("config/error_pages.py", "reason or REASONS[status]"): [*REASONS.values()],
+    ("config/web/error_pages.py", "reason or REASONS[status]"): [*REASONS.values()],
     ("config/server/answers.py", "reason"): [answers.UNREAD, answers.BUSY],
     ("config/server/application.py", "reason"): PASSED_ON,
     ("accounts/services/users.py", "' '.join(error.messages)"): PASSED_ON,  # of a command

@@ -26,8 +26,8 @@ from accounts.models import Message, SecondFactor, User
 from accounts.pages.session_store import SessionStore
 from accounts.services import outbox, token_links
 from compute.models import Disk, Instance, Job
-from config import notify
 from config.encryption import decrypt_json
+from config.processes import notify
 from managed.models import KeyPair
 from regions.models import Region
 from tests.accounts.apps import App
@@ -40,7 +40,7 @@ from tests.world import World
 
 OWN = ("", "access", "accounts", "compute", "config", "managed", "regions", "tags", "django", "celery")
 """Loggers that LOG_LEVEL=DEBUG enables, and more. Libraries that log tokens stay at WARNING
-(config/logging.py)."""
+(config/processes/logging.py)."""
 TABLES = """
 SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables
  WHERE schemaname NOT IN ('pg_catalog', 'information_schema')

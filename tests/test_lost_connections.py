@@ -14,8 +14,8 @@ from django.test import Client
 from compute.services.images import uploads
 from config import streams
 from config.celery import app
-from config.console_broker import USED, ConsoleBroker
-from config.presence import presence
+from config.processes.console_broker import USED, ConsoleBroker
+from config.processes.presence import presence
 from config.server.consoles import Ended
 from config.server.periodic import Periodic
 from tests.config.api.routes import patterns

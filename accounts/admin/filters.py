@@ -10,7 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from accounts.models import Account, User
-from config.integers import is_id
+from config.display.integers import is_id
 
 MAX_ACCOUNTS = 100
 """The maximum number of accounts of one company name whose rows are listed together."""

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from accounts.entities import grantable
 from accounts.models import GlobalGrants, Level, User
 from accounts.services.grants import named_grants
-from config.integers import is_id
+from config.display.integers import is_id
 
 LEVELS = [("", "no access"), *Level.choices]
 GRANTS_SHOWN = 200

@@ -32,8 +32,8 @@ from config.admin.display import BAD, GOOD, NOTHING, QUIET, lines, link, list_of
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
+from config.display.integers import is_id
 from config.errors import Invalid
-from config.integers import is_id
 
 admin.site.unregister((OAuthClient, OAuthAccessToken, OAuthRefreshToken, OAuthGrant, OAuthIDToken))
 

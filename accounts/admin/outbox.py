@@ -26,7 +26,7 @@ from config.admin.display import BAD, NOTHING, QUIET, lines, list_of, moment, pi
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
-from config.plurals import counted
+from config.display.plurals import counted
 
 LATE_AFTER = timedelta(minutes=15)
 """The time that a message may wait before staff get a notice: mail servers that greylist cause some minutes."""

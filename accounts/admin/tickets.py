@@ -29,7 +29,7 @@ from config.admin.display import BAD, BUSY, NOTHING, QUIET, link, list_of, momen
 from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
-from config.integers import is_id
+from config.display.integers import is_id
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -20,7 +20,7 @@ from config.api.exceptions import WrongMediaType
 from config.api.operations import operation
 from config.api.views import GenericViewSet, ReadOnlyModelViewSet, expensive
 from config.errors import Invalid, Missing
-from config.headers import media_type
+from config.web.headers import media_type
 
 PICTURES = ("image/png", "image/jpeg")
 LARGEST_PICTURE = 1024 * 1024

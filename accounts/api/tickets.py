@@ -19,7 +19,7 @@ from config.api.exceptions import WrongMediaType
 from config.api.operations import operation
 from config.api.views import ListViewSet, ReadOnlyModelViewSet
 from config.errors import Invalid
-from config.headers import media_type
+from config.web.headers import media_type
 
 FORM = 64 * 1024
 """The bytes of a form in addition to its file, at most."""

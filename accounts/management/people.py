@@ -12,9 +12,9 @@ from django.db import transaction
 
 from accounts.models import Account, User
 from accounts.services.command_line import Operator, operator
-from config.command_errors import refused
+from config.display.integers import is_id
 from config.errors import DomainError
-from config.integers import is_id
+from config.processes.command_errors import refused
 
 Row = dict[str, Any]
 

@@ -41,8 +41,8 @@ from accounts.pages.base import Page
 from accounts.redirects import with_answer
 from accounts.scopes import describe_all
 from accounts.services import attempts
-from config.client_address import network_of
-from config.hidden_characters import visible
+from config.display.hidden_characters import visible
+from config.web.client_address import network_of
 
 log = logging.getLogger(__name__)
 

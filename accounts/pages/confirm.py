@@ -18,7 +18,7 @@ from django.views.generic import FormView
 from accounts.models import User
 from accounts.pages.base import Page, signed_in
 from accounts.pages.forms import ChangePasswordForm, Limited, OwnPasswordForm
-from config.headers import too_many
+from config.web.headers import too_many
 
 SESSION_KEY = "confirmed"
 """Session key: when the user last entered the password or came from the provider, in seconds since 1970."""

@@ -25,11 +25,11 @@ from accounts.pages.confirm import OwnPasswordMixin, keep_session
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import complete_sign_in
 from accounts.services import attempts, external
-from config.client_address import network_of
 from config.db.elsewhere import ask_elsewhere
+from config.environment.openid import OpenID
 from config.errors import Invalid, TooMany
-from config.headers import too_many
-from config.openid import OpenID
+from config.web.client_address import network_of
+from config.web.headers import too_many
 
 log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from accounts.pages.security_keys import note_asked, site_of, take_asked
 from accounts.pages.sessions import Backend
 from accounts.pages.staff import note_proofs
 from accounts.services import attempts, logins, second_factor, security_keys
-from config.client_address import address_of, network_of
 from config.errors import TooMany
-from config.headers import too_many
 from config.pages.forms import add_problems
+from config.web.client_address import address_of, network_of
+from config.web.headers import too_many
 
 HALF_SIGN_IN = "second_factor"
 """Session key: the user that passed the password or the provider, and still needs a code."""

@@ -25,10 +25,10 @@ from accounts.pages.remember import SESSION_KEY
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, outbox, passwords
 from accounts.services.users import password_path
-from config.client_address import network_of
 from config.errors import Invalid, TooMany
-from config.headers import too_many
 from config.pages.forms import add_problems
+from config.web.client_address import network_of
+from config.web.headers import too_many
 
 MAX_MAILS = 5
 """The maximum number of users with one email address that are mailed at once."""

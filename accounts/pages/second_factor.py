@@ -19,8 +19,8 @@ from accounts.pages.remember import SESSION_KEY
 from accounts.pages.staff import lacking_second_factor, note_confirmed_secret
 from accounts.services import second_factor, security_questions
 from config.errors import Invalid, TooMany
-from config.headers import too_many
 from config.pages.forms import add_problems
+from config.web.headers import too_many
 
 ISSUER = "Skerry"
 """The name under which apps store the secret."""

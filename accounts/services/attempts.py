@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from django.utils.timezone import now
 
+from config.display.plurals import counted
 from config.errors import TooMany
-from config.limits import Verdict, limits
-from config.plurals import counted
+from config.limits.rates import Verdict, limits
 
 MINUTE, HOUR = 60, 3600
 
@@ -45,7 +45,7 @@ def check_with_api(what: str, user_id: int, account_id: int) -> None:
 
 
 def measured_with_api(account_id: int) -> AbstractContextManager[None]:
-    """Count the work of a block under the API's limit on expensive calls (`config.metering`).
+    """Count the work of a block under the API's limit on expensive calls (`config.limits.metering`).
 
     Pages and the API share the seconds of an account. Raises `TooMany` if earlier work reached the limit.
     """

@@ -22,7 +22,7 @@ from config.db import leases
 from config.db.rows import columns_of
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Missing
-from config.notify import notify
+from config.processes.notify import notify
 
 log = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from accounts.models import PhoneVerification, User
 from accounts.services import attempts, outbox
 from accounts.services.events import record_event
 from accounts.services.refs import profile_ref
+from config.display.plurals import counted
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
-from config.plurals import counted
 
 VALID_FOR = timedelta(minutes=10)
 NO_GATEWAY = "accounts.sms.none"

@@ -20,7 +20,7 @@ from accounts.services.refs import client_ref
 from config.db import leases
 from config.db.rows import columns_of, lock
 from config.errors import Invalid, Missing
-from config.notify import notify
+from config.processes.notify import notify
 
 log = logging.getLogger(__name__)
 

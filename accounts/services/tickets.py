@@ -17,8 +17,8 @@ from accounts.models import Ticket, TicketAttachment, TicketReply, User
 from accounts.services import outbox, quotas
 from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import ticket_ref
-from config import folders
 from config.db.rows import lock
+from config.environment import folders
 from config.errors import Invalid, Problems
 
 ABOUT = {

@@ -21,7 +21,7 @@ from compute.models import Address, Host, Job, PacketFilter
 from compute.services.hosts.placement import RESOURCES
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
-from config.plurals import counted
+from config.display.plurals import counted
 
 WINDOW = 20_000
 """The number of newest events that are searched for failures."""

@@ -35,8 +35,8 @@ from config.admin.board.bars import BarTable, bar, meter
 from config.admin.board.registry import Figure, Number, part
 from config.admin.display import BAD, BUSY, GOOD, QUIET, gigabytes, link, list_of, page_of, pill, span
 from config.admin.pages import Row
-from config.charts import Series, TimeSeriesChart
-from config.plurals import counted
+from config.display.charts import Series, TimeSeriesChart
+from config.display.plurals import counted
 
 WINDOW = 10_000
 """The largest number of newest jobs that are read."""

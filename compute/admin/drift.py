@@ -17,7 +17,7 @@ from config.admin.display import BAD, BUSY, QUIET, link, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
-from config.plurals import counted
+from config.display.plurals import counted
 
 Kind = Drift.Kind
 NO_ACCOUNT = 0

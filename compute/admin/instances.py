@@ -30,7 +30,7 @@ from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
-from config.integers import is_id
+from config.display.integers import is_id
 
 MOVING = "compute.add_hostmigration"
 """The permission to move instances, which takes capacity on hosts."""

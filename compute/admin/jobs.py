@@ -27,8 +27,8 @@ from config.admin.forms import ReasonForm
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
+from config.display.integers import is_id
 from config.errors import Invalid
-from config.integers import is_id
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -9,7 +9,7 @@ from compute.services.firewalls import mail_ports
 from config.admin.display import GOOD, QUIET, pill
 from config.admin.pages import Panel
 from config.admin.verbs import Verb
-from config.plurals import counted
+from config.display.plurals import counted
 
 
 def open_ports(request: HttpRequest, account: Account) -> str:

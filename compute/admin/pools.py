@@ -19,9 +19,9 @@ from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
+from config.display.integers import is_id
+from config.display.plurals import counted
 from config.errors import Invalid
-from config.integers import is_id
-from config.plurals import counted
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -17,8 +17,8 @@ from config.admin.display import NOTHING, link
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
+from config.display.integers import is_id
 from config.errors import Invalid
-from config.integers import is_id
 
 
 def delete(request: HttpRequest, held: IPv6Range) -> str:

@@ -22,7 +22,7 @@ from compute.services.domains import domains, records, zone_files, zone_import
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.operations import operation
 from config.api.views import ReadOnlyModelViewSet, expensive
-from config.client_address import address_of
+from config.web.client_address import address_of
 
 READ = "domains:read_only"
 WRITE = "domains:read_write"

@@ -2,8 +2,8 @@
 
 from django.conf import settings
 
-from config.notify import notify as send
-from config.queues import waiting
+from config.processes.notify import notify as send
+from config.processes.queues import waiting
 
 TASK_NAME = "compute.worker.advance"
 

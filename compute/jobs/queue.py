@@ -19,7 +19,7 @@ from compute.refs import instance_ref
 from config.db.inserts import FromNow, insert, insert_together
 from config.encryption import encrypt_json
 from config.errors import Busy, Invalid, Missing, Problems
-from config.tracing import span, traceparent
+from config.processes.tracing import span, traceparent
 
 NO_DATA = JobData()
 

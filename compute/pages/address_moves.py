@@ -11,8 +11,8 @@ from compute.pages.choices import MOST_CHOICES
 from compute.pages.instance_addresses import AddressPage, NetworkPage
 from compute.serializers.addresses import AssignRequest, ShareRequest, assignments_of
 from compute.services.networking import reassign
+from config.display.integers import is_integer
 from config.errors import DomainError, Invalid, Problem
-from config.integers import is_integer
 from config.pages.forms import ChoiceField, ListField
 
 

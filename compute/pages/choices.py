@@ -13,7 +13,7 @@ from compute.services.common.regions import capability_of, refusals_of_regions
 from compute.services.hosts.placement import REGION_FULL
 from compute.services.instances.offers import Offer
 from compute.services.stackscripts.stackscripts import NOT_FOR_IMAGE, supports
-from config.integers import is_id
+from config.display.integers import is_id
 from config.pages.forms import BodyForm
 from regions.countries import country_name
 from regions.models import Region

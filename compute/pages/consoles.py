@@ -17,10 +17,10 @@ from accounts.pages.session_store import hash_session_key
 from accounts.pages.staff import BY_KEY
 from compute.models import Instance
 from compute.services import consoles
-from config.client_address import address_of
 from config.errors import DomainError, TooMany
-from config.headers import too_many
 from config.pages.policies import POLICY_OF_PAGES
+from config.web.client_address import address_of
+from config.web.headers import too_many
 
 SOCKETS = {"http": "ws", "https": "wss"}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from compute.models import Disk
-from config.integers import is_id
+from config.display.integers import is_id
 from config.pages.forms import ChoiceField
 
 DEVICE_KEYS = ("disk_id", "volume_id")

@@ -17,10 +17,10 @@ from compute.pages.base import InstanceTab
 from compute.services.common.months import month_of, start_of
 from compute.services.stats import stats
 from compute.services.stats.sampling import COUNTERS
-from config.charts import Series, TimeSeriesChart
+from config.display.charts import Series, TimeSeriesChart
+from config.display.time_zones import zone_of
 from config.errors import Invalid
 from config.pages.views import is_htmx
-from config.time_zones import zone_of
 
 MONTHS_OFFERED = 12
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])").fullmatch

@@ -28,7 +28,7 @@ from compute.services.common.password_strength import WEAK, is_strong, make_pass
 from compute.services.instances import instances
 from compute.services.instances.deploy import DEFAULT_SWAP
 from compute.services.instances.offers import Offer, Offers, Wanted, find_offers, version_of
-from config.integers import is_integer
+from config.display.integers import is_integer
 from config.pages.curl import curl
 from config.pages.views import ServiceFormView
 from regions.countries import country_name

@@ -10,7 +10,7 @@ from django.views.generic import TemplateView
 from accounts.actors import Actor
 from accounts.entities import EntityKind, kinds
 from accounts.pages.base import AccountPage
-from config.integers import is_id
+from config.display.integers import is_id
 from config.pages.navigation import NOUNS
 
 MAX_LENGTH = 100

@@ -18,10 +18,10 @@ from accounts.actors import Actor
 from accounts.pages.base import AccountPage
 from compute.models import Instance
 from compute.services.instances import instances, power
+from config.display.integers import is_id
+from config.display.plurals import counted
 from config.errors import Denied, DomainError, Missing
-from config.integers import is_id
 from config.pages.lists import ListView
-from config.plurals import counted
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, check_labels
 
 MAX_CHOSEN = ListView.paginate_by

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from compute.models import Heartbeat
 from compute.services.heartbeats import SILENCE, alive
-from config import queues
+from config.processes import queues
 
 BROKER_SECONDS = 0.5
 """Seconds within which the broker must answer. It is asked only if no worker has a fresh heartbeat."""

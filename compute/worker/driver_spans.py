@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from compute.drivers.base import Address, Driver, DriverError
 from compute.models import Host
-from config import tracing
+from config.processes import tracing
 
 
 class _Traced:

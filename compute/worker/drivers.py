@@ -13,7 +13,7 @@ from compute.drivers.base import Address, Driver, DriverError, Options, Unreacha
 from compute.models import Host
 from compute.worker import identity
 from compute.worker.driver_spans import traced
-from config import tracing
+from config.processes import tracing
 
 
 class InstanceGone(DriverError):

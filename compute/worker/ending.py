@@ -18,7 +18,7 @@ from compute.models import Instance, Job
 from compute.worker.drivers import Drivers, InstanceGone
 from compute.worker.run import Run
 from compute.worker.steps import volumes
-from config import tracing
+from config.processes import tracing
 
 log = logging.getLogger(__name__)
 

@@ -29,9 +29,9 @@ from compute.worker.drivers import Drivers, HostAway, InstanceGone, configured
 from compute.worker.ending import INTERNAL, OVERDUE, UNEXPECTED, Ending, notify_promoted
 from compute.worker.leaving import leaving
 from compute.worker.reachability import host_of
-from config import tracing
 from config.errors import Busy
-from config.logging import about
+from config.processes import tracing
+from config.processes.logging import about
 
 log = logging.getLogger(__name__)
 

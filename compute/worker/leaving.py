@@ -12,7 +12,7 @@ from celery import bootsteps, signals
 from celery.worker import state
 from celery.worker.consumer import Consumer, Tasks
 
-from config.notify import notify
+from config.processes.notify import notify
 
 _flag = mmap.mmap(-1, 1)
 """A flag that is shared with forked processes, which get no signal when the worker is told to stop."""

@@ -6,7 +6,7 @@ from compute.drivers.base import DriverError, Unreachable
 from compute.services.hosts import customer_networks, drift, drift_records, drift_verbs, reachability, registry
 from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
-from config.notify import notify
+from config.processes.notify import notify
 
 log = logging.getLogger(__name__)
 

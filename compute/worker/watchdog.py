@@ -21,7 +21,7 @@ from compute.services.hosts.maintenance import check_may_boot
 from compute.worker.drivers import Drivers, address_of, configured
 from config.db.clock import database_now
 from config.errors import Busy, DomainError
-from config.notify import notify
+from config.processes.notify import notify
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from config.admin.log import staff_id
-from config.plurals import counted
+from config.display.plurals import counted
 
 MAX_ROWS = 50_000
 """The maximum number of rows in one file. If there are more rows, the last line says so."""

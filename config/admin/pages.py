@@ -21,8 +21,8 @@ from config.admin.display import age
 from config.admin.export import ExportMixin
 from config.admin.tasks import Task
 from config.admin.verbs import VerbsMixin
+from config.display.integers import is_id
 from config.errors import DomainError, Problem
-from config.integers import is_id
 
 
 class CappedPaginator(Paginator):

@@ -23,7 +23,7 @@ from django.utils.text import capfirst
 
 from config.admin.display import page_of
 from config.db.prepared import TookTooLong, ending_after
-from config.integers import is_id
+from config.display.integers import is_id
 
 SHOWN = 10
 """The rows shown for each kind. One more row is read, to know whether there are more."""

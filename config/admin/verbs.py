@@ -26,7 +26,7 @@ from django.utils.safestring import SafeString
 from config.admin.display import page_of
 from config.admin.log import staff_id
 from config.errors import Denied, DomainError, Problem, TooMany
-from config.headers import too_many
+from config.web.headers import too_many
 
 MAX_SELECTED = 100
 """The maximum number of objects for one action of a list. Each object is a transaction of its own."""

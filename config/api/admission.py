@@ -20,15 +20,15 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.viewsets import GenericViewSet
 
-from config import limits
 from config.api import access, reasons, unsupported
 from config.api.operations import Operation, operations_of
 from config.api.permissions import HasGrant, HasScope
 from config.api.throttling import RateLimits
-from config.client_address import network_of
 from config.errors import TooMany
-from config.headers import Headers, add_headers, prepared
-from config.logging import current_subject
+from config.limits import rates
+from config.processes.logging import current_subject
+from config.web.client_address import network_of
+from config.web.headers import Headers, add_headers, prepared
 
 NO_STORE = "private, max-age=0, no-store"
 QUARTER_HOUR = "private, max-age=900"
@@ -58,7 +58,7 @@ R = TypeVar("R", bound=HttpResponse)
 def expensive(action: Callable[..., R]) -> Callable[..., R]:
     """Decorate an action whose cost grows with the account, or that may take a good part of a second.
 
-    The action's seconds of work are counted and limited (`config.metering`).
+    The action's seconds of work are counted and limited (`config.limits.metering`).
     """
 
     @wraps(action)
@@ -98,7 +98,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     """The user of the request. None without a token, or with an invalid one."""
     failure: AuthenticationFailed | None = None
     """The reason why the token is invalid. The request counts against the rate limits before it is refused."""
-    verdict: limits.Verdict | None = None
+    verdict: rates.Verdict | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -186,7 +186,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         """
         caller = self.caller
         subject = f"address:{network_of(self.request)}" if caller is None else f"account:{caller.account_id}"
-        with limits.limits().meter.limited(subject, partial(TooMany, reasons.TOO_MANY_REQUESTS)):
+        with rates.limits().meter.limited(subject, partial(TooMany, reasons.TOO_MANY_REQUESTS)):
             yield
 
     @property
@@ -204,7 +204,7 @@ class Admission(GenericViewSet[M], Generic[A, M]):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, TooMany):
             # The headers describe the limit that refuses, as they do where requests are counted.
-            self.verdict = limits.Verdict(False, exc.count, 0, exc.seconds)
+            self.verdict = rates.Verdict(False, exc.count, 0, exc.seconds)
         return super().handle_exception(exc)
 
     # An action may return any Django response. DRF's stubs require DRF's own.

@@ -7,7 +7,7 @@ from rest_framework.serializers import IntegerField
 
 from config.api import reasons
 from config.api.paths import BIGGEST
-from config.hidden_characters import HIDDEN
+from config.display.hidden_characters import HIDDEN
 
 COMMON: dict[str, str] = {
     "id": "Given by the platform, and never changed.",
@@ -35,6 +35,6 @@ class IdField(IntegerField):
 
 
 def printable(name: str) -> RegexValidator:
-    """Make a text of one line accept any characters except invisible ones (`config.hidden_characters`)."""
+    """Make a text of one line accept any characters except invisible ones (`config.display.hidden_characters`)."""
     allowed = "it has no control characters, none that turn its direction, and none without a width"
     return RegexValidator(rf"\A[^{HIDDEN}]*\Z", reasons.not_valid(name, allowed))

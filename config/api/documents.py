@@ -11,8 +11,8 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
 from config.api.responses import JSONResponse, error_response
-from config.compression import accepts_gzip, compress_once
 from config.db import prepared
+from config.web.compression import accepts_gzip, compress_once
 
 RENDERERS = {
     "json": (OpenApiJsonRenderer, "application/json"),

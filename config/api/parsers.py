@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE, to_json
-from config.headers import media_type
+from config.web.headers import media_type
 
 NUL = "\x00"
 MOST_DIGITS = 308

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from django.http import HttpResponse
 
-from config.headers import add_headers, prepared
+from config.web.headers import add_headers, prepared
 
 if TYPE_CHECKING:
     from rest_framework.response import Response as BaseResponse  # DRF's stubs require it of an action

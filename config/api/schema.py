@@ -12,8 +12,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import Direction, OpenApiParameter
 from rest_framework import serializers
 
-from config import openapi
-from config.api import access, answers, fields
+from config.api import access, answers, fields, openapi
 from config.api.common_fields import COMMON
 from config.api.examples import examples
 from config.api.filters import XFilterBackend

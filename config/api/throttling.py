@@ -6,9 +6,9 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from config import limits
 from config.api.known_users import Known, known_users
-from config.client_address import network_of
+from config.limits import rates
+from config.web.client_address import network_of
 
 
 class RateLimits(BaseThrottle):
@@ -25,7 +25,7 @@ class RateLimits(BaseThrottle):
 
     def __init__(self) -> None:
         self.known: Known | None = None
-        self.counting: Callable[[], limits.Verdict] | None = None
+        self.counting: Callable[[], rates.Verdict] | None = None
 
     def begin(self, request: Request, view: Any) -> None:
         """Begin to count for the user if this process has seen the token before."""
@@ -49,8 +49,8 @@ class RateLimits(BaseThrottle):
             known_users.learn(request.META.get("HTTP_AUTHORIZATION"), user)
         return view.verdict.allowed
 
-    def _count(self, request: Request, view: Any, known: Known | None) -> Callable[[], limits.Verdict]:
-        own = limits.limits()
+    def _count(self, request: Request, view: Any, known: Known | None) -> Callable[[], rates.Verdict]:
+        own = rates.limits()
         user, account = known or (None, None)
         subject = f"user:{user}" if user is not None else f"address:{network_of(request)}"
         endpoint = f"{type(view).__name__}.{view.action or request.method}"

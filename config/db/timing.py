@@ -1,4 +1,4 @@
-"""The time that the database works for this thread, while a metered call runs (`config.metering`).
+"""The time that the database works for this thread, while a metered call runs (`config.limits.metering`).
 
 This process measures the time from the sending of a statement to its last row. So the time includes waits of the
 database for a processor or a disk. The time of connecting is not included.

@@ -12,7 +12,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from config.integers import is_integer
+from config.display.integers import is_integer
 
 SECOND = timedelta(seconds=1)
 

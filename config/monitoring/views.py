@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from config.api.responses import JSONResponse, error_response
 from config.db.silence import silence
-from config.draining import drain
 from config.monitoring.exposition import exposition
 from config.monitoring.health import failures
 from config.monitoring.registry import Trouble, troubles
+from config.processes.draining import drain
 from config.version import VERSION
 
 CLOSED = "There are no metrics here: METRICS_TOKEN is not set."

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from django import forms
 
 from config.api.serializers import Body, Resource
+from config.display.integers import is_integer
 from config.errors import DomainError
-from config.integers import is_integer
 
 LIST_POSITION = re.compile(r"\[\d+\].*$")
 """The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""

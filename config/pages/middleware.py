@@ -18,7 +18,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django_htmx.middleware import HtmxDetails
 
 from config.pages.policies import PERMISSIONS, POLICY, POLICY_WITHOUT_REDIRECTS
-from config.paths import is_api
+from config.web.paths import is_api
 
 ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
 """Paths that are answered for any host name."""

@@ -15,8 +15,8 @@ from django.views.generic import FormView, View
 
 from config.api.exceptions import violated
 from config.errors import DomainError, Invalid, Missing, TooMany
-from config.headers import too_many
 from config.pages.forms import add_problems
+from config.web.headers import too_many
 
 UNCHANGED = 204
 """htmx swaps nothing for an answer with this status."""

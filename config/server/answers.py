@@ -21,11 +21,11 @@ from typing import Any, NamedTuple, Protocol
 
 from django.conf import settings
 
-from config import compression
 from config.api.responses import CONTENT_TYPE, error_response
-from config.client_address import network_in
 from config.server import sockets
 from config.server.bodies import Pace
+from config.web import compression
+from config.web.client_address import network_in
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from django.core.exceptions import RequestDataTooBig
 
 from config.api import reasons
 from config.api.responses import REFUSED, error_response
-from config.draining import drain
+from config.processes.draining import drain
 from config.server import bodies
 from config.server.answers import Answered, Answers, Sending
 from config.server.lanes import SWITCH, Lane, Routes, TurnedAway, is_filtered, subject_of
@@ -216,7 +216,7 @@ class Application:
         """Answer a request whose length, or whether it has a body at all, only the body shows.
 
         The body is read up to the maximum of the API. The handler judges the result
-        (`config.middleware.with_length`).
+        (`config.web.middleware.with_length`).
         """
         pieces = bodies.Pieces(exchange, self.pace)
         try:

@@ -73,8 +73,8 @@ class Console(Protocol):
     input.
 
     `compute.drivers.base.Console` fits. config imports no app, and drivers import nothing of the project, so each
-    declares the methods that it uses. `config.console_broker` connects them, and the type checker compares the two
-    there.
+    declares the methods that it uses. `config.processes.console_broker` connects them, and there the type checker
+    compares the two.
     """
 
     def fileno(self) -> int: ...

@@ -34,8 +34,8 @@ from django.db import connections
 from django.urls import URLPattern, URLResolver
 
 from config.api.known_users import known_users
-from config.client_address import network_in
-from config.paths import is_api, tidied
+from config.web.client_address import network_in
+from config.web.paths import is_api, tidied
 
 R = TypeVar("R")
 

@@ -9,8 +9,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from config.display.time_zones import zone_of
 from config.pages.quantities import price, size
-from config.time_zones import zone_of
 
 register = template.Library()
 register.filter("size", size)

@@ -2,7 +2,7 @@
 
 from django import template
 
-from config.hidden_characters import visible
+from config.display.hidden_characters import visible
 
 register = template.Library()
 

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from config.admin.attention import Notice, watcher
 from config.admin.display import list_of
-from config.plurals import counted
+from config.display.plurals import counted
 from managed.admin.service_status import LATE_INTERVALS, Status, late
 from managed.models import Service
 

@@ -9,8 +9,8 @@ from django.utils.timezone import now
 
 from config.admin.board.registry import Figure, Number, part
 from config.admin.display import BAD, BUSY, list_of
-from config.charts import Series, TimeSeriesChart
-from config.plurals import counted
+from config.display.charts import Series, TimeSeriesChart
+from config.display.plurals import counted
 from managed.admin.chart import milliseconds
 from managed.admin.service_status import Status
 from managed.models import Measurement, Service

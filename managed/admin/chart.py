@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from config.plurals import counted
+from config.display.plurals import counted
 from managed.admin.history import Span
 
 WIDTH, HEIGHT = 900, 190

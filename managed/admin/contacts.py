@@ -10,7 +10,7 @@ from accounts.models import Account
 from config.admin.display import link, moment
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.integers import is_id
+from config.display.integers import is_id
 from managed.admin.service_status import status_pill
 from managed.models import Contact, Service
 

@@ -16,7 +16,7 @@ from accounts.models import Account
 from config.admin.display import NOTHING, link, moment
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.integers import is_id
+from config.display.integers import is_id
 from managed.admin.display import TARGET
 from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
 from managed.admin.service_status import status_pill

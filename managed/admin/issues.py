@@ -16,7 +16,7 @@ from accounts.models import Account
 from config.admin.display import BAD, QUIET, link, moment, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
-from config.integers import is_id
+from config.display.integers import is_id
 from managed.admin.display import TARGET, ticket_link
 from managed.admin.service_status import status_pill
 from managed.models import Issue, Service

@@ -22,8 +22,8 @@ from django.utils.http import urlencode
 from config.admin.display import link, list_of
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.verbs import Button
+from config.display.plurals import counted
 from config.errors import DomainError
-from config.plurals import counted
 from managed.models import Credential, Decryption, KeyPair
 from managed.services.decryptions import LONGEST_REASON, newest
 

@@ -21,9 +21,9 @@ from config.admin.display import NOTHING, lines, link, list_of, moment, page_of,
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
+from config.display.integers import is_id
+from config.display.plurals import counted
 from config.errors import Invalid
-from config.integers import is_id
-from config.plurals import counted
 from managed.admin import history, service_status
 from managed.admin.chart import Chart, draw
 from managed.admin.credentials import credential_rows, reveal_link

@@ -14,7 +14,7 @@ from config.api.filters import Criteria, XFilterBackend
 from config.api.operations import operation
 from config.api.views import ListViewSet, expensive
 from config.db.statements import page_of
-from config.paths import tidied
+from config.web.paths import tidied
 from tags import resources
 from tags.filters import TagFilterSet
 from tags.models import Tag, Tagging

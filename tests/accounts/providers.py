@@ -18,7 +18,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
 from accounts import openid
-from config.openid import OpenID
+from config.environment.openid import OpenID
 from tests.oidc_provider import PASSWORD
 
 ROOT = Path(__file__).resolve().parents[2]

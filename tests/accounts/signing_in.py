@@ -12,7 +12,7 @@ from django.test import Client
 from accounts import openid
 from accounts.models import Login, Message, User
 from accounts.services import external, outbox, second_factor
-from config import limits
+from config.limits import rates
 from tests.oidc_provider import subject_of
 
 PASSWORD, NEW = "correct-horse-7-battery", "Tall-ships.sail-at-9"
@@ -99,10 +99,10 @@ def with_password(owner) -> User:
 def limit(settings):
     def change(**rates: str) -> None:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
-        limits.forget()
+        rates.forget()
 
     yield change
-    limits.forget()
+    rates.forget()
 
 
 def refused(browser: Client, answer, status: int) -> str:

@@ -18,7 +18,7 @@ import psutil
 from django.db import connection
 
 from accounts.models import Account
-from config.notify import notify
+from config.processes.notify import notify
 from managed.models import Measurement, Service
 from managed.services.probing import GOLDEN, TASK_NAME
 from tests.bench import watched

@@ -7,15 +7,15 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.services.tokens import create_token
-from config import limits
+from config.limits import rates
 
 
 @pytest.fixture(autouse=True)
 def _read_anew():
     """Reread the rate limits, so that no test has those of another test."""
-    limits.forget()
+    rates.forget()
     yield
-    limits.forget()
+    rates.forget()
 
 
 @pytest.fixture

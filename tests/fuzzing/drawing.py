@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemathesis.generation.feedback import NO_FEEDBACK
 
 from config.filters import OPERATORS
-from config.handler import Handler
+from config.web.handler import Handler
 from tests.client import document
 from tests.config.api.routes import Route
 

@@ -20,7 +20,7 @@ from compute.drivers.base import FirewallSpec
 from compute.machine_names import machine_name
 from compute.models import Instance, Job, PacketFilter
 from compute.worker.drivers import anywhere, configured
-from config.environment import is_set
+from config.environment.variables import is_set
 from config.laptop.embedded.files import package_folder
 from config.laptop.embedded.postgres import MAJOR_VERSION
 from tests.compute.drivers.qemu.disk_files import needs

@@ -10,8 +10,8 @@ from accounts.management.people import Row, account_numbered, acting, add_audit,
 from accounts.models import Account
 from accounts.services.account import create
 from accounts.services.suspension import set_account_active
-from config.command_errors import refused
 from config.errors import Invalid
+from config.processes.command_errors import refused
 
 OPTIONAL = ("first_name", "last_name", "country", "phone")
 DETAILS = ("address_1", "address_2", "city", "state", "zip", "country", "phone", "first_name", "last_name")

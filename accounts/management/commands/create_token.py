@@ -11,8 +11,8 @@ from accounts.management.people import acting, add_audit
 from accounts.models import User
 from accounts.services.token_links import make_link
 from accounts.services.tokens import create_token
-from config.command_errors import refused
 from config.errors import Invalid
+from config.processes.command_errors import refused
 
 
 class Command(BaseCommand):

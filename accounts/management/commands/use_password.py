@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.actors import Actor
 from accounts.models import User
 from accounts.services.external import untie
-from config.command_errors import refused
 from config.errors import Invalid
+from config.processes.command_errors import refused
 
 
 class Command(BaseCommand):

@@ -26,8 +26,8 @@ from accounts.services.command_line import ADDED, NAME
 from accounts.services.staff import roles_of, set_roles
 from accounts.services.suspension import set_user_active
 from accounts.services.users import create, mail_password, password_path
-from config.command_errors import refused
 from config.errors import Invalid
+from config.processes.command_errors import refused
 
 
 class Command(BaseCommand):

@@ -11,8 +11,8 @@ from compute.services.catalogue import applying, exporting
 from compute.services.catalogue.reading import read
 from compute.services.catalogue.schema import SECTIONS
 from compute.services.catalogue.showing import lines
-from config.command_errors import refused
 from config.errors import DomainError
+from config.processes.command_errors import refused
 
 STANDARD_INPUT = "-"
 WOULD_CHANGE = 2

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from compute.drivers.base import Console, DriverError
 from compute.models import Instance
 from compute.worker.consoles import open_console, ssh_command
-from config.folders import state_variable
+from config.environment.folders import state_variable
 
 ESCAPE = b"\x1d"
 """The key that leaves the console: Ctrl-]."""

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, close_old_connections
 
 from compute.services.domains.zone_export import Exported, export
-from config.plurals import counted
+from config.display.plurals import counted
 
 
 class Command(BaseCommand):

@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 from compute.management.hosts import describe, location_by_ssh
 from compute.services.hosts import registry
 from compute.worker import hosts, joining
-from config.command_errors import refused
 from config.errors import DomainError
+from config.processes.command_errors import refused
 
 
 class Command(BaseCommand):

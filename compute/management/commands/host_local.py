@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from compute.management.hosts import describe
 from compute.worker.hosts import NotReady
 from compute.worker.this_machine import add_this_machine, check_programs
-from config.command_errors import refused
 from config.errors import DomainError
+from config.processes.command_errors import refused
 
 
 class Command(BaseCommand):

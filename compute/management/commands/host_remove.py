@@ -10,8 +10,8 @@ from compute.models import Host
 from compute.services.hosts import registry
 from compute.worker import joining
 from compute.worker.hosts import NotReady
-from config.command_errors import refused
 from config.errors import DomainError
+from config.processes.command_errors import refused
 
 STAYS = (
     "{label} is not removed: the platform's key cannot be taken off it. {error}\n"

@@ -25,7 +25,7 @@ from compute.models import (
 )
 from compute.services.catalogue.schema import ITEMS
 from compute.services.instances.deploy import DEPLOYED_KERNEL
-from config.plurals import counted
+from config.display.plurals import counted
 from regions.models import Region
 
 _KERNELS_OF_BACKUPS = f"""

@@ -39,9 +39,9 @@ from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, RecordV
 from compute.services.domains.zone_files import strings
 from compute.services.domains.zone_transfer import TransferredZone, Value
 from config.db.elsewhere import ask_elsewhere
+from config.display.plurals import counted
 from config.egress import guard, resolver
 from config.errors import Invalid, Problems
-from config.plurals import counted
 
 FIELD = "remote_nameserver"
 PORT = 53

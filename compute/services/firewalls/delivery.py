@@ -23,7 +23,7 @@ from django.db.models import OuterRef, Subquery
 from compute.models import FirewallDevice, Instance, PacketFilter
 from config.db import leases
 from config.db.statements import Param, Statement
-from config.notify import notify
+from config.processes.notify import notify
 
 TASK_NAME = "compute.worker.apply_firewall"
 MAX_NOTIFIED_PER_REQUEST = 100

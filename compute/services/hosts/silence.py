@@ -7,7 +7,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Now
 
 from compute.models import Host, Job, Reservation
-from config.plurals import counted
+from config.display.plurals import counted
 
 if TYPE_CHECKING:
     from datetime import datetime

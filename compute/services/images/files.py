@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from config import folders
+from config.environment import folders
 
 
 def folder() -> Path:

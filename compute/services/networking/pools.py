@@ -5,8 +5,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from django.db import connection, transaction
 
 from compute.models import Address, AddressPool, IPv6Range, NodeBalancer
+from config.display.plurals import counted
 from config.errors import Invalid, Problems
-from config.plurals import counted
 
 IPV6 = (AddressPool.Kind.SLAAC, AddressPool.Kind.ROUTED)
 ROUTED_SIZES = range(16, 57)

@@ -23,9 +23,9 @@ from compute.services.nodebalancers.nodes import (
     moved_on,
 )
 from config.db.rows import lock
+from config.display.plurals import counted
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Problems
-from config.plurals import counted
 
 MOST_CONFIGS = 50
 """The most configs of one load balancer."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 
 from config.admin.board.bars import BarTable
-from config.charts import TimeSeriesChart
+from config.display.charts import TimeSeriesChart
 
 
 @dataclass(frozen=True, slots=True)

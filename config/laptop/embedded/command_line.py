@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from config.environment import is_set
+from config.environment.variables import is_set
 from config.laptop.embedded import EmbeddedError, services
 
 # Commands that read no table, or start the database themselves.

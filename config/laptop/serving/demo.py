@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from config.folders import state_variable
+from config.environment.folders import state_variable
 from config.laptop.embedded.files import writing
 
 

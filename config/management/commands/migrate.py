@@ -15,7 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from config.admin import roles
 from config.db.advisory import advisory_lock
 from config.db.fresh_database import create_tables
-from config.plurals import counted
+from config.display.plurals import counted
 
 # Options that request something else than all migrations of all apps.
 PARTIAL = ("app_label", "migration_name", "plan", "check_unapplied", "fake", "fake_initial", "prune")

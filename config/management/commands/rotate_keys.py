@@ -12,8 +12,8 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Model, QuerySet
 
+from config.display.plurals import counted
 from config.encryption import EncryptedField, reencrypt
-from config.plurals import counted
 
 BATCH = 200
 

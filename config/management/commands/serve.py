@@ -24,8 +24,7 @@ from redis.exceptions import RedisError
 from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
 from compute.services.demo import create_example
 from config.celery import app
-from config.command_errors import one_line_errors
-from config.environment import is_set
+from config.environment.variables import is_set
 from config.laptop.embedded import EmbeddedError, Postgres, Shared, services
 from config.laptop.serving import demo
 from config.laptop.serving.children import children
@@ -33,6 +32,7 @@ from config.laptop.serving.lock import Taken, database_locked, state_locked
 from config.laptop.serving.progress import Progress
 from config.laptop.serving.supervisor import Supervisor
 from config.management.commands.migrate import Command as Migrate
+from config.processes.command_errors import one_line_errors
 
 # Seconds for the API to start: a machine may be slow, and a process that dies is reported at once.
 START_SECONDS = 300

@@ -19,8 +19,8 @@ from accounts.models import (
 )
 from accounts.services import external, security_questions
 from accounts.services.security_questions import QUESTIONS, Answer
-from config import limits
 from config.encryption import decrypt_json
+from config.limits import rates
 from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import InstanceFactory, StaffFactory, TicketFactory, TrustedDeviceFactory, UserFactory
 
@@ -132,12 +132,12 @@ class TestSigningIn:
         )
 
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "1/600"}
-        limits.forget()
+        rates.forget()
         do(admin, owner, "check-answer", question=1, response="Rex")
         late = do(admin, owner, "check-answer", question=1, response="Bergen")
         assert (late.status_code, 0 < int(late["Retry-After"]) <= 60) == (429, True)
         assert "Too many attempts. Try again in " in late.content.decode()
-        limits.forget()
+        rates.forget()
 
     def test_the_second_factor_is_turned_off_with_a_reason(self, admin, owner):
         SecondFactor.objects.create(user=owner, encrypted=b"x")

@@ -15,8 +15,8 @@ from django.utils.timezone import now
 from accounts import sms
 from accounts.models import Event, Message, PhoneVerification
 from accounts.services import outbox, phone
-from config import limits
 from config.encryption import decrypt_json
+from config.limits import rates
 from tests.client import errors
 
 SEND, VERIFY = "/v4/profile/phone-number", "/v4/profile/phone-number/verify"
@@ -118,13 +118,13 @@ def test_who_has_guessed_too_often_can_have_another_code(api):
 
 def test_messages_are_limited(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "sms": "2/3600"}
-    limits.forget()
+    rates.forget()
     answers = [api.post(SEND, NUMBER) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert errors(answers[-1], 429) == {None: "Too many requests"}
     assert 0 < int(answers[-1]["Retry-After"]) <= 3600
     assert len(sent()) == 2
-    limits.forget()
+    rates.forget()
 
 
 def test_a_verified_number_has_to_go_before_another_comes(api):

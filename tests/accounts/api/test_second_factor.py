@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from accounts.models import Event, SecondFactor, SecurityAnswer, TrustedDevice
 from accounts.services import second_factor
-from config import limits
+from config.limits import rates
 from tests.accounts.signing_in import SECRET, code
 from tests.client import errors
 from tests.factories import TrustedDeviceFactory
@@ -82,7 +82,7 @@ def test_without_a_secret_there_is_nothing_to_confirm(api):
 
 def test_guessing_at_codes_is_limited(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "3/600"}
-    limits.forget()
+    rates.forget()
     api.post(ENABLE)
     for _ in range(3):
         assert api.post(CONFIRM, {"tfa_code": "000000"}).status_code == 400
@@ -91,7 +91,7 @@ def test_guessing_at_codes_is_limited(api, settings):
     assert 0 < int(answer["Retry-After"]) <= 600
     assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("3", "0")
     assert api.get("/v4/profile").json()["two_factor_auth"] is False
-    limits.forget()
+    rates.forget()
 
 
 def test_no_code_lets_in_twice(api, owner):

@@ -11,7 +11,7 @@ from accounts.models import Account, Event, Message, Ticket, TicketAttachment, T
 from accounts.services import outbox, tickets
 from accounts.services.tickets import path_of
 from compute.models import VLAN, Instance
-from config import limits
+from config.limits import rates
 from regions.models import Region
 from tests.client import File, errors
 from tests.factories import (
@@ -215,10 +215,10 @@ def test_bad_values_are_refused_by_name(api, body, fields):
 
 def test_two_are_opened_a_minute(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ticket_create": "2/60"}
-    limits.forget()
+    rates.forget()
     assert [api.post(PATH, BODY).status_code for _ in range(3)] == [200, 200, 429]
     assert Ticket.objects.count() == 2
-    limits.forget()
+    rates.forget()
 
 
 class TestAttachments:

@@ -12,8 +12,8 @@ from compute.models import Address, AddressPool, AddressShare, Instance, IPv6Ran
 from compute.services.networking import rdns
 from compute.services.networking.assign import TOO_MANY
 from compute.services.removal import remove
-from config import limits
 from config.egress import resolver
+from config.limits import rates
 from tests.client import errors
 from tests.compute.api.addresses import allow
 from tests.factories import GrantFactory, NodeBalancerFactory
@@ -353,11 +353,11 @@ class TestForwardRecords:
 
     def test_name_servers_are_not_asked_often_for_one_account(self, api, instance, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "reverse_name": "2/60"}
-        limits.forget()
+        rates.forget()
         asked = [self.put(api, instance, settings, "never", f"{n}.example.com") for n in range(3)]
         assert [answer.status_code for answer in asked] == [400, 400, 429]
         assert asked[-1]["Retry-After"]
-        limits.forget()
+        rates.forget()
 
     def test_none_or_another_will_not(self, api, instance, settings):
         refused = self.put(api, instance, settings, "known", "mail.example.com")

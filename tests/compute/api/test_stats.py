@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from compute.models import Sample
 from compute.services.stats.sampling import COUNTERS
-from config import limits
+from config.limits import rates
 from tests.factories import InstanceFactory
 from tests.tours.pages import PAGES
 
@@ -114,9 +114,9 @@ def test_a_month_that_is_none_is_refused_by_name(api, path, when, fields):
 
 def test_a_hundred_may_be_asked_for_in_a_minute(api, path, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "stats": "2/60"}
-    limits.forget()
+    rates.forget()
     assert [api.get(each).status_code for each in (path, f"{path}/2026/3", path)] == [400, 400, 429]
-    limits.forget()
+    rates.forget()
 
 
 def test_those_of_others_are_not_there(client_for, stranger, restricted, path):

@@ -14,8 +14,8 @@ from compute.jobs.notify import TASK_NAME, count_waiting
 from compute.models import Job
 from compute.services.instances import instances
 from compute.worker import ending, engine
-from config import queues
 from config.celery import app
+from config.processes import queues
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.ready_jobs import FLOOD, QUIET, claimed, ready, worker
 

@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
-from config.limits import forget
+from config.limits.rates import forget
 from tests.accounts.pages.browsers import careful
 from tests.compute.at_consoles import at_it, signed_in, staff_at_it
 from tests.factories import GrantFactory, InstanceFactory, StaffFactory

@@ -5,7 +5,7 @@ from django.urls import get_resolver
 
 from compute.models import Address, Instance, IPv6Range
 from compute.services.networking.assign import TOO_MANY
-from config import limits, metering
+from config.limits import metering, rates
 from config.server.lanes import Routes
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
@@ -82,13 +82,13 @@ class TestReverseNames:
     def test_look_ups_are_limited_together_with_the_api_s(self, browser, api, instance, public, settings):
         settings.RDNS_CHECK, settings.RDNS_RESOLVER = True, f"{__name__}.nowhere"
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "reverse_name": "1/60"}
-        limits.forget()
+        rates.forget()
         path = f"/v4/compute/instances/{instance.pk}/ips/{public}"
         assert api.put(path, {"rdns": "web.example.com"}).status_code == 400
         answer = send(browser, "instance-address-rdns", instance, public, rdns="web.example.com")
         assert answer.status_code == 429
         assert int(answer["Retry-After"]) > 0
-        limits.forget()
+        rates.forget()
 
     def test_they_count_as_expensive_calls_together_with_the_api_s(
         self, browser, api, account, instance, public, settings, monkeypatch
@@ -96,9 +96,9 @@ class TestReverseNames:
         settings.RDNS_CHECK = False
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "expensive": "6/60"}
         monkeypatch.setattr(metering, "ORDINARY", -7)  # each call counts as seven seconds and more
-        limits.forget()
+        rates.forget()
         send(browser, "instance-address-rdns", instance, public, rdns="web.example.com")
-        assert limits.limits().meter.spent[f"account:{account.pk}"][0] > 7
+        assert rates.limits().meter.spent[f"account:{account.pk}"][0] > 7
         path = f"/v4/compute/instances/{instance.pk}/ips/{public}"
         assert api.put(path, {"rdns": "other.example.com"}).status_code == 429
         answer = send(browser, "instance-address-rdns", instance, public, rdns="other.example.com")
@@ -106,7 +106,7 @@ class TestReverseNames:
         assert int(answer["Retry-After"]) > 0
         assert "Too many attempts. Try again in " in text(answer)
         assert Address.objects.get(address=public).rdns == "web.example.com"
-        limits.forget()
+        rates.forget()
 
     def test_it_is_answered_where_the_api_s_is(self, instance, public):
         routes = Routes(get_resolver())

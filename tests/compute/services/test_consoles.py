@@ -10,7 +10,7 @@ from accounts.models import User
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config.errors import Denied, Invalid, Missing, TooMany
-from config.limits import forget
+from config.limits.rates import forget
 from tests.compute.at_consoles import ORIGIN, at_it, browser_of, signed_in, staff_at_it
 from tests.factories import GrantFactory, InstanceFactory, StaffFactory, TrustedDeviceFactory, UserFactory
 

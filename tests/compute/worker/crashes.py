@@ -29,7 +29,7 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Backup, Drift, Host, Instance, Job
 from compute.worker import engine, reconciler
 from compute.worker.drivers import address_of
-from config import notify
+from config.processes import notify
 from tests.compute.drivers.qemu import striking
 from tests.compute.drivers.qemu.disk_files import is_clean, seen
 from tests.compute.drivers.qemu.ssh_hosts import SshHost

@@ -12,7 +12,7 @@ from django.test import Client
 
 from compute.drivers.base import DriverError, Refused
 from compute.models import Host
-from config.logging import about, configuration, current_subject
+from config.processes.logging import about, configuration, current_subject
 from tests.client import APIClient
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work

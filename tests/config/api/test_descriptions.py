@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config import openapi
+from config.api import openapi
 from config.api.common_fields import COMMON
 from tests.client import document
 

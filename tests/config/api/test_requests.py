@@ -7,9 +7,9 @@ from django.db import OperationalError
 from django.test import Client
 
 from compute.models import Image
-from config import limits
 from config.api.responses import JSONResponse
 from config.api.views import ListViewSet, RetrieveViewSet
+from config.limits import rates
 from tests.factories import token_of
 
 ERROR_KEYS = {"field", "reason"}
@@ -191,7 +191,7 @@ def test_every_answer_is_open_to_browsers(anonymous, db, method, path, status, h
 @pytest.mark.parametrize("token", ["none", "good", "bad"])
 def test_no_preflight_counts_against_a_limit(anonymous, owner, settings, asked, token):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "1/60"}
-    limits.forget()
+    rates.forget()
     tokens = {"good": token_of(owner), "bad": "0" * 64}
     headers = {"Authorization": f"Bearer {tokens[token]}"} if token in tokens else {}
     for _ in range(3):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.egress import guard
 from config.egress.guard import FORBIDDEN, NEEDS_REGION, NO_REGION, is_forbidden, is_open, is_private, refusal
-from config.openid import OpenID
+from config.environment.openid import OpenID
 
 OURS = {
     "this host": ("0.0.0.0", "0.1.2.3", "::"),

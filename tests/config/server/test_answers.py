@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from config import compression
 from config.server import answers
 from config.server.answers import OF_ADDRESS, OF_PROCESS, PIECE, SMALL, Answered, Answers, Unread, _Reader
 from config.server.bodies import Pace
+from config.web import compression
 
 JSON = ("Content-Type", "application/json")
 CLIENT = "192.0.2.1:5000"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import RequestDataTooBig
 
-from config.draining import drain
+from config.processes.draining import drain
 from config.server import bodies
 from config.server.application import Application
 from config.server.bodies import Pace

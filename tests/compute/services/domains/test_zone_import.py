@@ -20,8 +20,8 @@ import pytest
 from accounts.models import Event
 from compute.models import Domain
 from compute.services.domains import zone_import
-from config import limits
 from config.egress import resolver
+from config.limits import rates
 
 pytestmark = pytest.mark.django_db
 PATH = "/v4/domains/import"
@@ -293,7 +293,7 @@ def test_what_is_no_transfer_is_refused(api, primary, messages, settings):
 
 def test_imports_are_counted(api, primary, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "domain_import": "2/60"}
-    limits.forget()
+    rates.forget()
     server = primary(whole())
     assert [ask(api, server).status_code for _ in range(3)] == [200, 400, 429]
-    limits.forget()
+    rates.forget()

@@ -16,7 +16,7 @@ from config.api.exceptions import answer
 from config.db import prepared
 from config.db.postgresql.base import CommitUnknown
 from config.db.silence import silence
-from config.error_pages import server_error
+from config.web.error_pages import server_error
 from tests.client import APIClient, errors
 from tests.cutting import Cut, Proxy, proxied
 from tests.lost_connections import administrator, end_all

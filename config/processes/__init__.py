@@ -1,0 +1,1 @@
+"""The parts of every process: start and stop, logs, traces, notifications between processes, commands."""

@@ -1,0 +1,55 @@
+"""Background services of web and stream processes: heartbeats, counts, alarms and traces."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+from django.conf import settings
+from django.db import connections
+
+from config.db.silence import silence
+from config.monitoring import counts
+from config.processes import tracing
+from config.server.periodic import BackgroundService, Periodic
+from config.server.sockets import ReadTimeout
+
+
+class _Traces:
+    """Records spans while the process serves. It starts in the process that serves, not in one that forks it."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        tracing.start(self.kind)
+
+    def stop(self) -> None:
+        tracing.stop()
+
+
+def watch(threads: Executor) -> None:
+    """Watch a pool of threads: if the database freezes, all of them may be blocked."""
+    silence.pools.append(threads)
+
+
+def presence(kind: str) -> Sequence[BackgroundService]:
+    """Return the background services of a process. `kind` is one of `Heartbeat.Kind`."""
+    # Imported once Django is set up.
+    from compute.services import alarms
+    from compute.services.heartbeats import EVERY, Pulse
+
+    def check_alarms() -> None:
+        try:
+            alarms.check_alarms()
+        finally:
+            connections.close_all()  # the connection of this thread: none is kept for an occasional query
+
+    pulse, reporter = Pulse(kind), counts.Reporter()
+    return [
+        _Traces(kind),
+        silence,
+        ReadTimeout(settings.ANSWER_TIMEOUT),
+        Periodic(EVERY, pulse.beat, pulse.stop),
+        Periodic(counts.EVERY, reporter.report, reporter.report),
+        Periodic(alarms.EVERY, check_alarms),
+    ]

@@ -1,0 +1,1 @@
+"""The parts of every request and answer: middleware, headers, clients' addresses, compression, error pages."""

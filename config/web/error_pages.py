@@ -1,0 +1,128 @@
+"""Failures outside of the API: a page for browsers, and the API's error body for other clients.
+
+Below /v4 the body is JSON for all clients. The views there handle it themselves (`config.api.exceptions`).
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+
+from config.api import reasons
+from config.api.exceptions import RETRY_SECONDS
+from config.api.responses import REFUSED, error_response
+from config.db.postgresql.base import CommitUnknown, client_error
+from config.db.rows import awaited_table
+from config.db.silence import silence
+from config.pages.policies import POLICY_OF_PAGES
+from config.web.paths import is_api
+
+log = logging.getLogger(__name__)
+
+REASONS = {
+    400: "The request could not be read",
+    403: reasons.UNAUTHORIZED,
+    404: reasons.NOT_FOUND,
+    405: reasons.METHOD_NOT_ALLOWED,
+    429: "Many of your requests are under way: wait for an answer, or try again in a few seconds",
+    500: reasons.UNEXPECTED,
+    503: reasons.UNAVAILABLE,
+}
+"""The reason of the error body, and the page to render, by status."""
+ASK_NOBODY = {"/livez", "/readyz", "/version"}
+"""The paths that are answered without the database while it is silent."""
+
+
+def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
+    """Return the answer to a request that failed with a status of `REASONS`. `reason` replaces the usual reason."""
+    if is_api(request.path_info) or not prefers_html(request):
+        response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
+    else:
+        # Without the request: its session or its user may be the cause of the failure.
+        page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
+        headers = {"Content-Security-Policy": POLICY_OF_PAGES, "Cache-Control": "no-store"}
+        response = HttpResponse(page, status=status, headers=headers)
+    if status in (429, 503) and not reason:
+        response["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+def prefers_html(request: HttpRequest) -> bool:
+    """Tell whether the client prefers HTML to JSON, as browsers do for pages. ``*/*`` and no header do not."""
+    try:
+        return request.get_preferred_type(["application/json", "text/html"]) == "text/html"
+    except (ValueError, LookupError):  # its parameters cannot be decoded
+        return False
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return failure(request, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return failure(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an unknown path. The page shows the API's address: clients may have mistyped it."""
+    return failure(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a failure outside of the API's views, such as in a middleware. Django has logged it."""
+    error = sys.exception()
+    error = error and client_error(error)  # type: ignore[arg-type] # Django handles nothing beyond `Exception`
+    if isinstance(error, CommitUnknown):
+        return failure(request, 503, reasons.MAY_BE_MADE)
+    table = None if error is None else awaited_table(error)
+    if table is not None:
+        return _locked(request, table)
+    gone = isinstance(error, OperationalError | InterfaceError)
+    return failure(request, 503 if gone else 500)
+
+
+def _locked(request: HttpRequest, table: str) -> HttpResponse:
+    """Return the answer to a request that waited for a row of `table` until the `LOCK_TIMEOUT`."""
+    log.warning("%s %s waited for a locked row of %s", request.method, request.path, table or "?")
+    response = failure(request, 503, reasons.LOCKED)
+    response["Retry-After"] = str(RETRY_SECONDS)
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
+    return response
+
+
+def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware that refuses requests without the database.
+
+    It refuses requests that their lane does not accept (`config.server.lanes`). While the database is silent, it
+    also refuses requests that would query it.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        status = request.META.get(REFUSED)
+        if status is None and silence.noted and request.path not in ASK_NOBODY:
+            status = 503
+        if status is None:
+            return respond(request)
+        refused = failure(request, status)
+        # This is no error, but Django would log one for each request.
+        refused._has_been_logged = True  # type: ignore[attr-defined]
+        return refused
+
+    return middleware
+
+
+def explain_methods(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware that explains a wrong method: browsers would show Django's empty body as a blank page."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = respond(request)
+        if response.status_code != 405 or response.content:
+            return response
+        explained = failure(request, 405)
+        explained["Allow"] = response["Allow"]
+        return explained
+
+    return middleware

@@ -1,0 +1,72 @@
+"""Database errors that commands show as one line."""
+
+import pytest
+from django.db import InternalError, ProgrammingError, connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
+
+from config.management.commands.serve import always, cannot_use
+from config.processes.command_errors import migrated, one_line_errors
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.django_db
+
+
+def has_session(pid: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction keeps its first snapshot of the sessions
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)", [pid])
+        return cursor.fetchone()[0]
+
+
+def use_after_a_pause() -> None:
+    """End the database connection in a transaction, as on a laptop that was suspended."""
+    own = connection.copy()
+    own.set_autocommit(False)
+    try:
+        with own.cursor() as cursor:
+            cursor.execute("SET idle_in_transaction_session_timeout = '10ms'")
+            cursor.execute("SELECT 1")
+            wait_for(lambda: not has_session(own.connection.info.backend_pid))
+            cursor.execute("SELECT 1")
+    finally:
+        own.close()
+
+
+def test_a_connection_that_the_database_took_away_ends_a_start_with_a_line():
+    with pytest.raises(SystemExit) as caught, one_line_errors(cannot_use, which=always):
+        use_after_a_pause()
+    said = str(caught.value)
+    assert said.startswith("Cannot use the database: terminating connection due to idle-in-transaction timeout")
+    assert "\n" not in said
+
+
+def test_commands_that_take_a_missing_database_alone_for_their_environment_s_fault_show_all_of_it():
+    with pytest.raises(InternalError), one_line_errors():
+        use_after_a_pause()
+
+
+def use_a_missing_table() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM nowhere")
+
+
+def test_a_database_without_tables_and_one_of_an_earlier_release_are_each_a_sentence(settings, monkeypatch):
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    applied = MigrationRecorder.Migration.objects
+    applied.filter(app="compute").latest("pk").delete()
+    with pytest.raises(SystemExit) as caught, migrated():
+        use_a_missing_table()
+    assert str(caught.value) == f"The database in {settings.STATE_DIR} lacks 1 migration: run `manage.py migrate`."
+    applied.all().delete()
+    with pytest.raises(SystemExit) as caught, migrated():
+        use_a_missing_table()
+    said = f"The database in {settings.STATE_DIR} has no tables. `manage.py migrate` creates them."
+    assert str(caught.value).startswith(said)
+    monkeypatch.setenv("DATABASE_URL", "postgres://somewhere/else")
+    with pytest.raises(SystemExit, match="The database of DATABASE_URL has no tables"), migrated():
+        use_a_missing_table()
+
+
+def test_a_table_that_no_migration_makes_is_a_fault_of_ours():
+    with pytest.raises(ProgrammingError), migrated():
+        use_a_missing_table()
