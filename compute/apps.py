@@ -41,6 +41,6 @@ class ComputeConfig(AppConfig):
         guard.add_source(reached_at)
         installed_ids.source = ids_of_catalogue
         show_with("compute", "compute.serializers.instances.InstanceResource")
-        show_with("domain", "compute.serializers.domains.DomainResource")
-        show_with("nodebalancer", "compute.serializers.nodebalancers.NodeBalancerResource")
+        show_with("domain", "compute.serializers.domains.domains.DomainResource")
+        show_with("nodebalancer", "compute.serializers.nodebalancers.nodebalancers.NodeBalancerResource")
         show_with("volume", "compute.serializers.volumes.VolumeResource")

@@ -40,7 +40,7 @@ ELSEWHERE = re.compile(
 FOR_STAFF = {
     "accounts/services/external.py", "accounts/services/outbox.py", "accounts/services/passwords.py",
     "accounts/services/security_keys.py", "accounts/services/suspension.py", "accounts/services/attempts.py",
-    "compute/services/firewalls/mail_ports.py", "compute/services/hosts/drift_verbs.py",
+    "compute/services/networking/firewalls/mail_ports.py", "compute/services/hosts/drift_verbs.py",
     "compute/services/hosts/registry.py", "compute/services/hosts/this_machine.py", "compute/services/consoles.py",
     "managed/services/decryptions.py",
 }  # fmt: skip

@@ -21,18 +21,18 @@ HEAD = "| status | field | reason | what to do |\n|---|---|---|---|\n"
 AREAS = {
     "accounts": ("accounts/",),
     "backups": ("compute/services/backups/", "compute/serializers/backups"),
-    "networking": (
-        "compute/services/networking/",
-        "compute/serializers/address",
-        "compute/serializers/vlan",
+    "firewalls": (
+        "compute/services/networking/firewalls/",
+        "compute/models/networking/firewalls",
+        "compute/serializers/networking/firewalls",
     ),
-    "domains": ("compute/services/domains/", "compute/models/domains", "compute/serializers/domain"),
-    "firewalls": ("compute/services/firewalls/", "compute/models/firewalls", "compute/serializers/firewall"),
+    "networking": ("compute/services/networking/", "compute/serializers/networking/"),
+    "domains": ("compute/services/domains/", "compute/models/domains/", "compute/serializers/domains/"),
     "images": ("compute/services/images/", "compute/serializers/images", "compute/api/uploads"),
     "load balancers": (
         "compute/services/nodebalancers/",
-        "compute/models/nodebalancers",
-        "compute/serializers/nodebalancer",
+        "compute/models/nodebalancers/",
+        "compute/serializers/nodebalancers/",
     ),
     "scripts": ("compute/services/stackscripts/", "compute/serializers/stackscripts"),
     "stats": ("compute/services/stats/", "compute/api/stats"),

@@ -9,8 +9,8 @@ from django.db import transaction
 from accounts.models import Account, Event
 from accounts.quotas import QUOTAS
 from accounts.services import ssh_keys
-from compute.services.firewalls import firewalls
-from compute.services.firewalls.firewalls import FirewallSpec
+from compute.services.networking.firewalls import firewalls
+from compute.services.networking.firewalls.firewalls import FirewallSpec
 from tags.models import Tag
 from tags.services import set_tags
 from tests.config.api.routes import routes

@@ -7,26 +7,22 @@ from compute.admin import (
     board,
     catalogue,
     consoles,
-    domains,
     drift,
     failing,
-    firewalls,
     heartbeats,
     hosts,
     instances,
     jobs,
-    mail_ports,
     moves,
-    nodebalancers,
     outages,
-    pools,
-    ranges,
     roles,
     search,
     stackscripts,
-    vlans,
     volumes,
 )
+from compute.admin.domains import domains
+from compute.admin.networking import firewalls, mail_ports, pools, ranges, vlans
+from compute.admin.nodebalancers import nodebalancers
 
 __all__ = [
     "alarms",

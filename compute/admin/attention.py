@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from accounts.models import Event
-from compute.admin.firewalls import LATE_AFTER, behind
 from compute.admin.hosts import FULL_HOST_SHARE
 from compute.admin.job_status import live, overdue, retrying, stuck
-from compute.admin.pools import scarce
+from compute.admin.networking.firewalls import LATE_AFTER, behind
+from compute.admin.networking.pools import scarce
 from compute.admin.usual import slow, usual_times
 from compute.models import Address, Host, Job, PacketFilter
 from compute.services.hosts.placement import RESOURCES

@@ -15,9 +15,9 @@ from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account, User
 from compute.admin.backups import backups_panel
 from compute.admin.consoles import consoles_panel
-from compute.admin.firewalls import firewalls_panel
 from compute.admin.jobs import job_buttons, started
 from compute.admin.moves import migrations_panel
+from compute.admin.networking.firewalls import firewalls_panel
 from compute.admin.power import can, status_pill
 from compute.admin.timeline import timeline
 from compute.admin.volumes import volumes_panel

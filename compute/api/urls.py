@@ -1,32 +1,33 @@
 """The paths of the compute API, the busiest first."""
 
-from compute.api.account_addresses import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
 from compute.api.backups import BackupListViewSet, BackupViewSet
 from compute.api.catalogue import KernelViewSet, TypeViewSet
 from compute.api.clones import CloneViewSet
 from compute.api.configs import ConfigViewSet
 from compute.api.disks import DiskViewSet
-from compute.api.domains import DomainViewSet, RecordViewSet
-from compute.api.firewalls import (
+from compute.api.domains.domains import DomainViewSet
+from compute.api.domains.records import RecordViewSet
+from compute.api.images import ImageViewSet
+from compute.api.instances import InstanceViewSet
+from compute.api.moves import MigrateViewSet
+from compute.api.networking.account_addresses import AddressViewSet, IPv6PoolViewSet, IPv6RangeViewSet, MoveViewSet
+from compute.api.networking.firewalls import (
     FirewallDeviceViewSet,
     FirewallRulesViewSet,
     FirewallViewSet,
     InstanceFirewallViewSet,
 )
-from compute.api.images import ImageViewSet
-from compute.api.instance_addresses import InstanceAddressViewSet, NetworkingViewSet
-from compute.api.instances import InstanceViewSet
-from compute.api.moves import MigrateViewSet
-from compute.api.nodebalancer_configs import NodeBalancerConfigViewSet
-from compute.api.nodebalancer_nodes import NodeBalancerNodeViewSet
-from compute.api.nodebalancers import InstanceNodeBalancerViewSet, NodeBalancerViewSet
+from compute.api.networking.instance_addresses import InstanceAddressViewSet, NetworkingViewSet
+from compute.api.networking.vlans import VLANViewSet
+from compute.api.nodebalancers.configs import NodeBalancerConfigViewSet
+from compute.api.nodebalancers.nodebalancers import InstanceNodeBalancerViewSet, NodeBalancerViewSet
+from compute.api.nodebalancers.nodes import NodeBalancerNodeViewSet
 from compute.api.notices import MaintenanceViewSet, NotificationViewSet
 from compute.api.rebuild import RebuildViewSet
 from compute.api.rescue import RescueViewSet
 from compute.api.resize import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.stats import AccountTransferViewSet, StatsViewSet, TransferViewSet
-from compute.api.vlans import VLANViewSet
 from compute.api.volumes import InstanceVolumeViewSet, VolumeViewSet
 from config.api.routers import Router
 

@@ -1,24 +1,22 @@
-from compute.models.addresses import Address, AddressPool
 from compute.models.alarms import Alarm
 from compute.models.backups import Backup
 from compute.models.catalogue import Image, InstanceType, Kernel, SeededRow
 from compute.models.consoles import ConsoleSession
-from compute.models.domains import Domain, DomainRecord
+from compute.models.domains.domains import Domain
+from compute.models.domains.records import DomainRecord
 from compute.models.drift import Drift
-from compute.models.firewalls import Firewall, FirewallDevice, PacketFilter
 from compute.models.heartbeats import Heartbeat
 from compute.models.hosts import Host, HostMigration, PlatformKey, Reservation
 from compute.models.instances import Config, ConfigDevice, Disk, Instance
 from compute.models.jobs import Job
-from compute.models.networks import VLAN, AddressShare, IPv6Range, RangeShare
-from compute.models.nodebalancers import (
-    NodeBalancer,
-    NodeBalancerConfig,
-    NodeBalancerMeter,
-    NodeBalancerNode,
-    NodeBalancerSample,
-    NodeBalancerTransfer,
-)
+from compute.models.networking.addresses import Address, AddressPool, AddressShare
+from compute.models.networking.firewalls import Firewall, FirewallDevice, PacketFilter
+from compute.models.networking.ranges import IPv6Range, RangeShare
+from compute.models.networking.vlans import VLAN
+from compute.models.nodebalancers.configs import NodeBalancerConfig
+from compute.models.nodebalancers.nodebalancers import NodeBalancer
+from compute.models.nodebalancers.nodes import NodeBalancerNode
+from compute.models.nodebalancers.stats import NodeBalancerMeter, NodeBalancerSample, NodeBalancerTransfer
 from compute.models.stackscripts import StackScript
 from compute.models.stats import Alert, Meter, Sample, Transfer
 from compute.models.volumes import Volume, VolumeDevice

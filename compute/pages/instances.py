@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from compute.models import Address, Instance
 from compute.pages.activity import events_of
 from compute.pages.base import InstancePage, InstanceTab, state_of
-from compute.serializers.addresses import reverse_name
+from compute.serializers.networking.addresses import reverse_name
 from compute.serializers.notices import TOPICS
 from compute.services import notices
 from compute.services.networking.overview import networking

@@ -2,17 +2,8 @@
 
 from django.urls import path
 
-from compute.pages import (
-    address_moves,
-    backups,
-    configs,
-    disks,
-    firewall_devices,
-    instance_addresses,
-    instance_volumes,
-    networking,
-    storage,
-)
+from compute.pages import backups, configs, disks, instance_volumes, storage
+from compute.pages.networking import address_moves, firewall_devices, instance_addresses, networking
 
 urlpatterns = [
     path("storage", storage.StorageView.as_view(), name="instance-storage"),

@@ -7,10 +7,10 @@ from accounts.services.grants import forget_entity
 from compute.models import Image, Instance, IPv6Range, Job
 from compute.services.backups import records
 from compute.services.common.locks import lock_unread
-from compute.services.firewalls import firewalls
 from compute.services.hosts.placement import release
 from compute.services.networking import vlans
 from compute.services.networking.addresses import release_all
+from compute.services.networking.firewalls import firewalls
 from compute.services.stats import transfer
 from compute.services.volumes import attachments
 from tags.services import untag

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import connection, models, transaction
 
 from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow, StackScript
-from compute.models.addresses import LINK_LOCAL_GATEWAY
 from compute.models.catalogue import PUBLIC_CREATOR
+from compute.models.networking.addresses import LINK_LOCAL_GATEWAY
 from compute.services.networking.pools import fill_pool
 from compute.services.stackscripts.fields import read_fields
 from config.errors import Problems

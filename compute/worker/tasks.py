@@ -9,12 +9,13 @@ from django.utils.timezone import now
 
 from compute.services import alarms, consoles, heartbeats, retention
 from compute.services.backups import schedule
-from compute.services.firewalls import mail_ports
 from compute.services.hosts import drift_records, maintenance, moves
 from compute.services.images import images
+from compute.services.networking.firewalls import mail_ports
 from compute.services.nodebalancers import stats
 from compute.services.stats.sampling import thin
-from compute.worker import engine, packet_filters, reconciler, sampling, watchdog
+from compute.worker import engine, reconciler, sampling, watchdog
+from compute.worker.networking import packet_filters
 
 
 def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:

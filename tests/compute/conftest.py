@@ -3,7 +3,7 @@
 import pytest
 
 from compute.jobs import queue
-from compute.services.firewalls import delivery
+from compute.services.networking.firewalls import delivery
 from compute.worker import ending, engine
 from tests.compute.memory_driver import MemoryDriver
 

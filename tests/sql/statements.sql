@@ -564,53 +564,6 @@ SELECT %(domain)s, type, name, target, priority, weight, port, service, protocol
 INSERT INTO compute_domainrecord (domain_id, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, created, updated)
 SELECT %(domain)s, type, name, target, priority, weight, port, service, protocol, ttl_sec, tag, statement_timestamp(), statement_timestamp()
 
--- compute.services.firewalls.delivery._CHANGED
-INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)
-SELECT id, 1, COALESCE(%(closed)s::boolean, FALSE) FROM unnest(%(ids)s::bigint[]) AS id ORDER BY id
-ON CONFLICT (instance_id) DO UPDATE
-   SET wanted = f.wanted + 1, mail_ports_closed = COALESCE(%(closed)s::boolean, f.mail_ports_closed),
-       run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
-       changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
-
--- compute.services.firewalls.delivery._CLAIM
-UPDATE compute_packetfilter SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
- WHERE instance_id = %(id)s AND applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (
-    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
-     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
-RETURNING instance_id, fence, attempt, statement_timestamp()
-
--- compute.services.firewalls.delivery._DUE
-UPDATE compute_packetfilter SET notified_at = statement_timestamp() WHERE instance_id = ANY(ARRAY(
-SELECT instance_id FROM compute_packetfilter
- WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND NOT EXISTS (
-    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
-     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
- ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-))
-RETURNING instance_id
-
--- compute.services.firewalls.delivery._POSTPONE
-UPDATE compute_packetfilter
-   SET lease_until = NULL, error = %(error)s, notified_at = NULL,
-       run_at = CASE WHEN attempt = 0 THEN run_at ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END
- WHERE instance_id = %(id)s AND fence = %(fence)s
-
--- compute.services.firewalls.delivery._SETTLE
-UPDATE compute_packetfilter
-   SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
-       wanted = CASE WHEN %(applied)s > wanted THEN %(applied)s + 1 ELSE wanted END,
-       confirmed = statement_timestamp(), lease_until = NULL, attempt = 0, error = '',
-       changed = CASE WHEN %(applied)s = wanted THEN changed ELSE statement_timestamp() END
- WHERE instance_id = %(id)s AND fence = %(fence)s
-RETURNING applied < wanted
-
--- compute.services.firewalls.delivery._TO_NOTIFY
-SELECT instance_id FROM compute_packetfilter
- WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND NOT EXISTS (
-    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
-     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
- ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-
 -- compute.services.heartbeats._RECORD
 INSERT INTO compute_heartbeat (id, kind, hostname, pid, version, queues, slots)
 VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(version)s, %(queues)s, %(slots)s)
@@ -876,6 +829,53 @@ UPDATE compute_address SET {column} = %(holder)s
      ORDER BY released ASC NULLS FIRST, id
      LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING address
+
+-- compute.services.networking.firewalls.delivery._CHANGED
+INSERT INTO compute_packetfilter AS f (instance_id, wanted, mail_ports_closed)
+SELECT id, 1, COALESCE(%(closed)s::boolean, FALSE) FROM unnest(%(ids)s::bigint[]) AS id ORDER BY id
+ON CONFLICT (instance_id) DO UPDATE
+   SET wanted = f.wanted + 1, mail_ports_closed = COALESCE(%(closed)s::boolean, f.mail_ports_closed),
+       run_at = statement_timestamp(), notified_at = NULL, attempt = 0,
+       changed = CASE WHEN f.applied < f.wanted THEN f.changed ELSE statement_timestamp() END
+
+-- compute.services.networking.firewalls.delivery._CLAIM
+UPDATE compute_packetfilter SET lease_until = statement_timestamp() + (%(lease)s)::float8 * interval '1 second', fence = fence + 1, attempt = attempt + 1
+ WHERE instance_id = %(id)s AND applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
+RETURNING instance_id, fence, attempt, statement_timestamp()
+
+-- compute.services.networking.firewalls.delivery._DUE
+UPDATE compute_packetfilter SET notified_at = statement_timestamp() WHERE instance_id = ANY(ARRAY(
+SELECT instance_id FROM compute_packetfilter
+ WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+))
+RETURNING instance_id
+
+-- compute.services.networking.firewalls.delivery._POSTPONE
+UPDATE compute_packetfilter
+   SET lease_until = NULL, error = %(error)s, notified_at = NULL,
+       run_at = CASE WHEN attempt = 0 THEN run_at ELSE statement_timestamp() + (%(delay)s)::float8 * interval '1 second' END
+ WHERE instance_id = %(id)s AND fence = %(fence)s
+
+-- compute.services.networking.firewalls.delivery._SETTLE
+UPDATE compute_packetfilter
+   SET applied = CASE WHEN %(applied)s > wanted THEN applied ELSE GREATEST(applied, %(applied)s) END,
+       wanted = CASE WHEN %(applied)s > wanted THEN %(applied)s + 1 ELSE wanted END,
+       confirmed = statement_timestamp(), lease_until = NULL, attempt = 0, error = '',
+       changed = CASE WHEN %(applied)s = wanted THEN changed ELSE statement_timestamp() END
+ WHERE instance_id = %(id)s AND fence = %(fence)s
+RETURNING applied < wanted
+
+-- compute.services.networking.firewalls.delivery._TO_NOTIFY
+SELECT instance_id FROM compute_packetfilter
+ WHERE applied < wanted AND (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND (notified_at IS NULL OR notified_at <= statement_timestamp() + (-%(patience)s::float8)::float8 * interval '1 second' OR notified_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND NOT EXISTS (
+    SELECT FROM compute_instance JOIN compute_host ON compute_host.id = compute_instance.host_id
+     WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
+ ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 
 -- compute.services.networking.pools.FILL
 INSERT INTO compute_address (pool_id, region_id, address, prefix, gateway, public)

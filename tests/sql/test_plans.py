@@ -16,9 +16,9 @@ from accounts.services import outbox
 from compute.admin import usual
 from compute.jobs import claims, store, sweeps
 from compute.models import Job
-from compute.services.firewalls import delivery
 from compute.services.instances import lookups
 from compute.services.networking import addresses
+from compute.services.networking.firewalls import delivery
 from managed.services import probing
 from tests.baselines import compared_with
 from tests.bench.data import IMAGE

@@ -17,8 +17,8 @@ from django.db.models import F
 from accounts.models import Event
 from compute.machine_names import disk_name, machine_name
 from compute.models import Address, AddressPool, Instance, Job, PacketFilter
-from compute.services.firewalls import firewalls, mail_ports
 from compute.services.instances import instances, power
+from compute.services.networking.firewalls import firewalls, mail_ports
 from tests.system.conftest import ROOT, Fleet, settled
 from tests.waiting import wait_for
 from tests.world import STRONG, World

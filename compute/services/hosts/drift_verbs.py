@@ -18,9 +18,9 @@ from compute.machine_names import machine_name
 from compute.models import Drift, Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
-from compute.services.firewalls import delivery
 from compute.services.hosts.drift_records import AGAIN, close, compare_soon, confirmed
 from compute.services.hosts.placement import RESOURCES, settle
+from compute.services.networking.firewalls import delivery
 from config.db.rows import lock
 from config.errors import Busy, Invalid
 

@@ -22,11 +22,11 @@ from compute.services.common.disk_space import left
 from compute.services.common.labels import NewLabel
 from compute.services.common.locks import is_busy, lock_all, named_instance
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
-from compute.services.firewalls.delivery import first_filters
-from compute.services.firewalls.mail_ports import are_closed
 from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
+from compute.services.networking.firewalls.delivery import first_filters
+from compute.services.networking.firewalls.mail_ports import are_closed
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
 from config.db.inserts import draw_keys, insert_together
 from config.db.unique import note_taken

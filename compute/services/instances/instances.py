@@ -22,8 +22,6 @@ from compute.services.backups.settings import NOT_OFFERED, is_offered, scheduled
 from compute.services.common.labels import NewLabel
 from compute.services.common.locks import check_writable
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of, check_region
-from compute.services.firewalls.delivery import first_filters
-from compute.services.firewalls.firewalls import named_firewall, put_on_new
 from compute.services.hosts.deployable import NOT_THERE
 from compute.services.hosts.placement import REGION_FULL, place
 from compute.services.instances.deploy import (
@@ -38,6 +36,8 @@ from compute.services.instances.deploy import (
 )
 from compute.services.instances.lookups import find_choices
 from compute.services.networking import addresses
+from compute.services.networking.firewalls.delivery import first_filters
+from compute.services.networking.firewalls.firewalls import named_firewall, put_on_new
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
 from compute.services.stackscripts.stackscripts import count_deployment

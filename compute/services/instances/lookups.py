@@ -11,9 +11,9 @@ from django.db import connection
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Host, Image, InstanceType
-from compute.services.firewalls.mail_ports import CLOSED_SQL, closed_after
 from compute.services.hosts.deployable import DEPLOYS
 from compute.services.hosts.placement import FITS
+from compute.services.networking.firewalls.mail_ports import CLOSED_SQL, closed_after
 from config.db.rows import columns_of
 from config.db.statements import Param, Statement, SymbolicActor, bindings
 from regions.models import Region

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q
 
 from compute.models import Address, Instance, IPv6Range, RangeShare
-from compute.models.addresses import LINK_LOCAL_GATEWAY
+from compute.models.networking.addresses import LINK_LOCAL_GATEWAY
 from compute.services.networking.addresses import interface_id
 
 

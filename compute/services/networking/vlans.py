@@ -16,7 +16,7 @@ from django.db.models.fields.json import KeyTextTransform
 from accounts.actors import Actor
 from accounts.services.events import EntityRef, record_events
 from compute.models import VLAN, Config, Instance, Job
-from compute.models.networks import naming
+from compute.models.networking.vlans import naming
 from compute.refs import instance_ref
 from compute.services.common.regions import VLANS
 from config.errors import Problems

@@ -14,10 +14,10 @@ from compute.jobs.definition import Fail, Outcome, Wait
 from compute.machine_names import disk_name
 from compute.models import Disk, Image
 from compute.models.volumes import volume_name
-from compute.services.firewalls import delivery
 from compute.services.networking.addresses import mac_address
+from compute.services.networking.firewalls import delivery
 from compute.services.removal import remove
-from compute.worker.firewall_specs import firewall_spec
+from compute.worker.networking.firewall_specs import firewall_spec
 from compute.worker.run import Run, until
 from compute.worker.steps.one_by_one import one_by_one
 

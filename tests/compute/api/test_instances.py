@@ -8,8 +8,8 @@ from compute.machine_names import disk_name, machine_name
 from compute.models import Address, Disk, FirewallDevice, Image, Instance, Job
 from compute.serializers.instances import NO_METADATA
 from compute.services.backups import backups
-from compute.services.firewalls import delivery
 from compute.services.instances import instances
+from compute.services.networking.firewalls import delivery
 from config.errors import Invalid
 from tests.client import errors
 from tests.compute.run_jobs import work

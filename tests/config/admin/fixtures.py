@@ -31,7 +31,7 @@ from compute.models import (
     RangeShare,
 )
 from compute.services import heartbeats, missing_processes
-from compute.services.firewalls import delivery
+from compute.services.networking.firewalls import delivery
 from compute.worker import ending, engine
 from tests.compute.memory_driver import MemoryDriver
 from tests.factories import (

@@ -21,7 +21,7 @@ from accounts.models import Account, Message
 from accounts.services import outbox
 from compute.jobs import claims, store, sweeps
 from compute.models import Job, PacketFilter
-from compute.services.firewalls import delivery
+from compute.services.networking.firewalls import delivery
 from config.db.connections import THRESHOLD
 from config.db.leases import horizon_of
 from config.encryption import encrypt_json

@@ -13,8 +13,8 @@ import pytest
 from compute.drivers.qemu.agent import firewalls, machines, networks, records, settings
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
-from compute.services.firewalls.delivery import Wanted
-from compute.worker.firewall_specs import firewall_spec
+from compute.services.networking.firewalls.delivery import Wanted
+from compute.worker.networking.firewall_specs import firewall_spec
 from tests.compute.drivers.qemu.hosts import configure, make_disk, typed, until_off
 from tests.compute.drivers.qemu.namespaces import (
     CROWDED,

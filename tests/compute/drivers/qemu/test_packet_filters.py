@@ -20,8 +20,8 @@ from compute.drivers.qemu.agent import packet_filters
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.nics import tap
 from compute.drivers.qemu.agent.packet_filters import merged_ports
-from compute.services.firewalls.delivery import Wanted
-from compute.worker.firewall_specs import firewall_spec
+from compute.services.networking.firewalls.delivery import Wanted
+from compute.worker.networking.firewall_specs import firewall_spec
 
 MACHINE, INTERFACE = "skerry-7", tap("skerry-7")
 EVERYWHERE = {"ipv4": ["0.0.0.0/0"], "ipv6": ["::/0"]}

@@ -8,7 +8,8 @@ from django.db.models.functions import Now
 from compute.drivers.base import Unreachable
 from compute.models import Host, Instance, PacketFilter
 from compute.services.hosts import probes
-from compute.worker import packet_filters, reconciler, sampling, watchdog
+from compute.worker import reconciler, sampling, watchdog
+from compute.worker.networking import packet_filters
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.watching import watch
 from tests.compute.worker.scenarios import deployed

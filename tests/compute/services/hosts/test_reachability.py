@@ -12,7 +12,8 @@ from compute.drivers.base import DriverError, Unreachable
 from compute.models import Host, PacketFilter
 from compute.services.hosts import reachability
 from compute.services.instances import power
-from compute.worker import engine, packet_filters, sampling
+from compute.worker import engine, sampling
+from compute.worker.networking import packet_filters
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import clock
 from tests.compute.watching import watch

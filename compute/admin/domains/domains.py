@@ -1,0 +1,107 @@
+"""Domains: their accounts, their settings, and the zones that name servers get."""
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.admin.filters import AccountFilter
+from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
+from accounts.models import Account
+from compute.admin.domains.panels import status_pill, zone_panel
+from compute.admin.timeline import story
+from compute.models import Domain, Job
+from compute.services.domains import domains
+from compute.services.domains.domains import DomainSpec
+from config.admin.display import NOTHING, link, list_of, moment, pill
+from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.tasks import Task
+from config.admin.verbs import Verb
+
+"""The largest number of zone lines that a domain's page shows."""
+
+
+def disable(request: HttpRequest, domain: Domain) -> str:
+    _set(request, domain, Domain.Status.DISABLED)
+    return "name servers answer for it no more, from their next look on."
+
+
+def enable(request: HttpRequest, domain: Domain) -> str:
+    _set(request, domain, Domain.Status.ACTIVE)
+    return "name servers answer for it from their next look on."
+
+
+def delete(request: HttpRequest, domain: Domain) -> str:
+    domains.delete(staff(request, domain.account_id), domain)
+    return "it is gone, with its records."
+
+
+def _set(request: HttpRequest, domain: Domain, status: str) -> None:
+    domains.update(staff(request, domain.account_id), domain, DomainSpec({"status": status}))
+
+
+def no_buttons(job: Job) -> str:
+    """Return no buttons: no job works on a domain, because name servers poll for changes themselves."""
+    return ""
+
+
+@admin.register(Domain)
+class DomainPage(ReadOnlyPage):
+    """Read-only: only services change a domain."""
+
+    task = Task.NETWORK
+    list_display = ("id", "label", "state", "type", "account", "updated", "age")
+    list_display_links = ("id", "label")
+    list_select_related = ("account",)
+    list_filter = ("status", AccountFilter, "type")
+    link_filters = ("account__id__exact",)
+    search_fields = ("=pk", "=account_id", "^label")
+    search_help_text = "The id of a domain or an account, or how a name begins."
+    ordering = ("-id",)
+    sortable_by = ("id",)
+    fields = (
+        ("state", "id"), ("account", "tags_list"), ("type", "soa_email"), ("masters", "transfers"), "serial",
+        "description", ("created", "updated"),
+    )  # fmt: skip
+    verbs = (
+        Verb(
+            "disable", "Disable", disable, offered=lambda domain: domain.status == Domain.Status.ACTIVE,
+            confirm="Names in them are not found any more. Records stay.",
+        ),
+        Verb("enable", "Enable", enable, offered=lambda domain: domain.status == Domain.Status.DISABLED),
+        Verb(
+            "delete", "Delete", delete, danger=True, permission="delete",
+            confirm="Their records are deleted, and names in them are not found any more. This cannot be undone.",
+        ),
+    )  # fmt: skip
+
+    def panels(self, request: HttpRequest, obj: Domain) -> list[Panel]:
+        return [story("domain", obj.pk, obj.account_id, Job.objects.none(), no_buttons), zone_panel(obj)]
+
+    @admin.display(description="Status")
+    def state(self, domain: Domain) -> SafeString:
+        return status_pill(domain)
+
+    @admin.display(description="Masters")
+    def masters(self, domain: Domain) -> str:
+        return ", ".join(domain.master_ips) or NOTHING
+
+    @admin.display(description="May transfer it")
+    def transfers(self, domain: Domain) -> str:
+        return ", ".join(domain.axfr_ips) or NOTHING
+
+    @admin.display(description="Tags")
+    def tags_list(self, domain: Domain) -> SafeString:
+        return format_html_join(" ", "{}", ((pill(tag),) for tag in domain.tags)) or NOTHING
+
+
+@account_panel
+def account_domains_panel(account: Account) -> Panel:
+    """The account's newest domains, on its page."""
+    rows = Domain.objects.filter(account=account).order_by("-pk")[:ROWS_SHOWN]
+    return Panel.of(
+        "Domains",
+        ("Name", "Id", "Status", "Type", "Changed"),
+        ((link(row), row.pk, status_pill(row), row.type, moment(row.updated)) for row in rows),
+        more=list_of(Domain, account__id__exact=account.pk),
+    )

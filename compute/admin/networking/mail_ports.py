@@ -1,0 +1,53 @@
+"""The mail ports of an account, on its page: for customers who ask to send mail, and those who send too much."""
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from accounts.admin.panels import account_panel, account_verb, staff
+from accounts.models import Account
+from compute.services.networking.firewalls import mail_ports
+from config.admin.display import GOOD, QUIET, pill
+from config.admin.pages import Panel
+from config.admin.verbs import Verb
+from config.display.plurals import counted
+
+
+def open_ports(request: HttpRequest, account: Account) -> str:
+    return _describe_delivery(mail_ports.set_open(staff(request, account.pk), account, True))
+
+
+def close_ports(request: HttpRequest, account: Account) -> str:
+    return _describe_delivery(mail_ports.set_open(staff(request, account.pk), account, False))
+
+
+def _describe_delivery(number: int) -> str:
+    return f"the hosts of {counted(number, 'instance')} are being told."
+
+
+account_verb(Verb("open_mail_ports", "Open mail ports", open_ports, offered=mail_ports.are_closed))
+account_verb(
+    Verb(
+        "close_mail_ports",
+        "Close mail ports",
+        close_ports,
+        danger=True,
+        offered=lambda account: not mail_ports.are_closed(account),
+        confirm="Its instances will not connect out to TCP ports 25, 465 and 587. Connections that stand go on.",
+    )
+)
+
+
+@account_panel
+def mail_ports_panel(account: Account) -> Panel:
+    """Whether instances may connect out to mail ports, and why."""
+    state = pill("closed", QUIET) if mail_ports.are_closed(account) else pill("open", GOOD)
+    return Panel.of("Mail ports", ("TCP 25, 465 and 587, outward", "Because"), [(state, _reason(account))])
+
+
+def _reason(account: Account) -> str:
+    if account.mail_ports_open is not None:
+        return "staff decided so"
+    day = settings.MAIL_PORTS_CLOSED_AFTER
+    if day is None:
+        return "they are closed for no new account"
+    return f"the account was opened {'after' if mail_ports.are_closed(account) else 'by'} {day}"

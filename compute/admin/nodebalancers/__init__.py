@@ -1,0 +1,1 @@
+"""The pages of load balancers for staff."""

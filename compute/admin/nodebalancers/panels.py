@@ -1,0 +1,48 @@
+"""The parts of a load balancer's page: its configs, and their nodes."""
+
+from compute.admin.instances import addresses
+from compute.models import NodeBalancerConfig, NodeBalancerNode
+from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, pill
+from config.admin.pages import Panel
+
+Status = NodeBalancerNode.Status
+TONES: dict[str, str] = {Status.UP: GOOD, Status.DOWN: BAD, Status.UNKNOWN: QUIET}
+
+
+def configs_panel(configs: list[NodeBalancerConfig]) -> Panel:
+    return Panel.of(
+        "Configs",
+        ("Port", "Protocol", "Algorithm", "Stickiness", "Check", "PROXY protocol", "Certificate of"),
+        (
+            (
+                config.port, config.protocol, config.algorithm, config.stickiness, check_text(config),
+                config.proxy_protocol, config.ssl_commonname or NOTHING,
+            )
+            for config in configs
+        ),
+    )  # fmt: skip
+
+
+def check_text(config: NodeBalancerConfig) -> str:
+    if not config.watched:
+        return config.check_type
+    down = f"down after {config.check_attempts}"
+    if config.check_type == NodeBalancerConfig.Check.NONE:
+        return f"by traffic, {down}, tried again every {config.check_interval} s"
+    passive = ", and by traffic" if config.check_passive else ""
+    return f"{config.check_type} {config.check_path} every {config.check_interval} s, {down}{passive}"
+
+
+def nodes_panel(configs: list[NodeBalancerConfig]) -> Panel:
+    return Panel.of(
+        "Nodes",
+        ("Port", "Label", "Address", "Instance", "Mode", "Weight", "Status"),
+        (
+            (
+                config.port, node.label, addresses([node.address]), link(node.instance), node.mode, node.weight,
+                pill(node.status, TONES[node.status]),
+            )
+            for config in configs
+            for node in config.nodes.all()
+        ),
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""Domains."""
+
+from typing import Any
+
+from compute.models import Domain
+from compute.punycode import to_ascii
+from config.filters import ArrayFilter, CaselessFilter, CharFilter, FilterSet, NumberFilter
+from config.filters.fields import CaselessField, CharField
+
+
+class ZoneNameField(CaselessField):
+    """The name of a domain. The column has the name in punycode."""
+
+    @staticmethod
+    def from_json(value: Any) -> str:
+        return CaselessField.from_json(to_ascii(CharField.from_json(value)))
+
+    @classmethod
+    def part_from_json(cls, value: Any) -> str:
+        return CaselessField.from_json(value)
+
+
+class ZoneNameFilter(CaselessFilter):
+    """The name of a domain, in Unicode or punycode. A part of a name is searched as the column has it."""
+
+    field_class = ZoneNameField
+
+
+class DomainFilterSet(FilterSet):
+    """Domains of an account."""
+
+    id = NumberFilter()
+    domain = ZoneNameFilter("label")
+    group = CharFilter()
+    tags = ArrayFilter()
+
+    class Meta:
+        model = Domain

@@ -1,0 +1,1 @@
+"""The filters of addresses, IPv6 ranges, VLANs and firewalls."""

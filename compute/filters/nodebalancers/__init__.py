@@ -1,0 +1,1 @@
+"""The filters of load balancers, their configs and nodes."""

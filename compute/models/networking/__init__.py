@@ -1,0 +1,1 @@
+"""The tables of addresses, IPv6 ranges, VLANs and firewalls."""

@@ -1,0 +1,1 @@
+"""The tables of load balancers, their configs, nodes and traffic."""

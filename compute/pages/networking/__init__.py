@@ -1,0 +1,1 @@
+"""The pages of an instance's addresses, VLANs and firewalls."""

@@ -1,0 +1,81 @@
+"""The firewalls of an instance: putting one on, and taking one off."""
+
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from compute.models import Firewall, FirewallDevice
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
+from compute.pages.choices import MOST_CHOICES
+from compute.pages.configs import deleting
+from compute.serializers.networking.firewalls import FirewallDeviceRequest
+from compute.services.networking.firewalls import firewalls
+from config.errors import Invalid
+from config.pages.forms import ChoiceField
+
+TAB = "instance-network"
+
+
+class DeviceForm(InstanceForm):
+    body = FirewallDeviceRequest
+    firewall = ChoiceField(label="Firewall", number=True)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        free = Firewall.objects.writable_by(self.actor).exclude(devices__instance=self.instance)
+        rows = free.order_by("label").values_list("pk", "label", "status")[:MOST_CHOICES]
+        self.offer("firewall", [("", "choose one"), *((pk, f"{label}, {status}") for pk, label, status in rows)])
+
+    def as_body(self) -> dict[str, Any]:
+        return {"id": self.instance.pk, "type": "compute"}
+
+
+class AddFirewallView(FormPage):
+    """``/home/instances/<id>/firewalls/add``."""
+
+    form_class = DeviceForm
+    tab = TAB
+    renamed = {"id": "firewall"}
+    operations = frozenset({"networking_firewalls_devices_create"})
+    heading = "Put a firewall on"
+    introduction = "An instance has one enabled firewall at most."
+    verb = "Put it on"
+
+    def unavailable(self) -> str:
+        return deleting(self.instance)
+
+    def perform(self, form: DeviceForm) -> str:
+        pk = form.cleaned_data["firewall"]
+        firewall = Firewall.objects.writable_by(self.actor).filter(pk=pk).first() if isinstance(pk, int) else None
+        if firewall is None:
+            raise Invalid("Choose a firewall.", "firewall")
+        firewalls.add_device(self.actor, firewall, form.given.get("id"), form.given.problems)
+        return f"The firewall {firewall} is on {self.instance}."
+
+
+class RemoveFirewallView(ConfirmationPage):
+    """``/home/instances/<id>/firewalls/<device id>/remove``."""
+
+    tab = TAB
+    operations = frozenset({"networking_firewalls_devices_destroy"})
+    heading = "Take {page.device.firewall} off"
+    introduction = "The firewall no longer filters the traffic of {page.instance}."
+    verb = "Take it off"
+
+    @cached_property
+    def device(self) -> FirewallDevice:
+        seen = Firewall.objects.visible_to(self.actor).values("pk")
+        here = FirewallDevice.objects.filter(instance=self.instance, firewall__in=seen).select_related("firewall")
+        found = here.filter(pk=self.kwargs["device"]).first()
+        if found is None:
+            raise Http404
+        if not Firewall.objects.writable_by(self.actor).filter(pk=found.firewall_id).exists():
+            raise PermissionDenied
+        return found
+
+    def perform(self, form: forms.Form) -> str:
+        firewalls.remove_device(self.actor, self.device)
+        return f"The firewall {self.device.firewall} is no longer on {self.instance}."

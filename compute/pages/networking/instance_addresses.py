@@ -1,0 +1,166 @@
+"""The addresses of an instance: adding, naming and deleting one, and IPv6 ranges."""
+
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.http import Http404
+
+from accounts.services import attempts
+from compute.models import Address, IPv6Range
+from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.networking.networking import moving_reason
+from compute.serializers.networking.addresses import (
+    AddressRequest,
+    IPv6RangeRequest,
+    RdnsRequest,
+    range_spec,
+    reverse_name,
+)
+from compute.services.networking import assign, ranges
+from config.pages.forms import ChoiceField, TextField
+
+TAB = "instance-network"
+
+
+class NetworkPage(FormPage):
+    """A page about the addresses of an instance, which cannot change while the instance moves."""
+
+    tab = TAB
+
+    def unavailable(self) -> str:
+        return moving_reason(self.instance.status)
+
+
+class AddressForm(InstanceForm):
+    body = AddressRequest
+    public = ChoiceField(
+        label="Kind", widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+        choices=(
+            ("true", "Public: reached from the internet"),
+            ("false", "Private: reached within the region. An instance has one at most."),
+        ),
+    )  # fmt: skip
+
+    def as_body(self) -> dict[str, Any]:
+        body = {**super().as_body(), "type": "ipv4"}
+        return {**body, "public": body["public"] == "true"} if "public" in body else body
+
+
+class NewAddressView(NetworkPage):
+    """``/home/instances/<id>/addresses/new``: another IPv4 address."""
+
+    form_class = AddressForm
+    initial = {"public": "true"}
+    operations = frozenset({"compute_instances_ips_create"})
+    heading = "Add an IPv4 address"
+    introduction = "The instance gets the address when it boots."
+    verb = "Add the address"
+
+    def perform(self, form: AddressForm) -> str:
+        made = assign.add(self.actor, self.instance, form.given.get("public"), form.given.problems)
+        return f"The instance has the address {made}. It gets the address when it boots."
+
+
+class AddressPage(InstancePage):
+    """A page about one IPv4 address of the instance; others are answered 404."""
+
+    @cached_property
+    def row(self) -> Address:
+        found = Address.objects.filter(instance=self.instance, address=self.kwargs["address"]).first()
+        if found is None:
+            raise Http404
+        return found
+
+
+class RdnsForm(InstanceForm):
+    body = RdnsRequest
+    rdns = TextField(
+        label="Reverse name",
+        help_text="The name must lead to the address already. Left empty, it is the platform's own.",
+    )
+
+    def as_body(self) -> dict[str, Any]:
+        return {"rdns": self.cleaned_data["rdns"] or None}
+
+
+class ReverseNameView(AddressPage, NetworkPage):
+    """``/home/instances/<id>/addresses/<address>/rdns``."""
+
+    form_class = RdnsForm
+    lanes = {"post": "outside"}
+    operations = frozenset({"compute_instances_ips_update"})
+    heading = "Reverse name of {page.row}"
+    verb = "Save"
+
+    def get_initial(self) -> dict[str, Any]:
+        return {"rdns": reverse_name(self.row.address, self.row.public, self.row.rdns)}
+
+    def perform(self, form: RdnsForm) -> str:
+        name = form.checked()["rdns"]
+        with attempts.measured_with_api(self.actor.account_id):
+            changed = assign.rename(self.actor, self.row, name)
+        name = reverse_name(changed.address, changed.public, changed.rdns)
+        return f"The reverse name of {changed} is {name}."
+
+
+class DeleteAddressView(AddressPage, NetworkPage, ConfirmationPage):
+    """``/home/instances/<id>/addresses/<address>/delete``."""
+
+    operations = frozenset({"compute_instances_ips_destroy"})
+    heading = "Delete {page.row}"
+    introduction = "The instance loses the address, and another customer may get it."
+    verb = "Delete the address"
+
+    def perform(self, form: forms.Form) -> str:
+        assign.delete(self.actor, self.row)
+        return f"The address {self.row} was deleted."
+
+
+# --- IPv6 ranges ----------------------------------------------------------------------------------------
+
+
+class RangeForm(InstanceForm):
+    body = IPv6RangeRequest
+    prefix_length = ChoiceField(
+        label="Size", number=True, choices=((64, "/64: one network"), (56, "/56: 256 networks of 64 bits"))
+    )
+
+    def as_body(self) -> dict[str, Any]:
+        return {**super().as_body(), "compute_id": self.instance.pk}
+
+
+class NewRangeView(NetworkPage):
+    """``/home/instances/<id>/ranges/new``."""
+
+    form_class = RangeForm
+    renamed = {"compute_id": "prefix_length"}
+    operations = frozenset({"networking_ipv6_ranges_create"})
+    heading = "Create an IPv6 range"
+    introduction = "The range is routed to the SLAAC address of the instance."
+    verb = "Create the range"
+
+    def perform(self, form: RangeForm) -> str:
+        made = ranges.create(self.actor, range_spec(form.given), form.given.problems)
+        return f"The range {made} is routed to the instance."
+
+
+class DeleteRangeView(NetworkPage, ConfirmationPage):
+    """``/home/instances/<id>/ranges/<id>/delete``."""
+
+    operations = frozenset({"networking_ipv6_ranges_destroy"})
+    heading = "Delete {page.range}"
+    introduction = "The addresses of the range lead nowhere from then on."
+    verb = "Delete the range"
+
+    @cached_property
+    def range(self) -> IPv6Range:
+        own = IPv6Range.objects.writable_by(self.actor).filter(kind=IPv6Range.Kind.RANGE, instance=self.instance)
+        found = own.filter(pk=self.kwargs["range"]).first()
+        if found is None:
+            raise Http404
+        return found
+
+    def perform(self, form: forms.Form) -> str:
+        ranges.delete(self.actor, self.range)
+        return f"The range {self.range} was deleted."

@@ -1,0 +1,1 @@
+"""Domains and their records on the wire."""

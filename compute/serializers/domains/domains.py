@@ -1,0 +1,150 @@
+"""Domains on the wire."""
+
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    EmailField,
+    Field,
+    IntegerField,
+    ListField,
+)
+from rest_framework.serializers import IPAddressField as Address
+
+from compute.models import Domain
+from compute.services.domains import records
+from compute.services.domains.domains import DomainSpec
+from config.api.fields import CaselessField, Computed
+from config.api.meanings import Meanings
+from config.api.serializers import Body, Resource
+
+LONGEST_TIME = 2**31 - 1
+
+
+def times(help_text: str) -> IntegerField:
+    return IntegerField(required=False, min_value=0, max_value=LONGEST_TIME, help_text=help_text)
+
+
+def addresses(help_text: str) -> ListField:
+    return ListField(child=Address(), required=False, help_text=help_text)
+
+
+def as_sent(column: str, help_text: str) -> Field:
+    """Return the field of a column that has the client's value with an underscore in front, for SRV records."""
+    child = CharField(allow_null=True, max_length=64)
+    return Computed(child, records.as_sent, "type", column, ordered_by=column, help_text=help_text)
+
+
+class DomainResource(Resource):
+    """A zone. Times are in seconds, rounded up to the next valid time; 0 is the platform's default."""
+
+    id = IntegerField(read_only=True)
+    type = ChoiceField(
+        Domain.Type.choices,
+        help_text=Meanings(
+            "Who keeps the records.",
+            {
+                "master": "This platform.",
+                "slave": "The servers in `master_ips`, which are asked for them.",
+            },
+        ),
+    )
+    domain: Field = Computed(
+        CaselessField(),
+        lambda label, spelling: spelling or label,
+        "label",
+        "spelling",
+        help_text="The zone's name as it was written, without a dot at its end. Unicode becomes punycode.",
+    )
+    status = ChoiceField(
+        Domain.Status.choices,
+        required=False,
+        help_text=Meanings(
+            "Whether name servers answer for it.",
+            {
+                "disabled": "They do not.",
+                "active": "They do; the default.",
+            },
+        ),
+    )
+    group = CharField(
+        min_length=1,
+        max_length=50,
+        required=False,
+        allow_blank=True,
+        help_text="A word to sort domains by; up to 50 characters.",
+    )
+    description = CharField(
+        min_length=1,
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        help_text="What it is for; up to 255 characters.",
+    )
+    soa_email = EmailField(
+        required=False,
+        max_length=254,
+        allow_blank=True,
+        help_text="The mail address of whoever looks after the zone. Required of a master.",
+    )
+    master_ips = addresses(
+        "The servers that a slave is asked from; at most 1000 characters together. Required of a slave."
+    )
+    axfr_ips = addresses(
+        "The addresses that may transfer the zone; at most 1000 characters together. By default none."
+    )
+    retry_sec = times(
+        "Seconds between the tries of a secondary server that could not reach the primary; "
+        "0, the default, is 14400."
+    )
+    refresh_sec = times(
+        "Seconds after which a secondary server asks whether the zone has changed; 0, the default, is 14400."
+    )
+    expire_sec = times(
+        "Seconds after which a secondary server that cannot ask answers no more; 0, the default, is 1209600."
+    )
+    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is 86400.")
+    tags = ListField(child=CharField(), required=False)
+    created = DateTimeField(read_only=True)
+    updated = DateTimeField(read_only=True)
+    errors = CharField(read_only=True, help_text="Why something is not done that was asked for; else empty.")
+
+
+class DomainRequest(DomainResource):
+    """The body of a domain."""
+
+    domain = CharField(
+        source="label",
+        min_length=1,
+        max_length=255,
+        help_text="The zone's name. Each is there once on the whole platform, in whatever case it is written.",
+    )
+
+
+class DomainCloneRequest(Resource):
+    """The body of a clone."""
+
+    domain = CharField(min_length=1, max_length=255, help_text="The name of the new domain.")
+
+
+class DomainImportRequest(Resource):
+    """The body of an import."""
+
+    domain = CharField(min_length=1, max_length=255, help_text="The zone's name.")
+    remote_nameserver = CharField(
+        max_length=260,
+        help_text="The server to ask for the zone: a name or an address, with `:port` where that is not 53.",
+    )
+
+
+class ZoneFile(Resource):
+    """A zone file, as name servers have it."""
+
+    zone_file = ListField(
+        child=CharField(), read_only=True, help_text="The lines of the zone, in the format of BIND."
+    )
+
+
+def spec_of(given: Body) -> DomainSpec:
+    """Return the spec that the service takes, from the good fields of a body."""
+    return DomainSpec(tags=given.pop("tags", None), values=dict(given))

@@ -1,0 +1,1 @@
+"""Addresses, IPv6 ranges, VLANs and firewalls on the wire."""

@@ -1,0 +1,1 @@
+"""Load balancers, their configs, nodes and traffic on the wire."""

@@ -1,0 +1,242 @@
+"""The configs of a load balancer on the wire."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce, JSONObject
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
+
+from compute.models import NodeBalancerConfig, NodeBalancerNode
+from compute.serializers.nodebalancers.nodes import NodeBalancerNodeResource, RebuiltNode, node_wish
+from compute.services.nodebalancers.certificates import MAX_PEM_LENGTH
+from compute.services.nodebalancers.configs import REDACTED, ConfigWish
+from config.api.common_fields import printable
+from config.api.fields import Annotated, Computed
+from config.api.meanings import Meanings
+from config.api.reasons import not_valid
+from config.api.serializers import Resource
+
+Config = NodeBalancerConfig
+PATH = RegexValidator(
+    r"\A[a-zA-Z0-9/\-%?&=.]*\Z", not_valid("check_path", "letters, digits and / - %% ? & = . only")
+)
+LONGEST_INTERVAL = 3600
+
+
+def _count(status: str) -> Coalesce:
+    nodes = NodeBalancerNode.objects.filter(config=OuterRef("pk"), status=status).order_by().values("config")
+    return Coalesce(Subquery(nodes.annotate(number=Count("pk")).values("number")), 0)
+
+
+def redacted(fingerprint: str) -> str | None:
+    """Return the text that stands for a certificate or a key; None where there is none."""
+    return REDACTED if fingerprint else None
+
+
+def pem(what: str) -> CharField:
+    return CharField(
+        max_length=MAX_PEM_LENGTH, allow_null=True, allow_blank=True, required=False,
+        help_text=f"{what}, as PEM. Needed with `https`; in answers `{REDACTED}`, which sent back changes nothing.",
+    )  # fmt: skip
+
+
+class NodesStatus(Resource):
+    """Numbers of nodes that are up and down. The status of other nodes is not known."""
+
+    up = IntegerField(read_only=True, help_text="Nodes that are `UP`.")
+    down = IntegerField(read_only=True, help_text="Nodes that are `DOWN`.")
+
+
+class NodeBalancerConfigRequest(Resource):
+    """Values of a config: a port of a load balancer."""
+
+    port = IntegerField(
+        min_value=1, max_value=65535, required=False, help_text="The port it listens on; by default 80."
+    )
+    protocol = ChoiceField(
+        Config.Protocol.choices,
+        required=False,
+        help_text=Meanings(
+            "What it speaks.",
+            {
+                "http": "HTTP; the default.",
+                "https": "HTTPS, with `ssl_cert` and `ssl_key`.",
+                "tcp": "TCP, passed on as it is.",
+            },
+        ),
+    )
+    algorithm = ChoiceField(
+        Config.Algorithm.choices,
+        required=False,
+        help_text=Meanings(
+            "Which node gets the next connection.",
+            {
+                "roundrobin": "Each in turn, by weight; the default.",
+                "leastconn": "The one with the fewest connections.",
+                "source": "Always the same one for a client's address.",
+            },
+        ),
+    )
+    stickiness = ChoiceField(
+        Config.Stickiness.choices,
+        required=False,
+        help_text=Meanings(
+            "How a client stays with its node.",
+            {
+                "none": "It does not; the default.",
+                "table": "By its address, for 30 minutes.",
+                "http_cookie": "By a cookie; not with `tcp`.",
+            },
+        ),
+    )
+    check = ChoiceField(
+        Config.Check.choices,
+        source="check_type",
+        required=False,
+        help_text=Meanings(
+            "How nodes are checked.",
+            {
+                "none": "Not at all; the default.",
+                "connection": "By a connection.",
+                "http": "By a request for `check_path`, answered with 2xx or 3xx.",
+                "http_body": "By a request whose answer has `check_body` in it.",
+            },
+        ),
+    )
+    check_interval = IntegerField(
+        min_value=1,
+        max_value=LONGEST_INTERVAL,
+        required=False,
+        help_text="Seconds between two checks of a node; by default 31.",
+    )
+    check_timeout = IntegerField(
+        min_value=1,
+        max_value=30,
+        required=False,
+        help_text="Seconds a check may take; by default 30, and at most the interval.",
+    )
+    check_attempts = IntegerField(
+        min_value=1,
+        max_value=30,
+        required=False,
+        help_text="Failures in a row until a node is `DOWN`; by default 3.",
+    )
+    check_path = CharField(
+        max_length=255,
+        allow_blank=True,
+        required=False,
+        validators=[PATH],
+        help_text="The path that checks ask for; by default empty, which is `/`.",
+    )
+    check_body = CharField(
+        max_length=255, allow_blank=True, trim_whitespace=False, required=False,
+        validators=[printable("check_body")],
+        help_text="Text that the answer to a check has to contain. Needed with `http_body`.",
+    )  # fmt: skip
+    check_passive = BooleanField(
+        required=False,
+        help_text="Whether as many bad answers to clients as `check_attempts` make a node `DOWN`, "
+"also without checks: then it is `UP` again once it takes a connection, which is "
+"tried every `check_interval`. By default true.",
+    )  # fmt: skip
+    proxy_protocol = ChoiceField(
+        Config.ProxyProtocol.choices,
+        required=False,
+        help_text=Meanings(
+            "Whether nodes are told the client's address by the PROXY protocol.",
+            {
+                "none": "They are not; the default.",
+                "v1": "By version 1.",
+                "v2": "By version 2.",
+            },
+        ),
+    )
+    cipher_suite = ChoiceField(
+        Config.CipherSuite.choices,
+        required=False,
+        help_text=Meanings(
+            "Which ciphers HTTPS takes.",
+            {
+                "recommended": "Those that are thought safe; the default.",
+                "legacy": "Older ones too.",
+            },
+        ),
+    )
+    ssl_cert = pem("The certificate with its chain")
+    ssl_key = pem("The private key, not encrypted")
+
+
+class NewNodeBalancerConfig(NodeBalancerConfigRequest):
+    """A port of a new load balancer."""
+
+    nodes = NodeBalancerNodeResource(many=True, help_text="The nodes behind it.")
+
+    class Meta:
+        in_part = True
+
+
+class NodeBalancerConfigCreate(NodeBalancerConfigRequest):
+    """The body of a new config."""
+
+    nodes = NodeBalancerNodeResource(many=True, required=False, help_text="The nodes behind it.")
+
+
+class NodeBalancerConfigRebuild(NodeBalancerConfigRequest):
+    """The body of a rebuild of a config."""
+
+    nodes = RebuiltNode(many=True, help_text="All nodes it is to have. Those named by `id` stay, others go.")
+
+
+class NodeBalancerConfigResource(Resource):
+    """A config: a port of a load balancer, and how its traffic is distributed."""
+
+    id = IntegerField(read_only=True)
+    port = IntegerField(min_value=1, max_value=65535)
+    protocol = ChoiceField(Config.Protocol.choices)
+    algorithm = ChoiceField(Config.Algorithm.choices)
+    stickiness = ChoiceField(Config.Stickiness.choices)
+    check = ChoiceField(Config.Check.choices, source="check_type")
+    check_interval = IntegerField()
+    check_timeout = IntegerField()
+    check_attempts = IntegerField()
+    check_path = CharField()
+    check_body = CharField()
+    check_passive = BooleanField()
+    proxy_protocol = ChoiceField(Config.ProxyProtocol.choices)
+    cipher_suite = ChoiceField(Config.CipherSuite.choices)
+    nodebalancer_id = IntegerField(read_only=True, help_text="The load balancer that it is of.")
+    ssl_commonname = CharField(read_only=True, help_text="The name in its certificate; empty without one.")
+    ssl_fingerprint = CharField(read_only=True, help_text="The SHA-256 of its certificate; empty without one.")
+    ssl_cert = Computed(
+        CharField(allow_null=True),
+        redacted,
+        "ssl_fingerprint",
+        help_text="`<REDACTED>` where it has a certificate, else null.",
+    )
+    ssl_key = Computed(
+        CharField(allow_null=True),
+        redacted,
+        "ssl_fingerprint",
+        help_text="`<REDACTED>` where it has a key, else null.",
+    )
+    nodes_status = Annotated(
+        NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")), help_text="How many nodes are up and down."
+    )
+
+    class Meta:
+        as_in = (NodeBalancerConfigRequest,)
+
+
+def wish_of(given: Mapping[str, Any]) -> ConfigWish:
+    """Return the config that the service takes, from a validated body."""
+    fields = dict(given)
+    cert, key = (_new_text(fields.pop(name, None)) for name in ("ssl_cert", "ssl_key"))
+    nodes = tuple(map(node_wish, fields.pop("nodes", ())))
+    return ConfigWish(fields, cert, key, nodes)
+
+
+def _new_text(text: str | None) -> str | None:
+    """Return a new certificate or key; None for a text that leaves the present one in place."""
+    return None if text in (None, "", REDACTED) else text

@@ -1,0 +1,1 @@
+"""Packet filters, which workers send to hosts."""
