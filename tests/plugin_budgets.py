@@ -50,7 +50,7 @@ STARTS = {
     "nft": {"guest"},
     "qemu-system-x86_64": {"guest"},
     "sshd": {"guest"},
-    "compute.drivers.qemu.agent.supervisor": {"guest"},
+    "compute.drivers.qemu.agent.machines.supervisor": {"guest"},
 }
 """Programs, and the marks of which a test needs one to start them."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from compute.drivers.qemu.agent import machine_dirs
+from compute.drivers.qemu.agent.machines import machine_dirs
 from compute.drivers.qemu.agent.store import Store
 from config.server.consoles import BY_MACHINE
 from tests.compute.drivers.qemu.consoles import Console

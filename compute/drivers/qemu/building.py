@@ -14,8 +14,8 @@ from pathlib import Path
 
 from compute.drivers.base import DriverError
 from compute.drivers.qemu.agent.commands import run
+from compute.drivers.qemu.agent.disks.ext import BLOCK, GROWTH, MB
 from compute.drivers.qemu.agent.errors import Failed, details_of
-from compute.drivers.qemu.agent.ext import BLOCK, GROWTH, MB
 
 PACKAGES = (
     "ca-certificates", "curl", "dbus", "e2fsprogs", "iproute2", "iputils-ping", "less", "libpam-systemd", "netbase",

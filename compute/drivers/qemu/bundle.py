@@ -16,7 +16,7 @@ SHARED = ("compute/drivers/boot.py",)
 MAIN = b"""import sys
 
 if __name__ == "__main__":
-    from compute.drivers.qemu.agent import serving
+    from compute.drivers.qemu.agent.serving import serving
 
     sys.exit(serving.main(sys.argv[1:]))
 """
@@ -51,6 +51,6 @@ def _sources() -> dict[str, bytes]:
     found["__main__.py"] = MAIN
     for name in SHARED:
         found[name] = (HERE.parents[2] / name).read_bytes()
-    for path in sorted((HERE / "agent").glob("*.py")):
-        found[f"compute/drivers/qemu/agent/{path.name}"] = path.read_bytes()
+    for path in sorted((HERE / "agent").rglob("*.py")):
+        found[f"compute/drivers/qemu/{path.relative_to(HERE)}"] = path.read_bytes()
     return found

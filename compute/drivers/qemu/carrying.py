@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.base import DONE, Progress
-from compute.drivers.qemu.agent import transfer
+from compute.drivers.qemu.agent.disks import transfer
 from compute.drivers.qemu.transport import Transport
 
 Place = list[str]

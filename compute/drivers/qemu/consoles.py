@@ -5,7 +5,7 @@ import threading
 from contextlib import ExitStack, suppress
 
 from compute.drivers.consoles import SocketConsole
-from compute.drivers.qemu.agent import console
+from compute.drivers.qemu.agent.machines import console
 from compute.drivers.qemu.agent.store import Store
 
 

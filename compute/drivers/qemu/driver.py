@@ -31,8 +31,8 @@ from compute.drivers.base import (
 )
 from compute.drivers.firewalls import firewall_spec
 from compute.drivers.qemu import uploads
-from compute.drivers.qemu.agent import ext
-from compute.drivers.qemu.agent.disks import NewDisk
+from compute.drivers.qemu.agent.disks import ext
+from compute.drivers.qemu.agent.disks.disks import NewDisk
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
 from compute.drivers.qemu.filters import as_text

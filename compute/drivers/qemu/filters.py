@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from compute.drivers.base import FirewallSpec
-from compute.drivers.qemu.agent.packet_filters import render
+from compute.drivers.qemu.agent.networks.packet_filters import render
 
 
 def as_text(machine: str, firewall: FirewallSpec) -> dict[str, Any]:

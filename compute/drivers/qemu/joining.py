@@ -1,7 +1,7 @@
 """The setup of a host by the operator's ssh: the host gets the agent, a guest and the platform's key.
 
-The operator is root on the host. Workers may later use only the verbs of `agent.serving`. They cannot install
-another agent, because that would allow them to run any program.
+The operator is root on the host. Workers may later use only the verbs of `agent.serving.serving`. They cannot
+install another agent, because that would allow them to run any program.
 """
 
 import json
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from compute.drivers.base import DriverError
-from compute.drivers.qemu.agent.serving import AGENT
+from compute.drivers.qemu.agent.serving.serving import AGENT
 from compute.drivers.qemu.bundle import bundle
 from compute.drivers.qemu.ssh import Place, options, pinned
 

@@ -2,7 +2,7 @@
 
 The first call opens the connection. All workers of this user and machine share it, and it closes some time after
 the last call. A separate process keeps it, so a fork inherits nothing. The host key has to be the one that is
-pinned in the host's row. The platform's key may use only the verbs of `agent.serving`.
+pinned in the host's row. The platform's key may use only the verbs of `agent.serving.serving`.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from compute.drivers.base import Address, Console, DriverError, Options, Refused, Unreachable
 from compute.drivers.consoles import SocketConsole
-from compute.drivers.qemu.agent.serving import CONSOLE
+from compute.drivers.qemu.agent.serving.serving import CONSOLE
 from compute.drivers.qemu.bundle import bundle
 
 PERSIST = 60
@@ -248,7 +248,7 @@ class FarConsole(SocketConsole):
 
 
 def _result(said: bytes) -> Any:
-    """Return the result in an answer of `agent.serving`, or raise the error in it."""
+    """Return the result in an answer of `agent.serving.serving`, or raise the error in it."""
     try:
         answer = json.loads(said)
         if "refused" in answer:

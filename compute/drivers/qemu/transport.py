@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from compute.drivers.base import Address, Console, DriverError, Options, Refused
 from compute.drivers.qemu.agent import errors
-from compute.drivers.qemu.agent.calls import call
+from compute.drivers.qemu.agent.serving.calls import call
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.consoles import open_console
 from compute.drivers.qemu.ssh import Ssh

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from compute.drivers.base import DONE, DriverError, Progress, Refused
-from compute.drivers.qemu.agent import disks, errors, images, tasks
+from compute.drivers.qemu.agent import errors, tasks
+from compute.drivers.qemu.agent.disks import disks, images
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.carrying import make_archives
 

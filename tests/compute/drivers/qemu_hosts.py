@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from compute.drivers.base import Address, Options
-from compute.drivers.qemu.agent import machine_dirs, settings
+from compute.drivers.qemu.agent import settings
+from compute.drivers.qemu.agent.machines import machine_dirs
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from compute.drivers.base import Power
-from compute.drivers.qemu.agent import serving
+from compute.drivers.qemu.agent.serving import serving
 from compute.drivers.qemu.ssh import Place
 from compute.management.hosts import location_by_ssh
 from compute.models import Host, PlatformKey

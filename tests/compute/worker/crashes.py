@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, Options, Power
-from compute.drivers.qemu.agent import machine_dirs
+from compute.drivers.qemu.agent.machines import machine_dirs
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
 from compute.drivers.qemu.transport import Transport

@@ -11,7 +11,8 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, Options
-from compute.drivers.qemu.agent import arrivals, machine_dirs, machines, records, settings
+from compute.drivers.qemu.agent import records, settings
+from compute.drivers.qemu.agent.machines import arrivals, machine_dirs, machines
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from django import forms
 
-from compute.drivers.qemu.agent import packet_tables
+from compute.drivers.qemu.agent.networks import packet_tables
 from compute.models import Host, Image, InstanceType
 from config.admin.display import gigabytes
 from config.admin.sizes import GigabytesField

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import command_line, commands, images, records, settings
+from compute.drivers.qemu.agent import commands, records, settings
+from compute.drivers.qemu.agent.disks import images
 from compute.drivers.qemu.agent.errors import Failed
+from compute.drivers.qemu.agent.machines import command_line
 from compute.drivers.qemu.agent.settings import ACCEL, Settings
 from compute.drivers.qemu.agent.store import Store
 

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import disks, ext, firewalls, locks, records, tasks
-from compute.drivers.qemu.agent.arrivals import EXPECTED
+from compute.drivers.qemu.agent import locks, records, tasks
+from compute.drivers.qemu.agent.disks import disks, ext
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.machine_dirs import DESCRIPTION, NoMachine, boot_id, is_on, locked_machine
+from compute.drivers.qemu.agent.machines.arrivals import EXPECTED
+from compute.drivers.qemu.agent.machines.machine_dirs import DESCRIPTION, NoMachine, boot_id, is_on, locked_machine
+from compute.drivers.qemu.agent.machines.supervisor import BOOT, ENDED, STOP
+from compute.drivers.qemu.agent.networks import firewalls
 from compute.drivers.qemu.agent.store import NAME, Store, checked
-from compute.drivers.qemu.agent.supervisor import BOOT, ENDED, STOP
 
 ASIDE = "aside"
 FOLDERS = ("incoming", "outgoing")

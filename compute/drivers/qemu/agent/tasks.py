@@ -43,6 +43,7 @@ STOPPING = 10.0
 """Seconds that killed processes have to end."""
 # The directory or the zip file that contains the package
 ROOT = str(Path(__file__).parents[4])
+PACKAGE = __name__.rpartition(".")[0]
 _BEGIN = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from compute.drivers.qemu.agent import tasks; tasks.main(*sys.argv[2:])"
@@ -295,7 +296,9 @@ def _opened(place: Path) -> Iterator[int]:
 
 
 def _digest(work: Callable[..., None], arguments: Mapping[str, Any]) -> str:
-    text = json.dumps([work.__module__, work.__qualname__, arguments], sort_keys=True)
+    # not the folder of the module: agents of earlier releases had none, and their tasks may still run
+    module = f"{PACKAGE}.{work.__module__.rpartition('.')[2]}"
+    text = json.dumps([module, work.__qualname__, arguments], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -8,10 +8,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from compute.drivers.qemu.agent import disks, ext, locks, records
+from compute.drivers.qemu.agent import locks, records
 from compute.drivers.qemu.agent.commands import run
+from compute.drivers.qemu.agent.disks import disks, ext
+from compute.drivers.qemu.agent.disks.ext import MB
 from compute.drivers.qemu.agent.errors import Failed
-from compute.drivers.qemu.agent.ext import MB
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.guest.cpio import Archive, mode_of
 from compute.drivers.qemu.guest.modules import Module, wanted

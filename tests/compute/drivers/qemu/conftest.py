@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import machine_dirs, settings
+from compute.drivers.qemu.agent import settings
+from compute.drivers.qemu.agent.machines import machine_dirs
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.hosts import QEMU, make_machine, run_machine

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import machines, qmp, settings
+from compute.drivers.qemu.agent import settings
+from compute.drivers.qemu.agent.machines import machines, qmp
 from compute.drivers.qemu.agent.progress import Progress
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.sectors import boot_sector, kernel

@@ -22,10 +22,12 @@ from typing import Any
 import pytest
 
 from compute.drivers.boot import BootSpec
-from compute.drivers.qemu.agent import machines, networks, settings
-from compute.drivers.qemu.agent.command_line import Machine
-from compute.drivers.qemu.agent.machine_dirs import described
-from compute.drivers.qemu.agent.machines import _boot_of
+from compute.drivers.qemu.agent import settings
+from compute.drivers.qemu.agent.machines import machines
+from compute.drivers.qemu.agent.machines.command_line import Machine
+from compute.drivers.qemu.agent.machines.machine_dirs import described
+from compute.drivers.qemu.agent.machines.machines import _boot_of
+from compute.drivers.qemu.agent.networks import networks
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.disk_files import needs

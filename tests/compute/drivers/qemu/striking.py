@@ -29,7 +29,8 @@ IN_TASKS = ("copying", "changing")
 
 def main(agent: str, *arguments: str) -> int:
     sys.path.insert(0, agent)
-    from compute.drivers.qemu.agent import serving, tasks
+    from compute.drivers.qemu.agent import tasks
+    from compute.drivers.qemu.agent.serving import serving
 
     path = Path(arguments[1]) / FILE
     strike = read(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.qemu import building
-from compute.drivers.qemu.agent import ext
+from compute.drivers.qemu.agent.disks import ext
 from compute.drivers.qemu.building import SYSTEMS, NotBuilt, build, generalise
 from tests.compute.drivers.qemu.disk_files import needs, seen, stat_of
 

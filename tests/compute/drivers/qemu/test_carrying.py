@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.base import DiskSpec, DriverError, Options, Refused
-from compute.drivers.qemu.agent import transfer
+from compute.drivers.qemu.agent.disks import transfer
 from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry, make_archives
 from compute.drivers.qemu.driver import QemuDriver
 from tests.compute.drivers.machines import (

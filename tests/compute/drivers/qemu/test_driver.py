@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from compute.drivers.base import Address, DriverError, FirewallRule, FirewallRules, FirewallSpec, Options
-from compute.drivers.qemu.agent.packet_filters import render
-from compute.drivers.qemu.agent.systems import HOST_NAME
+from compute.drivers.qemu.agent.disks.systems import HOST_NAME
+from compute.drivers.qemu.agent.networks.packet_filters import render
 from compute.drivers.qemu.driver import QemuDriver, host_name
 from compute.drivers.qemu.ssh import Ssh
 from tests.compute.drivers.machines import DISK, FIRST, MACHINE, OTHER, boot_spec

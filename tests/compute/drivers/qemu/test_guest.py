@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import disks, volumes
-from compute.drivers.qemu.agent.disks import NewDisk
+from compute.drivers.qemu.agent.disks import disks, volumes
+from compute.drivers.qemu.agent.disks.disks import NewDisk
 from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.guest import build, cpio, modules, packages

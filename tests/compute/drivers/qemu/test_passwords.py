@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from compute.drivers.qemu.agent import systems
+from compute.drivers.qemu.agent.disks import systems
 from compute.drivers.qemu.passwords import sha512_crypt
 
 # From the specification of SHA-crypt

@@ -11,8 +11,10 @@ import pytest
 
 from compute.drivers.base import Console, DriverError, MachineSpec, Options, Power, Refused, Unreachable
 from compute.drivers.qemu import ssh
-from compute.drivers.qemu.agent import machine_dirs, serving, settings
+from compute.drivers.qemu.agent import settings
 from compute.drivers.qemu.agent.checks import OTHER_RELEASE
+from compute.drivers.qemu.agent.machines import machine_dirs
+from compute.drivers.qemu.agent.serving import serving
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.bundle import bundle
 from compute.drivers.qemu.carrying import HostFile, carry
@@ -118,7 +120,7 @@ def test_an_installed_agent_is_compiled_and_still_says_its_digest(tmp_path):
     subprocess.run([*program, str(tmp_path / "agent.pyz"), "install", str(root)], check=True)
     installed = root / serving.AGENT
     with zipfile.ZipFile(installed) as packed:
-        assert "compute/drivers/qemu/agent/calls.pyc" in packed.namelist()
+        assert "compute/drivers/qemu/agent/serving/calls.pyc" in packed.namelist()
     said = subprocess.run(
         [*program, str(installed), "answer", str(root)], input=b'{"verb": "digest", "values": {}}',
         capture_output=True, check=True,

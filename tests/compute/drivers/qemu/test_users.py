@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import command_line, copies, devices, disks, locks, machine_dirs, machines
+from compute.drivers.qemu.agent import locks
+from compute.drivers.qemu.agent.disks import copies, disks
+from compute.drivers.qemu.agent.machines import command_line, devices, machine_dirs, machines
 from compute.drivers.qemu.agent.settings import Settings
 from tests.compute.drivers.qemu.hosts import MACHINE, configure, make_volume, run_machine, until_done
 from tests.waiting import wait_for
@@ -38,7 +40,7 @@ def ids(directory: Path, what: str) -> list[set[int]]:
     """Return the users, or the capabilities, of a machine's QEMU processes."""
     found = []
     for pid in machine_dirs.holders(directory):
-        if b"agent.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        if b"agent.machines.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():
             continue
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(f"{what}:"):

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from compute.drivers.base import Address, DriverError, Refused
-from compute.drivers.qemu.agent.packet_filters import render
+from compute.drivers.qemu.agent.networks.packet_filters import render
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name

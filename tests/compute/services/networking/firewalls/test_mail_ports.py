@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from accounts.actors import Actor
 from accounts.models import Account, Event
 from compute.drivers.base import DriverError
-from compute.drivers.qemu.agent.packet_filters import render
+from compute.drivers.qemu.agent.networks.packet_filters import render
 from compute.jobs.data import BootData
 from compute.jobs.queue import enqueue
 from compute.machine_names import machine_name

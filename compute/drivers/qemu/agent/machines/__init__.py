@@ -1,0 +1,1 @@
+"""Machines: their QEMU with its supervisor, and consoles, devices, moves and usage."""

@@ -1,0 +1,1 @@
+"""The networks of machines: interfaces, routes, networks between hosts, and packet filters."""

@@ -1,0 +1,1 @@
+"""The agent as a program: requests, their arguments, and answers."""

@@ -1,0 +1,90 @@
+"""Control groups of machines and tasks.
+
+No machine that runs the tests has systemd as its first process. A program in its place records its arguments
+and becomes the command, as systemd-run does.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compute.drivers.qemu.agent import scopes, tasks
+from compute.drivers.qemu.agent.machines import machines
+from compute.drivers.qemu.agent.scopes import Limits
+from tests.compute.drivers.qemu.hosts import MACHINE, run_machine
+
+STANDS_IN = """#!{python}
+import os, sys
+with open("{said}", "a") as said:
+    said.write(" ".join(sys.argv[1:]) + "\\n")
+command = sys.argv[sys.argv.index("--") + 1:]
+os.execvp(command[0], command)
+"""
+
+
+@pytest.fixture
+def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A host with systemd. Returns the file with the arguments of systemd-run."""
+    said, programs = tmp_path / "said", tmp_path / "programs"
+    programs.mkdir()
+    program = programs / "systemd-run"
+    program.write_text(STANDS_IN.format(python=sys.executable, said=said))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    monkeypatch.setattr(scopes, "BOOTED", tmp_path)
+    monkeypatch.setattr(scopes.os, "geteuid", lambda: 0)
+    return said
+
+
+def test_without_systemd_a_command_is_as_it_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(scopes, "BOOTED", tmp_path / "nothing")
+    assert scopes.within("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
+
+
+def test_who_is_not_root_has_no_scopes(systemd, monkeypatch):
+    monkeypatch.setattr(scopes.os, "geteuid", lambda: 1000)
+    assert scopes.within("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
+
+
+def test_a_scope_has_its_limits_and_a_name_of_its_own(systemd):
+    one = scopes.within("skerry-7", Limits(1024, 1.5, 10), ["true", "it", "is"])
+    assert one[-4:] == ["--", "true", "it", "is"]
+    for wanted in ("MemoryMax=1024M", "CPUQuota=150%", "TasksMax=10", "IOWeight=100", "MemorySwapMax=0"):
+        assert f"--property={wanted}" in one
+    assert any(each.startswith("--unit=skerry-7-") for each in one)
+
+
+def test_a_machine_may_have_its_memory_and_what_qemu_needs():
+    assert scopes.of_machine(4096, 2, "kvm") == Limits(4096 + 512 + 256, 2.5, scopes.MACHINE_TASKS)
+    assert scopes.of_machine(4096, 2, "tcg").memory == scopes.of_machine(4096, 2, "kvm").memory + scopes.TRANSLATED
+
+
+@pytest.mark.guest
+def test_a_machine_in_a_scope_is_on_and_reports(store, systemd):
+    run_machine(store)
+    assert machines.power(store, MACHINE) == "on"
+    [told] = [each for each in systemd.read_text().splitlines() if "agent.machines.supervisor" in each]
+    assert "--scope" in told
+    assert f"--unit={MACHINE}-" in told
+
+
+def work(task: tasks.Task, store: object, path: str) -> None:
+    Path(path).write_text("done")
+
+
+def test_a_task_in_a_scope_has_its_lock_and_is_awaited(tmp_path, systemd):
+    store = scopes_store(tmp_path)
+    assert tasks.run(tmp_path / "tasks", "one", store, work, {"path": str(tmp_path / "result")}, patience=60).done
+    assert (tmp_path / "result").read_text() == "done"
+    assert "--unit=skerry-task-" in systemd.read_text()
+
+
+def scopes_store(folder: Path) -> machines.Store:
+    return machines.Store(folder / "host")
+
+
+def test_a_program_that_stands_in_becomes_the_command(systemd):
+    command = scopes.within("skerry-7", Limits(1, 1, 1), [sys.executable, "-c", "print(7)"])
+    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "7\n"

@@ -1,0 +1,255 @@
+"""Long work in processes of their own: started once, polled, and started again after a death."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipapp
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from compute.drivers.qemu.agent import commands, records, tasks
+from compute.drivers.qemu.agent.errors import Failed, Refused
+from compute.drivers.qemu.agent.store import Store
+from compute.drivers.qemu.bundle import SHARED, bundle
+from tests.imports import IMPORTS, OURS, within
+from tests.waiting import wait_for
+
+ROOT = Path(__file__).parents[5]
+NAME = "disk.skerry-7.skerry-7-disk-1"
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "host")
+
+
+def run(store: Store, work, patience: float = 60.0, secrets=None, **arguments):
+    return tasks.run(store.tasks(), NAME, store, work, arguments, secrets, patience)
+
+
+def note(task: tasks.Task, store: Store, text: str, secret: str = "") -> None:
+    with (store.root / "notes").open("a") as file:
+        file.write(f"{text}{secret}\n")
+
+
+def hold(task: tasks.Task, store: Store, text: str = "", report: bool = False) -> None:
+    """Run until a file exists."""
+    note(task, store, f"began {os.getpid()}")
+    if report:
+        task.report(30, 120)
+    while not (store.root / "go").exists():
+        time.sleep(0.01)
+    note(task, store, "ended")
+
+
+def hold_by_a_program(task: tasks.Task, store: Store) -> None:
+    commands.run("sh", "-c", f"echo $$ > {store.root}/program; exec sleep 600")
+
+
+def refuse(task: tasks.Task, store: Store) -> None:
+    note(task, store, "tried")
+    raise Refused("The disk is too small.")
+
+
+def fail(task: tasks.Task, store: Store) -> None:
+    raise Failed("The host is busy.")
+
+
+def break_down(task: tasks.Task, store: Store) -> None:
+    raise ZeroDivisionError
+
+
+def notes(store: Store) -> list[str]:
+    try:
+        return (store.root / "notes").read_text().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def began(store: Store) -> list[int]:
+    return [int(each.split()[1]) for each in notes(store) if each.startswith("began")]
+
+
+def test_short_work_is_done_at_once(store):
+    assert run(store, note, text="one").done
+    assert notes(store) == ["one"]
+
+
+def test_secrets_reach_the_work_and_no_file(store):
+    assert run(store, note, text="one ", secrets={"secret": "correct-horse"}).done
+    assert notes(store) == ["one correct-horse"]
+    kept = [path.read_bytes() for path in store.tasks().rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"correct-horse" in each for each in kept)
+
+
+def test_a_repeated_call_looks_at_the_work(store):
+    first = run(store, hold, patience=0)
+    assert (first.percent, first.done) == (0, False)
+    assert tasks.is_running(store.tasks(), NAME)
+    assert not run(store, hold, patience=0).done
+    (store.root / "go").touch()
+    assert run(store, hold).done
+    assert not tasks.is_running(store.tasks(), NAME)
+    assert len(began(store)) == 1
+
+
+def test_it_says_how_far_it_is(store):
+    run(store, hold, patience=0, report=True)
+    progress = store.tasks() / NAME / "progress"
+    records_are_there = lambda: records.read(progress) is not None  # noqa: E731
+    wait_for(records_are_there)
+    seen = run(store, hold, patience=0, report=True)
+    assert seen.percent == 25
+    assert seen.rate is not None
+    assert seen.remaining is not None
+    tasks.cancel(store.tasks(), NAME)
+
+
+def test_other_work_at_the_same_target_has_to_wait(store):
+    run(store, hold, patience=0)
+    with pytest.raises(Failed) as caught:
+        run(store, hold, patience=0, text="another")
+    assert not isinstance(caught.value, Refused)
+    (store.root / "go").touch()
+    assert run(store, hold).done
+    assert run(store, note, text="then").done
+
+
+@pytest.mark.parametrize(("work", "error"), [(refuse, Refused), (fail, Failed), (break_down, Failed)])
+def test_a_failure_is_raised_once_and_the_next_call_begins_anew(store, work, error):
+    for _ in range(2):
+        with pytest.raises(error):
+            run(store, work)
+    assert notes(store) == ["tried"] * (2 if work is refuse else 0)
+
+
+def test_a_failure_that_nobody_asked_about_is_not_that_of_other_work(store):
+    with pytest.raises(Failed):
+        run(store, fail)
+    records.write(store.tasks() / NAME / "failure", {"text": "old", "refused": True, "digest": "of another"})
+    assert run(store, note, text="one").done
+
+
+def test_of_what_was_refused_nothing_is_left_whoever_hears_of_it(store):
+    with pytest.raises(Refused):
+        run(store, refuse)
+    assert list(store.tasks().iterdir()) == []
+    run(store, refuse, patience=0)
+    wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
+    with pytest.raises(Refused):
+        run(store, refuse)
+    assert list(store.tasks().iterdir()) == []
+    assert notes(store) == ["tried"] * 2
+
+
+def test_work_outlives_who_began_it(store):
+    code = (
+        "import sys; from pathlib import Path; from compute.drivers.qemu.agent.store import Store\n"
+        "from tests.compute.drivers.qemu.agent import test_tasks\n"
+        "test_tasks.run(Store(Path(sys.argv[1])), test_tasks.hold, patience=0)\n"
+        "import os, signal; os.killpg(0, signal.SIGKILL)"
+    )
+    caller = subprocess.run(
+        [sys.executable, "-c", code, str(store.root)],
+        cwd=ROOT, start_new_session=True, check=False, capture_output=True,
+    )  # fmt: skip
+    assert caller.returncode == -signal.SIGKILL, caller.stderr.decode()
+    (store.root / "go").touch()
+    assert run(store, hold).done
+    assert len(began(store)) == 1
+
+
+def test_work_whose_process_died_is_begun_anew(store):
+    run(store, hold, patience=0)
+    wait_for(lambda: began(store))
+    os.kill(began(store)[0], signal.SIGKILL)
+    wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
+    (store.root / "go").touch()
+    assert run(store, hold).done
+    assert len(began(store)) == 2
+
+
+def test_nobody_begins_anew_while_a_program_of_dead_work_goes_on(store):
+    run(store, hold_by_a_program, patience=0)
+    wait_for(lambda: (store.root / "program").exists() and (store.root / "program").read_text().strip())
+    group = records.read(store.tasks() / NAME / "process")["group"]
+    program = int((store.root / "program").read_text())
+    os.kill(group, signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{group}").exists() or "Z" in Path(f"/proc/{group}/stat").read_text())
+    assert tasks.is_running(store.tasks(), NAME)
+    assert not run(store, hold_by_a_program, patience=0).done
+    os.kill(program, signal.SIGKILL)
+    wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
+
+
+def test_cancelled_work_is_ended_with_its_programs(store):
+    run(store, hold_by_a_program, patience=0)
+    wait_for(lambda: (store.root / "program").exists() and (store.root / "program").read_text().strip())
+    tasks.cancel(store.tasks(), NAME)
+    assert not tasks.is_running(store.tasks(), NAME)
+    tasks.cancel(store.tasks(), NAME)
+    tasks.cancel(store.tasks(), "never.was")
+    assert list(store.tasks().iterdir()) == [], "nothing is left"
+    assert run(store, note, text="again").done
+
+
+def test_names_of_tasks_stay_in_their_folder(store):
+    for name in ("../x", "a/b", "", ".x"):
+        with pytest.raises(Refused):
+            tasks.cancel(store.tasks(), name)
+
+
+def test_calls_of_many_begin_it_once(store):
+    """A caller that ends the task does not disturb one that starts it again."""
+    begun = threading.Barrier(8)
+
+    def call() -> bool:
+        begun.wait()
+        return run(store, hold, patience=0).done
+
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(call) for _ in range(8)]
+    assert not any(each.result() for each in calls)
+    (store.root / "go").touch()
+    assert run(store, hold).done
+    assert len(began(store)) == 1
+
+
+def test_it_works_packed_as_one_file(tmp_path):
+    """As on a host, where none of our other files exist."""
+    packed = tmp_path / "packed"
+    with zipfile.ZipFile(io.BytesIO(bundle().content)) as file:
+        file.extractall(packed)
+    (packed / "__main__.py").write_text(
+        "import sys; from pathlib import Path; from compute.drivers.qemu.agent import store\n"
+        "from compute.drivers.qemu.agent.disks import disks\n"
+        "made = disks.create_disk(\n"
+        "    store.Store(Path(sys.argv[1])), disks.NewDisk('skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
+        ")\n"
+        "print(made.done)"
+    )
+    zipapp.create_archive(packed, tmp_path / "agent.pyz")
+    (tmp_path / "host/machines/skerry-7").mkdir(parents=True)
+    said = ""
+    while said != "True":
+        said = subprocess.run(
+            [sys.executable, "-I", str(tmp_path / "agent.pyz"), str(tmp_path / "host")],
+            cwd=tmp_path, check=True, capture_output=True, text=True,
+        ).stdout.strip()  # fmt: skip
+    assert (tmp_path / "host/machines/skerry-7/disks/skerry-7-disk-1.raw").stat().st_size == 10 << 20
+
+
+def test_the_agent_imports_nothing_of_ours_but_itself_and_what_is_packed_with_it():
+    packed = {name.removesuffix(".py").replace("/", ".") for name in SHARED}
+    agent = "compute.drivers.qemu.agent"
+    found = [each for each in IMPORTS if within(each.module, agent, *packed) and within(each.target, *OURS)]
+    assert len(found) > 50
+    assert [str(each) for each in found if not within(each.target, agent, *packed)] == []
