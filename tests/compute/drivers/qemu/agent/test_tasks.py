@@ -1,6 +1,8 @@
 """Long work in processes of their own: started once, polled, and started again after a death."""
 
+import hashlib
 import io
+import json
 import os
 import signal
 import subprocess
@@ -253,3 +255,8 @@ def test_the_agent_imports_nothing_of_ours_but_itself_and_what_is_packed_with_it
     found = [each for each in IMPORTS if within(each.module, agent, *packed) and within(each.target, *OURS)]
     assert len(found) > 50
     assert [str(each) for each in found if not within(each.target, agent, *packed)] == []
+
+
+def test_a_task_of_the_previous_release_is_recognised_whatever_folder_its_module_had():
+    earlier = json.dumps(["compute.drivers.qemu.agent.test_tasks", "note", {"text": "a"}], sort_keys=True)
+    assert tasks._digest(note, {"text": "a"}) == hashlib.sha256(earlier.encode()).hexdigest()
