@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from compute.drivers.qemu.bundle import SHARED
 from tests.imports import (
     APPS,
     CONFIG,
@@ -100,6 +101,14 @@ def test_drivers_know_neither_django_nor_anything_of_ours():
             and not within(each.target, "compute.drivers")
         )
     )
+
+
+def test_the_agent_imports_nothing_of_ours_but_itself_and_what_is_packed_with_it():
+    packed = {name.removesuffix(".py").replace("/", ".") for name in SHARED}
+    agent = "compute.drivers.qemu.agent"
+    found = [each for each in IMPORTS if within(each.module, agent, *packed) and within(each.target, *OURS)]
+    assert len(found) > 50
+    assert [str(each) for each in found if not within(each.target, agent, *packed)] == []
 
 
 def test_the_errors_of_services_know_nothing():
