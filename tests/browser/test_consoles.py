@@ -76,6 +76,24 @@ def test_the_keyboard_comes_out_of_the_terminal(visitor, owner, instance):
     assert visitor.focused == "Open console"
 
 
+def test_a_ticket_that_comes_after_leaving_opens_nothing(visitor, owner, instance):
+    Instance.objects.update(status=Instance.Status.OFFLINE)
+    visitor.arrive_as(owner)
+    visitor.visit(f"/home/instances/{instance.pk}/console")
+    visitor.wait_for(lambda: "Trying again" in state(visitor))
+    script = (
+        "window.fetch = () => { window.asked = true; return new Promise(resolve => (window.answer = resolve)) }"
+    )
+    visitor.driver.execute_script(script)
+    visitor.wait_for(lambda: visitor.driver.execute_script("return window.asked"))
+    visitor.button("Leave").click()
+    answer = (
+        "const done = arguments[0]; window.answer(Response.json({reason: 'The instance is off.', again: true}));"
+    )
+    visitor.driver.execute_async_script(f"{answer} setTimeout(done)")
+    assert state(visitor) == "You left the console."
+
+
 def test_without_scripts_it_says_how_else(visitor, owner, instance):
     visitor.arrive_as(owner)
     visitor.disable_scripts()

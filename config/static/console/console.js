@@ -29,6 +29,7 @@ addEventListener("resize", () => fit.fit());
 let socket = null;
 let asking = false;
 let trying = 0; // until when it is tried again by itself
+let left = 0; // how often the console was left: a ticket that was asked for before that is not used
 let timer = null;
 
 const encoder = new TextEncoder();
@@ -89,6 +90,7 @@ async function begin(takeOver = false) {
   clearTimeout(timer);
   if (asking || socket) return;
   asking = true;
+  const before = left;
   let given;
   try {
     given = await ticket(takeOver === true);
@@ -97,6 +99,7 @@ async function begin(takeOver = false) {
   } finally {
     asking = false;
   }
+  if (left !== before) return;
   if (given.address) connect(given.address);
   else if (given.occupied) show(given.reason, { mayTakeOver: true });
   else ended(given.reason, given.again);
@@ -116,14 +119,14 @@ function connect(address) {
       terminal.write(new Uint8Array(data));
       return;
     }
-    const told = JSON.parse(data);
-    if (told.state === "open") {
+    const message = JSON.parse(data);
+    if (message.state === "open") {
       trying = Date.now() + KEPT_TRYING;
       terminal.reset(); // what was printed before comes anew
       show("Connected.", { isOpen: true });
       terminal.focus();
     } else {
-      last = told;
+      last = message;
     }
   };
   mine.onclose = () => {
@@ -144,6 +147,7 @@ buttons.leave.addEventListener("click", () => {
   socket = null;
   leaving?.close();
   trying = 0;
+  left += 1;
   show("You left the console.");
   buttons.open.focus();
 });
