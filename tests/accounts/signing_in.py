@@ -97,8 +97,8 @@ def with_password(owner) -> User:
 
 @pytest.fixture
 def limit(settings):
-    def change(**rates: str) -> None:
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **rates}
+    def change(**limits: str) -> None:
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, **limits}
         rates.forget()
 
     yield change

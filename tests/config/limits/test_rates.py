@@ -215,9 +215,9 @@ def test_a_busy_user_alone_never_meets_the_limit_of_its_account():
     """For any start of the windows: a window of the account overlaps with at most two of the user."""
     from config import settings as defaults
 
-    rates = {name: Limit.parse(name, defaults.RATE_LIMITS[name]) for name in ("overall", "account")}
-    assert rates["account"].window == rates["overall"].window
-    assert rates["account"].count > 3 * rates["overall"].count
+    parsed = {name: Limit.parse(name, defaults.RATE_LIMITS[name]) for name in ("overall", "account")}
+    assert parsed["account"].window == parsed["overall"].window
+    assert parsed["account"].count > 3 * parsed["overall"].count
 
 
 def test_a_token_that_was_revoked_counts_for_the_address(client_of, owner, settings):
