@@ -4,10 +4,11 @@ MB_OF_GB = 1024
 
 
 def size(megabytes: int) -> str:
-    """Format MB for people: ``25 GB``, ``512 MB``, ``1.5 GB``."""
+    """Format MB for people: ``512 MB``, ``1.5 GB``, ``3,840 GB``."""
     if megabytes < MB_OF_GB:
         return f"{megabytes} MB"
-    return f"{megabytes / MB_OF_GB:.4g} GB"
+    gigabytes = f"{megabytes / MB_OF_GB:,.2f}".rstrip("0").rstrip(".")
+    return f"{gigabytes} GB"
 
 
 def price(dollars: float) -> str:

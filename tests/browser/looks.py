@@ -13,6 +13,22 @@ return [...document.querySelectorAll('input:not([type=hidden]), select, textarea
     .filter(field => ![...field.labels].some(label => label.innerText.trim() && label.getClientRects().length))
     .map(field => field.outerHTML)
 """
+BROKEN_WORDS = """
+const broken = []
+for (const element of document.querySelectorAll(arguments[0])) {
+    if (!element.checkVisibility() || !element.getClientRects().length) continue
+    for (const node of element.childNodes) {
+        if (node.nodeType !== Node.TEXT_NODE) continue
+        for (const {0: word, index} of node.data.matchAll(/[^ \\n]+/g)) {
+            const range = document.createRange()
+            range.setStart(node, index)
+            range.setEnd(node, index + word.length)
+            if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) broken.push(word)
+        }
+    }
+}
+return broken
+"""
 # WCAG 2.2, 1.4.3 for texts and 1.4.11 for the borders of fields. The pages have plain opaque colours, so the
 # background of a text is the first ancestor with a colour. Colors may be in any notation: a canvas parses all
 # of them.
@@ -92,6 +108,12 @@ const words = found => `${found.id}: ${found.nodes.map(node => node.html.slice(0
 const run = axe.run(document, {preload: false})
 run.then(({violations}) => done(violations.map(words)), error => done([String(error)]))
 """
+
+
+def broken_words(visitor: Visitor, selector: str) -> list[str]:
+    """Return the words of these elements that are broken into several lines."""
+    found: list[str] = visitor.driver.execute_script(BROKEN_WORDS, selector)
+    return found
 
 
 def check(visitor: Visitor) -> None:

@@ -6,8 +6,8 @@ from selenium.webdriver.common.by import By
 from accounts.models import User
 from compute.models import Instance
 from compute.services.common.password_strength import WEAK, is_strong
-from tests.browser.looks import check
-from tests.browser.visitor import Visitor
+from tests.browser.looks import broken_words, check
+from tests.browser.visitor import DESKTOP, Visitor
 from tests.factories import HostFactory, InstanceTypeFactory, RegionFactory, StackScriptFactory
 from tests.world import STRONG, World
 
@@ -73,3 +73,15 @@ def test_the_page_follows_the_choices_and_keeps_what_was_typed(at_home, world):
     assert at_home.heading == "web-1"
     assert (instance.region_id, instance.type_id) == ("us-test", "small")
     assert instance.disks.filter(stackscript=script).exists()
+
+
+def test_the_names_of_types_are_not_broken(at_home):
+    InstanceTypeFactory(
+        id="large", label="Compute 128GB", memory=131072, disk=3932160, vcpus=24, transfer=20000,
+        price_monthly=640, price_hourly=0.9675,
+    )  # fmt: skip
+    at_home.visit("/home/instances/new?type=large")
+    assert "3,840 GB" in at_home.text
+    for width in (320, 768, 1200, DESKTOP, 1400):
+        at_home.look(width, dark=False)
+        assert broken_words(at_home, ".plans label") == [], width

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from compute.models import Instance
-from tests.browser.looks import check
+from tests.browser.looks import broken_words, check
 from tests.factories import ConfigFactory, DiskFactory, EventFactory, InstanceFactory
 
 pytestmark = pytest.mark.browser
@@ -72,3 +72,14 @@ def test_the_pages_can_be_read_and_used(listed, account):
     Instance.objects.all().delete()
     listed.visit("/home/instances")
     check(listed)
+
+
+def test_labels_that_the_platform_chooses_are_not_broken(listed, account):
+    InstanceFactory(
+        account=account, label="compute1234", ipv4=["203.0.113.107"], tags=["production", "web-servers"],
+        ipv6="2001:db8:1000:6:f03c:ffff:fe00:1001",
+    )  # fmt: skip
+    Instance.objects.update(status="shutting_down")
+    listed.visit("/home/instances")
+    assert "compute1234" in listed.text
+    assert broken_words(listed, ".stack tbody th a") == []

@@ -12,6 +12,12 @@ def test_a_price_has_cents_if_there_are_any(dollars, shown):
     assert price(dollars) == shown
 
 
-@pytest.mark.parametrize(("megabytes", "shown"), [(512, "512 MB"), (25600, "25 GB"), (1536, "1.5 GB")])
+@pytest.mark.parametrize(
+    ("megabytes", "shown"),
+    [
+        (0, "0 MB"), (512, "512 MB"), (25600, "25 GB"), (1536, "1.5 GB"), (10240, "10 GB"),
+        (3932160, "3,840 GB"), (12641280, "12,345 GB"),
+    ],
+)  # fmt: skip
 def test_a_size_has_the_unit_that_suits_it(megabytes, shown):
     assert size(megabytes) == shown
