@@ -15,6 +15,13 @@ from tests.browser.visitor import PASSWORD, SECONDS, Visitor
 
 NEW = "Tall-ships.sail-at-9"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S me@laptop"
+CLICK_TWICE = """
+const prevented = []
+addEventListener('submit', event => prevented.push(event.defaultPrevented))
+arguments[0].click()
+arguments[0].click()
+return prevented
+"""
 EVERYTHING = "Everything: see, create, change and delete all that you can, your account included"
 pytestmark = [pytest.mark.usefixtures("owner"), pytest.mark.browser]
 
@@ -106,6 +113,26 @@ class TestTokens:
         at_home.type("Label", "all")
         at_home.press("Create token")
         assert PersonalToken.objects.get().scopes == "*"
+
+    def test_a_second_click_does_not_send_the_form_again(self, at_home, owner):
+        at_home.follow("Create token")
+        at_home.type("Label", "laptop")
+        at_home.tick("See compute instances")
+        with at_home.leaving():
+            assert at_home.driver.execute_script(CLICK_TWICE, at_home.button("Create token")) == [False, True]
+        assert at_home.words_of("token")
+        assert PersonalToken.objects.get(user=owner).label == "laptop"
+
+    def test_a_form_can_be_sent_again_after_the_back_button(self, at_home, owner):
+        at_home.follow("Create token")
+        for label in ("laptop", "phone"):
+            at_home.type("Label", label)
+            if not at_home.field("See compute instances").is_selected():
+                at_home.tick("See compute instances")
+            at_home.press("Create token")
+            assert at_home.words_of("token")
+            at_home.back()
+        assert {token.label for token in PersonalToken.objects.filter(user=owner)} == {"laptop", "phone"}
 
     def test_a_day_is_asked_for_where_one_is_to_be_chosen(self, at_home):
         at_home.follow("Create token")

@@ -13,15 +13,18 @@ document.addEventListener("change", ({ target }) => {
   if (form) form.requestSubmit();
 });
 
-// A second click on the button of a form with data-once does not send the form again.
+// While the answer to a form is awaited, a second click does not send the form again. The wait is bounded: nothing tells
+// a page that the user has stopped the request.
+const LONGEST_WAIT = 10_000;
+const sentAt = new WeakMap();
 document.addEventListener("submit", event => {
-  const form = event.target;
-  if (!form.matches("[data-once]")) return;
-  if (form.dataset.sent) event.preventDefault();
-  form.dataset.sent = "yes";
+  const { target: form, timeStamp } = event;
+  if (form.method !== "post" || event.defaultPrevented) return;
+  if (timeStamp - sentAt.get(form) < LONGEST_WAIT) event.preventDefault();
+  else sentAt.set(form, timeStamp);
 });
 addEventListener("pageshow", () => {
-  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+  for (const form of document.forms) sentAt.delete(form);
 });
 
 // On a phone, filters are folded up while none is set.
