@@ -169,6 +169,7 @@ class TestReasons:
             ("label", "-web", "label is not valid"),
             ("tags", "ab", "Length must be 3-50 characters"),
             ("authorized_keys", "key", "SSH key is not valid"),
+            ("authorized_users", "nobody", "nobody has no SSH key on the profile"),
             ("swap_size", "much", "swap_size is not valid"),
             ("swap_size", "25000", "The image needs 1300 MB"),
             ("region", "nowhere", "region is not valid"),
