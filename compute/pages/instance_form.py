@@ -21,7 +21,7 @@ from compute.services.instances.deploy import DEFAULT_SWAP
 from compute.services.instances.offers import Offers
 from compute.services.networking.interfaces import NO_VLANS, PUBLIC, VLAN
 from config.pages.curl import Secret
-from config.pages.forms import BodyForm, ChoiceField, FlagField, NumberField, TextField, WordsField
+from config.pages.forms import BodyForm, ChoiceField, FlagField, NumberField, TagsField, TextField
 
 NO_IMAGE = "none"
 """The value of the choice to deploy no image. Without any choice the form is refused."""
@@ -49,7 +49,7 @@ class NewInstanceForm(BodyForm):
         help_text="3 to 64 letters, digits and - _ . If you leave it empty, the platform chooses a name.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": 64, "spellcheck": "false"}),
     )
-    tags = WordsField(
+    tags = TagsField(
         help_text="Words to find the instance by, separated by commas.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

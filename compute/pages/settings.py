@@ -10,7 +10,7 @@ from compute.models import Instance
 from compute.pages.base import FormPage, InstanceTab
 from compute.serializers.instances import InstanceResource, changes_of
 from compute.services.instances import instances
-from config.pages.forms import BodyForm, FlagField, NumberField, TextField, WordsField
+from config.pages.forms import BodyForm, FlagField, NumberField, TagsField, TextField
 from config.pages.views import ServiceFormView
 
 ALERT_OFF_HINT = "0 turns the alert off."
@@ -30,7 +30,7 @@ class GeneralForm(BodyForm):
     blank = frozenset({"label", "group", "tags"})
     label = TextField(label="Label", max_length=64, help_text=LABEL_HELP)
     group = TextField(label="Group", max_length=50, help_text="A word to sort instances by. Tags do it better.")
-    tags = WordsField(label="Tags", help_text="Separated by commas.")
+    tags = TagsField(label="Tags", help_text="Separated by commas. A tag that has a comma is in double quotes.")
 
 
 class AlertsForm(BodyForm):

@@ -14,6 +14,8 @@ from config.api.serializers import Body, Resource
 from config.display.integers import is_integer
 from config.errors import DomainError
 
+TAG = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=[,\n]|$)|([^,\n]+)')
+"""A tag in a list separated by commas: in double quotes, of which two stand for one, or plain."""
 LIST_POSITION = re.compile(r"\[\d+\].*$")
 """The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""
 
@@ -121,6 +123,25 @@ class WordsField(TextField):
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list | tuple) else value
+
+
+class TagsField(WordsField):
+    """Tags, separated by commas. A tag that has a comma is in double quotes: else saving a form would split it."""
+
+    def to_python(self, value: Any) -> Any:
+        text = TextField.to_python(self, value) or ""
+        found = [quoted.replace('""', '"') if quoted else plain.strip() for quoted, plain in TAG.findall(text)]
+        return [tag for tag in found if tag]
+
+    def prepare_value(self, value: Any) -> Any:
+        return super().prepare_value([_quoted(tag) for tag in value] if isinstance(value, list | tuple) else value)
+
+
+def _quoted(tag: str) -> str:
+    """Return a tag as `TagsField` reads it, in double quotes if it would be read differently without them."""
+    if not tag.startswith('"') and "," not in tag:
+        return tag
+    return '"{}"'.format(tag.replace('"', '""'))
 
 
 class BodyForm(forms.Form):

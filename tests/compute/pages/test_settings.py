@@ -1,5 +1,8 @@
 """Settings of an instance in a browser, and deleting it."""
 
+import re
+from html import unescape
+
 import pytest
 
 from compute.models import Instance
@@ -32,6 +35,22 @@ class TestSettings:
         instance.refresh_from_db()
         assert (instance.label, instance.group, instance.tags) == ("web-2", "", ["live", "test"])
         assert last_event(instance) == "compute_update"
+
+    @pytest.mark.parametrize("tag", ["shop, old", '"quoted"', 'the "old", one', 'an inner "quote"'])
+    def test_no_tag_is_split_or_changed_by_a_form_that_shows_it(self, world, instance, tag):
+        Instance.objects.update(tags=[tag, "live"])
+        browser = owner_of(world)
+        page = text_of(browser.get(page_of(instance, "settings")))
+        shown = unescape(re.search(r'name="tags" value="([^"]*)"', page)[1])
+        browser.post(page_of(instance, "settings"), {"label": "web-2", "group": "shop", "tags": shown})
+        instance.refresh_from_db()
+        assert (instance.label, instance.tags) == ("web-2", [tag, "live"])
+
+    def test_a_quote_that_does_not_end_is_part_of_a_tag(self, world, instance):
+        sent = {"label": "web-1", "group": "shop", "tags": '"live, "a"b, ,"one, two" ,\ttest'}
+        owner_of(world).post(page_of(instance, "settings"), sent)
+        instance.refresh_from_db()
+        assert instance.tags == ['"live', '"a"b', "one, two", "test"]
 
     def test_all_tags_can_be_removed(self, world, instance):
         owner_of(world).post(page_of(instance, "settings"), {"label": "web-1", "group": "shop", "tags": ""})
