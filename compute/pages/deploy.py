@@ -34,7 +34,9 @@ class DeployForm(RootPasswordForm):
         self.offer("image", [("", self.no_image), *images(actor, script)])
         offer_users(self, users_with_keys(actor), [actor.username])
         if script is None:
-            del self.fields["stackscript_id"]
+            # A sent script that is gone is refused by the service. The image is never deployed without it.
+            if not self.is_bound:
+                del self.fields["stackscript_id"]
             return
         self.fields |= script_fields.form_fields(script)
         self.initial = {"stackscript_id": script.pk, **script_fields.starting_values(script), **self.initial}

@@ -105,6 +105,17 @@ def test_a_script_s_fields_become_fields_of_the_form(world, instance):
         assert value in text
 
 
+def test_nothing_is_rebuilt_without_a_script_that_is_gone(world, instance):
+    script = StackScriptFactory(account=world.account, script="#!/bin/sh\n")
+    browser, page = owner_of(world), page_of(instance, "rebuild")
+    fields = sent(world, stackscript_id=script.pk)
+    script.delete()
+    answer = browser.post(page, fields)
+    assert "stackscript_id is not valid" in text_of(answer)
+    assert not instance.jobs.filter(finished_at=None).exists()
+    assert browser.post(page, {**fields, "stackscript_id": ""}).status_code == 302
+
+
 def test_secrets_of_a_script_are_not_shown_again(world, instance):
     script = StackScriptFactory(account=world.account, label="Shop", script=SCRIPT)
     values = {"stackscript_data.api_token": "hush-token", "stackscript_data.motd": "shown-again"}
