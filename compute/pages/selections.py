@@ -157,7 +157,8 @@ class TagSelectedView(SelectionPage, FormView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         selection = self.selection()
         tags = sorted({tag for row in selection["rows"] for tag in row.tags})
-        return super().get_context_data(**selection, tags=tags, **kwargs)
+        unavailable = "" if selection["rows"] else "You may tag none of the chosen instances."
+        return super().get_context_data(**selection, tags=tags, unavailable=unavailable, **kwargs)
 
     def form_valid(self, form: TagForm) -> HttpResponse:
         tag = form.cleaned_data["tag"]

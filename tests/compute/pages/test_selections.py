@@ -145,6 +145,11 @@ class TestDelete:
 
 
 class TestTags:
+    def test_instances_that_are_gone_are_not_tagged(self, owner):
+        page = signed_in(owner).get(f"{LIST}/tag?id=999").content.decode()
+        assert "You may tag none of the chosen instances." in page
+        assert all("disabled" in button for button in re.findall(r'<button[^>]*name="verb"[^>]*>', page))
+
     @pytest.fixture
     def tagged(self, world: World) -> Instance:
         return world.offline(label="web-1", tags=("web", "blue"))
