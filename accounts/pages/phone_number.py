@@ -22,6 +22,9 @@ from config.pages.views import ServiceFormView, VerbView
 COUNTRY_NAMES = "iso3166.tab"
 """The file of the tz database with the names of countries: on each line a code, a tab, and the English name."""
 
+OTHER_NAMES = {"AC": "Ascension Island", "TA": "Tristan da Cunha", "XK": "Kosovo"}
+"""The names of places that have a calling code and no entry in that file."""
+
 
 class PhoneNumberForm(BodyForm):
     body = PhoneNumber
@@ -121,7 +124,7 @@ class RemovePhoneNumberView(AccountPage, VerbView):
 @cache
 def countries() -> list[tuple[str, str]]:
     """Return the countries whose phone numbers can be verified, as choices: codes, with names and calling codes."""
-    names = _country_names()
+    names = OTHER_NAMES | _country_names()
     found = [
         (country, f"{names.get(country, country)} (+{calling_code})")
         for calling_code, sharing in phonenumbers.COUNTRY_CODE_TO_REGION_CODE.items()

@@ -180,5 +180,6 @@ def test_the_account_says_which_country_is_chosen_at_first(browser, owner):
 def test_countries_are_called_by_their_codes_without_a_table_of_names(monkeypatch, tmp_path):
     monkeypatch.setattr(phone_number, "TZPATH", (str(tmp_path),))
     assert ("NO", "NO (+47)") in phone_number.countries.__wrapped__()
+    assert ("AC", "Ascension Island (+247)") in phone_number.countries.__wrapped__()
     (tmp_path / phone_number.COUNTRY_NAMES).write_text("# names\nNO\tNorway\n")
     assert ("NO", "Norway (+47)") in phone_number.countries.__wrapped__()
