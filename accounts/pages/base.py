@@ -38,7 +38,22 @@ class Page(View):
         return response
 
 
-class AccountPage(LoginRequiredMixin, Page):
+class SignInRequired(LoginRequiredMixin, View):
+    """A mixin for a page that only a signed-in user may open."""
+
+    def handle_no_permission(self) -> HttpResponse:  # type: ignore[override] # a redirect for htmx is another class
+        """Redirect anonymous users to the sign-in page, which leads back to a page that a browser can show.
+
+        htmx would put the sign-in page into a part of the page, so it opens the sign-in page instead.
+        """
+        if is_htmx(self.request):
+            shown = self.request.htmx.current_url_abs_path  # type: ignore[attr-defined] # see `is_htmx`
+            return HttpResponseClientRedirect(redirect_to_login(shown or reverse("home")).url)
+        # a verb without a page of its own accepts no GET
+        return redirect_to_login(self.request.get_full_path() if hasattr(self, "get") else reverse("home"))
+
+
+class AccountPage(SignInRequired, Page):
     """A page of the console, on which a signed-in user sees and changes objects of the account.
 
     `grant` is the account-level grant of its operations, such as ``add_computes``. A test compares it with the
@@ -55,17 +70,6 @@ class AccountPage(LoginRequiredMixin, Page):
             if self.grant and not self.actor.may(self.grant):
                 raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)
-
-    def handle_no_permission(self) -> HttpResponse:  # type: ignore[override] # a redirect for htmx is another class
-        """Redirect anonymous users to the sign-in page, which leads back to a page that a browser can show.
-
-        htmx would put the sign-in page into a part of the page, so it opens the sign-in page instead.
-        """
-        if is_htmx(self.request):
-            shown = self.request.htmx.current_url_abs_path  # type: ignore[attr-defined] # see `is_htmx`
-            return HttpResponseClientRedirect(redirect_to_login(shown or reverse("home")).url)
-        # a verb without a page of its own accepts no GET
-        return redirect_to_login(self.request.get_full_path() if hasattr(self, "get") else reverse("home"))
 
     @cached_property
     def actor(self) -> Actor:

@@ -20,7 +20,7 @@ from django.views.generic import FormView, View
 
 from accounts import openid
 from accounts.models import User
-from accounts.pages.base import Page, ProfilePage, signed_in
+from accounts.pages.base import Page, ProfilePage, SignInRequired, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, keep_session
 from accounts.pages.forms import OwnPasswordForm
 from accounts.pages.login import complete_sign_in
@@ -126,7 +126,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, F
         return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("profile")})
 
 
-class PasswordInsteadView(ExternalPage, LoginRequiredMixin, View):
+class PasswordInsteadView(ExternalPage, SignInRequired, View):
     """``/home/external/password``: sends a mail with an address at which to choose a password instead."""
 
     http_method_names = ["post", "options"]

@@ -12,7 +12,7 @@ from django.views.generic import TemplateView, View
 
 from accounts.actors import Actor
 from accounts.models import Authorization, Login, PersonalToken, SecurityKey, SSHKey, TrustedDevice, User
-from accounts.pages.base import Page, actor_of, signed_in
+from accounts.pages.base import Page, SignInRequired, actor_of, signed_in
 from accounts.pages.remember import SESSION_KEY
 from accounts.pages.security_keys import site_of
 from accounts.services import access, phone, security_keys, security_questions, ssh_keys, tokens
@@ -82,7 +82,7 @@ class ProfileView(Page, LoginRequiredMixin, TemplateView):
         )
 
 
-class RevokeView(Page, LoginRequiredMixin, View):
+class RevokeView(Page, SignInRequired, View):
     """``/home/<kind>/<id>/revoke``: ends an app's access, forgets a browser, deletes a token or a key."""
 
     operations = frozenset(

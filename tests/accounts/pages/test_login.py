@@ -424,6 +424,9 @@ class TestProfile:
     def test_is_for_those_who_are_signed_in(self):
         assert Client().get("/home/profile")["Location"] == "/login?next=/home/profile"
 
+    def test_a_verb_without_a_session_leads_to_a_page_that_can_be_opened(self):
+        assert Client().post("/home/tokens/1/revoke")["Location"] == "/login?next=/home"
+
     def test_an_app_is_revoked_there(self, browser, owner, web):
         tokens = web.tokens(owner)
         pk = owner.authorizations.get().pk
