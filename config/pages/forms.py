@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
+from config.api.parsers import NUL
 from config.api.serializers import Body, Resource
 from config.display.integers import is_integer
 from config.errors import DomainError
@@ -185,6 +186,14 @@ class BodyForm(forms.Form):
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc] # Django's hook, which model forms use as well
         self.given = self.body.read_body(self.as_body(), self.partial)
+        self._refuse_nul()
+
+    def _refuse_nul(self) -> None:
+        """Refuse texts with a NUL, as the API's parser does. Serializers do not check the values of objects."""
+        refused = {problem.field for problem in self.given.problems}
+        for name, value in self.cleaned_data.items():
+            if isinstance(value, str) and NUL in value and name not in refused:
+                self.given.problems.add(name, f"{name} is not valid")
 
     def offer(self, name: str, choices: Iterable[Any], initial: Any = None) -> None:
         """Set the choices of a field, and its initial choice."""

@@ -105,6 +105,16 @@ def test_a_script_s_fields_become_fields_of_the_form(world, instance):
         assert value in text
 
 
+def test_a_nul_in_a_value_of_a_script_is_refused(world, instance):
+    script = StackScriptFactory(account=world.account, script=SCRIPT)
+    given = {"role": "web", "db_password": "x", "motd": "a\x00b"}
+    fields = sent(world, stackscript_id=script.pk)
+    fields |= {f"stackscript_data.{name}": value for name, value in given.items()}
+    answer = owner_of(world).post(page_of(instance, "rebuild"), fields)
+    assert problems(answer, "stackscript_data.motd") == "stackscript_data.motd is not valid"
+    assert not instance.jobs.filter(finished_at=None).exists()
+
+
 def test_nothing_is_rebuilt_without_a_script_that_is_gone(world, instance):
     script = StackScriptFactory(account=world.account, script="#!/bin/sh\n")
     browser, page = owner_of(world), page_of(instance, "rebuild")
