@@ -85,7 +85,7 @@ ACTIONS = {
     "oauth_client_delete": "An app was deleted.",
     "oauth_client_secret_reset": "An app got another secret.",
     "oauth_client_update": "An app was changed.",
-    "password_reset": "The password of root is set.",
+    "password_reset": "A password is set, or a user got a link to set one.",
     "payment_method_add": NOT_HERE,
     "payment_submitted": NOT_HERE,
     "profile_update": "A user changed its profile.",
