@@ -1,0 +1,1 @@
+"""Accounts: users, grants, tokens, sign-in, OAuth, tickets, events and mails."""

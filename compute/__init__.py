@@ -1,0 +1,1 @@
+"""Instances and everything that is provisioned with them: hosts, jobs, drivers, networks, volumes, domains."""

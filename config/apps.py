@@ -36,7 +36,8 @@ class ConfigConfig(AppConfig):
 def leave_connection_usable(**kwargs: Any) -> None:
     """Close this thread's connection if it failed or is still in a transaction. The next request opens a new one.
 
-    The next request has committed nothing yet (`config.db.postgresql.base.told`).
+    The next request has committed nothing yet, so `committed` is reset: `config.db.postgresql.base.client_error`
+    reads it.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     connection.committed = False  # type: ignore[attr-defined] # of `config.db.postgresql`

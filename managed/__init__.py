@@ -1,0 +1,1 @@
+"""Managed monitoring: services, the prober, issues, contacts and credentials."""

@@ -1,0 +1,1 @@
+"""Tags of entities such as instances and domains."""

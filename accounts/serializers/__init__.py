@@ -1,0 +1,1 @@
+"""The resources of accounts' API: request bodies and answers."""

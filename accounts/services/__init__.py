@@ -1,0 +1,1 @@
+"""The verbs of accounts: each function that writes is one transaction."""

@@ -1,0 +1,1 @@
+"""The filter sets of compute's lists."""

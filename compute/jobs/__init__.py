@@ -1,0 +1,1 @@
+"""Durable jobs, as services use them: kinds, data, queue, claims and notifications (docs/jobs.md)."""

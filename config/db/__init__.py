@@ -1,0 +1,1 @@
+"""The database: statements, prepared queries, locks, leases and connections."""

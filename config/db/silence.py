@@ -107,7 +107,7 @@ def cut_off() -> None:
 
 
 class Silence:
-    """Watches the loop of a process that serves (`config.server.periodic.Beside`).
+    """Watches the loop of a process that serves (`config.server.periodic.BackgroundService`).
 
     `noted` is whether the last trials found the database silent.
     """

@@ -1,0 +1,1 @@
+"""The resources of managed monitoring's API: request bodies and answers."""

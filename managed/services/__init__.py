@@ -1,0 +1,1 @@
+"""The verbs of managed monitoring: each function that writes is one transaction."""

@@ -1,0 +1,1 @@
+"""Backups of instances: their settings, their schedule, taking and restoring them."""

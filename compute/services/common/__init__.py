@@ -1,0 +1,1 @@
+"""Helpers that several nouns share, such as locks, labels and names."""

@@ -1,0 +1,1 @@
+"""Domains and their records, and zones as text, as files and from other name servers."""

@@ -1,0 +1,1 @@
+"""Hosts: adding and probing them, capacity, maintenance, moves of instances, and drift."""

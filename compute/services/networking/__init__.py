@@ -1,0 +1,1 @@
+"""Addresses and their pools, IPv6 ranges, reverse names, VLANs and firewalls."""

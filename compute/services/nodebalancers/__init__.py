@@ -1,0 +1,1 @@
+"""Load balancers with their configs and nodes, and their export to HAProxy."""

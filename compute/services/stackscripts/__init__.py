@@ -1,0 +1,1 @@
+"""Deployment scripts: their fields, the scripts that they include, and writing them."""

@@ -1,0 +1,1 @@
+"""Usage of instances: samples, charts, transfer and alerts."""

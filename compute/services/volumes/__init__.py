@@ -1,0 +1,1 @@
+"""Volumes: create, attach, detach, resize, clone, delete."""
