@@ -106,3 +106,10 @@ def test_the_table_of_jobs_has_every_kind():
     page = (DOCS / "jobs.md").read_text()
     assert {name for name in KINDS if f"`{name}`" not in page} == set()
     assert {name for name, kind in KINDS.items() if (f"*`{name}`*" in page) != kind.interactive} == set()
+
+
+def test_the_table_of_jobs_has_the_steps_of_every_kind():
+    table = (DOCS / "jobs.md").read_text().split("## The kinds")[1]
+    rows = [line.strip("|").split("|") for line in table.splitlines() if line.startswith(("| `", "| *`"))]
+    steps = {name: row[-1].strip() for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    assert steps == {name: ", ".join(step.name for step in kind.steps) for name, kind in KINDS.items()}
