@@ -59,7 +59,7 @@ help:
 	@echo "make clients   install the linters and generators of clients that tests use, with npm"
 	@echo "make guest     build the tiny guest of a hypervisor here, of packages of Debian or Ubuntu"
 	@echo "make openapi   write $(GENERATED_OPENAPI) from the code"
-	@echo "make baselines write the files that guards compare with, $(GENERATED_OPENAPI) too: under a minute, then read the diff"
+	@echo "make baselines write the files that guards compare with, $(GENERATED_OPENAPI) too: some minutes, then read the diff"
 	@echo "make lock      resolve the dependencies of pyproject.toml into the lock files (ARGS=--upgrade for newer ones)"
 	@echo "make clean     remove the environment and caches (your data in .state stays)"
 	@echo
