@@ -39,7 +39,8 @@ def describe(checked: Checked) -> str:
 
 def _lines(checked: Checked) -> Iterator[str]:
     host, report = checked.host, checked.report
-    yield f"{host.label} takes instances: {host.memory} MB of memory, {host.vcpus} cores, {host.disk} MB of disk."
+    state = "takes instances" if host.enabled else "is disabled and takes no new instances"
+    yield f"{host.label} {state}: {host.memory} MB of memory, {host.vcpus} cores, {host.disk} MB of disk."
     images = "any image" if host.images is None else ", ".join(host.images) or "no image yet"
     yield f"It deploys {images}, and has {'the volumes of its region' if report.volumes else 'no volumes'}."
     if checked.withdrawn:

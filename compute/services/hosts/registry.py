@@ -15,6 +15,7 @@ from compute.drivers.base import HostImage
 from compute.models import Host, Image
 from compute.models.catalogue import PUBLIC_CREATOR
 from compute.services.hosts.placement import RESOURCES
+from compute.services.hosts.reachability import BEING_ADDED
 from config.db.rows import lock
 from config.errors import Busy, Problems
 from regions.models import Region
@@ -135,7 +136,9 @@ def record(
     images: Collection[HostImage] | None,
     architectures: Collection[str] | None = None,
 ) -> Host:
-    """Write the findings about a host to its row, and enable it for instances.
+    """Write the findings about a host to its row, and enable a host that is being added.
+
+    A host that staff disabled or drained stays disabled.
 
     `capacity` is by `RESOURCES`; None leaves a value as staff have set it. A value is never below the present
     reservations: staff see such a host as full. `images` are those that the host can deploy, None for any. An
@@ -143,6 +146,8 @@ def record(
     any.
     """
     locked = lock(Host.objects.filter(pk=host.pk))
+    if Host.objects.filter(BEING_ADDED, pk=host.pk).exists():
+        locked.enabled = True
     for name in RESOURCES:
         found = capacity.get(name)
         if found is not None:
@@ -161,7 +166,6 @@ def record(
             },
         )
     locked.architectures = None if architectures is None else sorted(architectures)
-    locked.enabled = True
     locked.save(update_fields=[*RESOURCES, "images", "architectures", "enabled"])
     if locked.underlay:
         tell_peers_soon(locked.region_id)

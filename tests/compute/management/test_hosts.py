@@ -84,6 +84,17 @@ def test_a_host_that_is_added_takes_instances_with_what_it_has(region, machine):
     assert "Guests are emulated." in said
 
 
+def test_a_check_measures_a_disabled_host_and_leaves_it_disabled(region, machine):
+    add(region)
+    Host.objects.filter(label="hv1").update(enabled=False)
+    machine.report = replace(machine.report, memory=32 * GB)
+    said = StringIO()
+    call_command("host_check", "hv1", stdout=said)
+    host = Host.objects.get(label="hv1")
+    assert (host.memory, host.enabled) == (32 * GB, False)
+    assert "hv1 is disabled and takes no new instances: 32768 MB" in said.getvalue()
+
+
 @pytest.mark.parametrize("error", [DriverError("The host does not answer."), DriverError("QEMU is missing.")])
 def test_a_host_that_is_not_ready_is_not_added(region, machine, error):
     machine.error = error
