@@ -1,10 +1,10 @@
-# What haproxy.cfg needs before the containers of compose.yaml:
+# Adapts haproxy.cfg to the containers of compose.yaml:
 # sed -f haproxy-compose.sed -e 's/cloud\.example\.com/YOUR.NAME/g' haproxy.cfg > …
-# The image's HAProxy is no root already, and has no syslog.
+# In the image, HAProxy does not run as root, and there is no syslog.
 /^    user haproxy$/d
 /^    group haproxy$/d
 s|^    log /dev/log local0$|    log stdout format raw local0|
-# Names are asked for again and again: a container that is made anew may have another address.
+# Resolve names again and again, because a recreated container may have another address.
 /^defaults$/i\
 resolvers engine\
     parse-resolv-conf\
