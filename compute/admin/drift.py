@@ -54,7 +54,7 @@ def of(kinds: frozenset[Kind]) -> Callable[[Drift], bool]:
 
 VERBS = (
     Verb(
-        "set-aside", "Set aside", set_aside, danger=True, offered=of(drift_verbs.AWAY),
+        "set-aside", "Set aside", set_aside, danger=True, offered=of(drift_verbs.SET_ASIDE),
         confirm="It is renamed on its host, and kept there. A machine that nobody knows is shut down for it."
         " One that is known has to be off, and to be on its row's host as well.",
     ),

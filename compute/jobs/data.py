@@ -411,10 +411,11 @@ class VolumeResizeData(VolumeData):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TidyData(JobData):
-    """An object on a host to set aside or to delete, by its `name` there: a `compute.models.Drift`.
+class HostObjectData(JobData):
+    """An object on a host that a `compute.models.Drift` is about, by its `name` on the host.
 
-    `kind` is the drift's kind, so that the step can check whether it still applies. `machine` has the disk `name`.
+    `kind` is the drift's kind. The step checks by it whether the object may still be set aside or deleted. If the
+    object is a disk, `machine` is the name of the machine that has it.
     """
 
     host_id: int

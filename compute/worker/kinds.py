@@ -17,6 +17,7 @@ from compute.jobs.data import (
     DiskData,
     DiskDeleteData,
     DiskResizeData,
+    HostObjectData,
     ImageData,
     ImagizeData,
     ImportData,
@@ -26,7 +27,6 @@ from compute.jobs.data import (
     RebuildData,
     RescueData,
     RestoreData,
-    TidyData,
     VolumeAttachData,
     VolumeCreateData,
     VolumeData,
@@ -446,13 +446,30 @@ HOST_STOP = Kind[JobData](
 
 # Repairs of a host by the reconciler or staff. They belong to no account, so they have no event. Nothing is undone:
 # objects that were set aside stay on the host, and the next comparison finds them.
-TIDY = Kind[TidyData](
-    name="tidy",
-    verb="tidy up after",
+SET_ASIDE_HOST_OBJECT = Kind[HostObjectData](
+    name="set_aside_host_object",
+    verb="set aside an object of",
     event="host_reboot",
     during=None,
-    data=TidyData,
-    steps=(Step("tidy", drift.tidy, undo=None),),
+    data=HostObjectData,
+    steps=(Step("set_aside", drift.set_aside, undo=None),),
+)
+
+DELETE_HOST_OBJECT = Kind[HostObjectData](
+    name="delete_host_object",
+    verb="delete an object of",
+    event="host_reboot",
+    during=None,
+    data=HostObjectData,
+    steps=(Step("delete", drift.delete, undo=None),),
+)
+
+# Both of these under one name, as the release before enqueues them until its last process is restarted. The next
+# release drops this kind.
+TIDY = replace(
+    DELETE_HOST_OBJECT,
+    name="tidy",
+    steps=(Step("tidy", drift.set_aside_or_delete, undo=None),),
 )
 
 REDEFINE = Kind[JobData](

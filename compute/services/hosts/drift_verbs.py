@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from accounts.actors import Actor
 from accounts.services.events import record_event
-from compute.jobs.data import JobData, TidyData
+from compute.jobs.data import HostObjectData, JobData
 from compute.jobs.queue import enqueue, enqueue_alone
 from compute.machine_names import machine_name
 from compute.models import Drift, Host, Instance, Job
@@ -51,7 +51,7 @@ def repair_all(found: Iterable[Drift]) -> int:
 def _repair(drift: Drift) -> bool:
     if drift.kind == Kind.WRONG_POWER:
         return _record_running(drift)
-    _tidy(drift, PLATFORM)
+    _enqueue("delete_host_object", drift, PLATFORM)
     return True
 
 
@@ -73,12 +73,13 @@ def _record_running(drift: Drift) -> bool:
     return True
 
 
-def _tidy(drift: Drift, actor: Actor) -> Job:
+def _enqueue(kind: str, drift: Drift, actor: Actor) -> Job:
+    """Enqueue a job of this kind on the object of the drift, and compare the host again soon."""
     machine = ""
     if drift.kind == Kind.UNKNOWN_DISK:
         machine = machine_name(drift.instance_id)
-    data = TidyData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
-    job = enqueue_alone("tidy", actor, None, data)
+    data = HostObjectData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
+    job = enqueue_alone(kind, actor, None, data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
     compare_soon(drift.host_id, AGAIN)
     return job
@@ -86,7 +87,7 @@ def _tidy(drift: Drift, actor: Actor) -> Job:
 
 # --- verbs of staff -----------------------------------------------------------------------------------------------
 
-AWAY = frozenset({Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST})
+SET_ASIDE = frozenset({Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST})
 DELETED = frozenset({Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL})
 DEFINED = frozenset({Kind.MISSING_MACHINE, Kind.WRONG_SIZE})
 
@@ -98,18 +99,18 @@ def set_aside(actor: Actor, drift: Drift) -> Job:
     An unknown machine is powered off first. For a machine on another host than its row's, raises `Invalid` unless
     the row's host answers and has the machine too.
     """
-    _checked(drift, AWAY)
+    _checked(drift, SET_ASIDE)
     if drift.kind == Kind.WRONG_HOST:
         instance = _instance(drift)
         if instance.host.unreachable_since is not None or _missing(instance).exists():
             raise Invalid(f"{instance.host} may be without the machine: this may be the only one.")
-    return _tidy(drift, actor)
+    return _enqueue("set_aside_host_object", drift, actor)
 
 
 @transaction.atomic
 def discard(actor: Actor, drift: Drift) -> Job:
     """Enqueue a job that deletes a leftover, or an object that was set aside, for good."""
-    return _tidy(_checked(drift, DELETED), actor)
+    return _enqueue("delete_host_object", _checked(drift, DELETED), actor)
 
 
 @transaction.atomic

@@ -1,19 +1,25 @@
 """The steps that repair hosts: unknown objects are set aside or deleted, and known machines are defined again."""
 
 from compute.drivers.base import Power
-from compute.jobs.data import JobData, TidyData
+from compute.jobs.data import HostObjectData, JobData
 from compute.jobs.definition import Fail, Outcome
 from compute.machine_names import disk_name, instance_of
 from compute.models import Disk, Drift, Instance, Volume
 from compute.models.volumes import volume_of
+from compute.services.hosts.drift_verbs import DELETED, SET_ASIDE
 from compute.worker.run import Run, until
 
 KNOWN = "A row knows it by now."
 
 
-def tidy(run: Run[TidyData]) -> Outcome:
-    """Set aside, or delete, the object of the drift. Raises `Fail` if a row knows the object by now."""
+def set_aside(run: Run[HostObjectData]) -> Outcome:
+    """Set the object of the drift aside. An unknown machine is stopped first.
+
+    Raises `Fail` if a row knows the object by now, and for objects that staff may only delete.
+    """
     data = run.data
+    if data.kind not in SET_ASIDE:
+        raise Fail("Objects of this kind are not set aside.")
     driver = run.driver_at(data.host_id)
     match data.kind:
         case Drift.Kind.UNKNOWN_MACHINE:
@@ -42,15 +48,29 @@ def tidy(run: Run[TidyData]) -> Outcome:
                 if data.name not in [each.name for each in whole if each.power is not Power.ABSENT]:
                     raise Fail("There is no other: it is not put away.")
             driver.set_aside(data.name)
-        case Drift.Kind.SHELL:
-            # its instance may have come to this host, or be on its way
-            pk = instance_of(data.name) or 0
-            if Instance.objects.filter(pk=pk, host=data.host_id).exists() or _is_busy(pk):
-                raise Fail(KNOWN)
-            driver.discard(data.name)
-        case _:
-            driver.discard(data.name)
     return None
+
+
+def delete(run: Run[HostObjectData]) -> Outcome:
+    """Delete the object of the drift for good.
+
+    Raises `Fail` if a row knows the object by now, and for objects that staff must set aside first.
+    """
+    data = run.data
+    if data.kind not in DELETED:
+        raise Fail("Objects of this kind are set aside before they are deleted.")
+    if data.kind == Drift.Kind.SHELL:
+        # its instance may have come to this host, or be on its way
+        pk = instance_of(data.name) or 0
+        if Instance.objects.filter(pk=pk, host=data.host_id).exists() or _is_busy(pk):
+            raise Fail(KNOWN)
+    run.driver_at(data.host_id).discard(data.name)
+    return None
+
+
+def set_aside_or_delete(run: Run[HostObjectData]) -> Outcome:
+    """Do what a job of kind `tidy` of the release before was enqueued for."""
+    return set_aside(run) if run.data.kind in SET_ASIDE else delete(run)
 
 
 def _is_busy(instance_id: int) -> bool:

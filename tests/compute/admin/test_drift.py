@@ -91,10 +91,10 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
     row = drift(running.host, Kind.UNKNOWN_MACHINE)
     asked = admin.post(page_address(row).replace("/change/", "/do/set-aside/"))
     assert "is shut down for it" in asked.content.decode()
-    assert not Job.objects.filter(kind="tidy").exists()
+    assert not Job.objects.filter(kind="set_aside_host_object").exists()
 
     said = messages_of(do(admin, row, "set-aside"))
-    job = Job.objects.get(kind="tidy")
+    job = Job.objects.get(kind="set_aside_host_object")
     assert f"job {job.pk} puts it away on {running.host}." in said
     assert f"job {job.pk} puts it away" in LogEntry.objects.get().change_message
     assert job.created_by == "staff"
@@ -108,7 +108,7 @@ def test_a_verb_of_another_kind_is_refused(admin, running):
     row = drift(running.host, Kind.UNKNOWN_MACHINE)
     for verb in ("delete", "define-again", "point-here"):
         assert "not done about drift of this kind" in messages_of(do(admin, row, verb))
-    assert not Job.objects.filter(kind="tidy").exists()
+    assert not Job.objects.filter(kind="set_aside_host_object").exists()
 
 
 def test_a_machine_is_defined_again(admin, running, driver):

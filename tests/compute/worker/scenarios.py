@@ -9,9 +9,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from accounts.actors import Actor
-from compute.jobs.data import BootData, JobData
+from compute.jobs.data import BootData, HostObjectData, JobData
 from compute.jobs.definition import KINDS
-from compute.jobs.queue import enqueue
+from compute.jobs.queue import enqueue, enqueue_alone
 from compute.machine_names import machine_name
 from compute.models import Backup, Config, Disk, Drift, Host, Image, Instance, InstanceType, Job, Volume
 from compute.services.backups.backups import cancel, enable, snapshot
@@ -279,12 +279,31 @@ def _volume_delete(world: World, driver: MemoryDriver) -> Job:
     return Job.objects.get(kind="volume_delete", finished_at=None)
 
 
-def _tidy(world: World, driver: MemoryDriver) -> Job:
+STAFF = Actor(account_id=0, username="staff", is_staff=True)
+
+
+def _set_aside_host_object(world: World, driver: MemoryDriver) -> Job:
+    """A job that sets a machine aside that no row knows."""
+    name = "skerry-999999"
+    driver.machines[name] = {**driver.machines[machine_name(deployed(world, driver).pk)], "plugged": {}}
+    drift = Drift.objects.create(host=world.host, kind=Drift.Kind.UNKNOWN_MACHINE, name=name, seen=2)
+    return drift_verbs.set_aside(STAFF, drift)
+
+
+def _delete_host_object(world: World, driver: MemoryDriver) -> Job:
     """A deletion of a machine that was set aside."""
     name = "aside/skerry-999999"
     driver.aside[name] = (str(world.host.uuid), {})
     drift = Drift.objects.create(host=world.host, kind=Drift.Kind.SET_ASIDE, name=name, seen=2)
-    return drift_verbs.discard(Actor(account_id=0, username="staff", is_staff=True), drift)
+    return drift_verbs.discard(STAFF, drift)
+
+
+def _tidy(world: World, driver: MemoryDriver) -> Job:
+    """The same deletion, as the release before enqueues it."""
+    name = "aside/skerry-999999"
+    driver.aside[name] = (str(world.host.uuid), {})
+    data = HostObjectData(host_id=world.host.pk, kind=Drift.Kind.SET_ASIDE, name=name)
+    return enqueue_alone("tidy", STAFF, None, data)
 
 
 def _redefine(world: World, driver: MemoryDriver) -> Job:
@@ -293,13 +312,15 @@ def _redefine(world: World, driver: MemoryDriver) -> Job:
     drift = Drift.objects.create(
         host=instance.host, kind=Drift.Kind.WRONG_SIZE, name=machine_name(instance.pk), instance=instance, seen=2
     )
-    return drift_verbs.define_again(Actor(account_id=0, username="staff", is_staff=True), drift)
+    return drift_verbs.define_again(STAFF, drift)
 
 
-WITHOUT_EVENT = {"tidy"}
+WITHOUT_EVENT = {"set_aside_host_object", "delete_host_object", "tidy"}
 """The kinds whose jobs belong to no account."""
 STAGES: dict[str, Stage] = {
     "redefine": _redefine,
+    "set_aside_host_object": _set_aside_host_object,
+    "delete_host_object": _delete_host_object,
     "tidy": _tidy,
     "volume_create": _volume_create,
     "volume_clone": _volume_clone,

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, DiskSpec, Ended, Leftover, Unreachable, VolumeSpec
-from compute.jobs.data import BootData
-from compute.jobs.queue import enqueue
+from compute.jobs.data import BootData, HostObjectData
+from compute.jobs.queue import enqueue, enqueue_alone
 from compute.machine_names import disk_name, machine_name
 from compute.models import Disk, Drift, Host, Instance, Job
 from compute.models.volumes import volume_name
@@ -365,6 +365,31 @@ def test_what_is_half_made_of_a_disk_that_a_row_knows_as_ready_is_left(driver, i
 
 def _boot(instance: Instance) -> BootData:
     return BootData(config_id=instance.configs.get().pk)
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------------
+
+
+def job_on(host: Host, kind: str, drift_kind: str, name: str) -> Job:
+    """Return a job that was enqueued without the check of a verb."""
+    return enqueue_alone(kind, STAFF, None, HostObjectData(host_id=host.pk, kind=drift_kind, name=name))
+
+
+def test_jobs_of_the_release_before_are_finished(driver, instance, machine):
+    """That release has one kind for both effects, and may still enqueue it while workers are restarted."""
+    driver.machines[STRANGER] = {**machine}
+    job = work(job_on(instance.host, "tidy", Kind.UNKNOWN_MACHINE, STRANGER), driver)
+    assert (job.state, set(driver.aside)) == ("done", {f"aside/{STRANGER}"})
+    job = work(job_on(instance.host, "tidy", Kind.SET_ASIDE, f"aside/{STRANGER}"), driver)
+    assert (job.state, driver.aside) == ("done", {})
+
+
+def test_an_object_that_was_not_set_aside_is_never_deleted(driver, instance, machine):
+    driver.machines[STRANGER] = {**machine}
+    job = work(job_on(instance.host, "delete_host_object", Kind.UNKNOWN_MACHINE, STRANGER), driver)
+    assert (job.state, STRANGER in driver.machines) == ("failed", True)
+    job = work(job_on(instance.host, "set_aside_host_object", Kind.LEFTOVER, STRANGER), driver)
+    assert (job.state, STRANGER in driver.machines) == ("failed", True)
 
 
 # --- races --------------------------------------------------------------------------------------------------------
