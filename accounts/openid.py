@@ -240,8 +240,8 @@ def _visit(config: OpenID, work: Callable[[], T]) -> T:
     except (OSError, HTTPError) as error:  # of requests and the sockets, and of urllib3 between the two
         if time.monotonic() - began > config.timeout / 2:
             _silent_until[config.issuer] = time.monotonic() + PAUSE
-        said = str(error) or f"no answer within {config.timeout:g} seconds"
-        raise Unreachable(f"{type(error).__name__}: {said}") from error
+        reason = str(error) or f"no answer within {config.timeout:g} seconds"
+        raise Unreachable(f"{type(error).__name__}: {reason}") from error
     except MALFORMED as error:
         raise Untrusted(f"{type(error).__name__}: {error}") from error
 

@@ -26,5 +26,7 @@ def installation(
     try:
         return [Finding(sentence, id=f"skerry.{number}") for number, sentence in readiness.findings()]
     except DatabaseError as error:
-        said = " ".join(str(error).split())
-        return [Finding(f"The database cannot be asked for regions, hosts and processes: {said}", id="skerry.W029")]
+        reason = " ".join(str(error).split())
+        return [
+            Finding(f"Regions, hosts and processes cannot be read from the database: {reason}", id="skerry.W029")
+        ]

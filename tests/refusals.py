@@ -343,11 +343,11 @@ def collected() -> tuple[list[Refusal], list[str]]:
                 reason = reason.elts[0]
             try:
                 by_hand = BY_HAND.get((path, ast.unparse(reason)))
-                said = texts(source, reason) if by_hand is None else by_hand
+                found_texts = texts(source, reason) if by_hand is None else by_hand
             except Unknown:
                 unknown.append(f"{path}:{node.lineno}: {ast.unparse(reason)}")
                 continue
-            found += [Refusal(text, STATUSES[kind], field_of(source, about), path) for text in said]
+            found += [Refusal(text, STATUSES[kind], field_of(source, about), path) for text in found_texts]
     return found, unknown
 
 

@@ -140,7 +140,7 @@ def test_words_in_angle_brackets_stand_for_anything():
 
 def test_reasons_are_found_however_they_are_made(found):
     """One example of each source: a text, a constant, a function, another error, a constraint, a field."""
-    said = {(each.reason, each.status) for each in found}
+    reasons = {(each.reason, each.status) for each in found}
     assert {
         ("Exactly one of disk_id and volume_id is needed.", 400),
         ("Password does not meet strength requirement", 400),
@@ -150,7 +150,7 @@ def test_reasons_are_found_however_they_are_made(found):
         ("Label must be unique among your computes", 400),
         ("A token can only create tokens within its own scopes.", 403),
         ("Unknown operator <shown>", 400),
-    } <= said
+    } <= reasons
     assert ("Length must be 3-64 characters", "label") in {(each.reason, each.field) for each in found}
 
 

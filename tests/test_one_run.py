@@ -33,17 +33,17 @@ def another(path: Path) -> str:
 def test_a_second_run_on_the_same_is_refused_with_a_line_until_the_first_ends(tmp_path):
     path = tmp_path / "new" / "tests.lock"
     with alone(path, "the folder"):
-        said = another(path)
-        assert said.startswith("Another run of the tests is on the folder: wait for it, or give")
-        assert said.count("\n") == 1
+        message = another(path)
+        assert message.startswith("Another run of the tests is on the folder: wait for it, or give")
+        assert message.count("\n") == 1
     assert another(path) == "alone\n"
 
 
 def test_this_run_holds_the_lock_of_its_folder():
     """Any process of the run. With xdist the first process has the lock, and its workers run the tests."""
     path = Path(os.environ["STATE_DIR"]) / "tests.lock"
-    said = another(path)
-    assert said.startswith("Another run of the tests is on ")
+    message = another(path)
+    assert message.startswith("Another run of the tests is on ")
 
 
 @pytest.mark.parametrize("name", ["tests.lock", "another.lock"])

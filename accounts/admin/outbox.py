@@ -93,7 +93,7 @@ class MessagePage(ReadOnlyPage):
         ),
         Verb(
             "discard", "Discard", discard, danger=True, permission="delete",
-            confirm="They are deleted unsent, and nobody is told.",
+            confirm="They are deleted unsent, and the recipients are not notified.",
         ),
     )  # fmt: skip
 

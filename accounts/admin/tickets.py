@@ -81,7 +81,7 @@ class ReplyForm(forms.Form):
         max_length=65535,
         widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField"}),
     )
-    close = forms.BooleanField(label="Close the ticket with it: nothing can be said to it any more", required=False)
+    close = forms.BooleanField(label="Close the ticket with it: it accepts no more replies", required=False)
 
     def __init__(self, ticket: Ticket, data: QueryDict | None = None):
         super().__init__(data)
@@ -92,7 +92,7 @@ class ReplyForm(forms.Form):
 
 
 NOBODY_MAILED = (
-    "Nobody is told by mail: who opened it is gone, suspended, or wants none. They can read it in the API."
+    "No mail is sent: the user who opened it is deleted, suspended, or wants no mails. The reply is in the API."
 )
 
 
@@ -101,8 +101,8 @@ def reply(request: HttpRequest, ticket: Ticket, given: dict[str, Any]) -> str:
     tickets.reply(actor, ticket, given["description"])
     if given["close"]:
         tickets.close(actor, ticket)
-    said = f"said, and {recipient.username} is told by mail" if recipient else "said, and nobody is told by mail"
-    return f"{said}; the ticket is {'closed' if given['close'] else 'open'}."
+    message = f"sent, and {recipient.username} is notified by mail" if recipient else "sent, without a mail"
+    return f"{message}; the ticket is {'closed' if given['close'] else 'open'}."
 
 
 def close(request: HttpRequest, ticket: Ticket) -> str:
@@ -157,7 +157,7 @@ class TicketPage(ReadOnlyPage):
         Verb("reply", "Reply", reply, form=ReplyForm, open=True, offered=is_live),
         Verb(
             "close", "Close ticket", close, offered=is_live,
-            confirm="Nothing can be said to a closed ticket any more, and it is not opened again.",
+            confirm="A closed ticket accepts no more replies and cannot be reopened.",
         ),
         Verb("keep-open", "Let only support close it", keep_open, offered=lambda it: is_live(it) and it.closable),
         Verb(
@@ -267,7 +267,7 @@ def conversation(ticket: Ticket) -> Panel:
         "Conversation",
         ("When", "Who", "What"),
         [
-            Row((moment(when), said_by(name, ours, users.get(name)), what), "ours" if ours else "")
+            Row((moment(when), author_of(name, ours, users.get(name)), what), "ours" if ours else "")
             for when, _, name, what, ours in entries
         ],
     )
@@ -277,7 +277,7 @@ def words(text: str) -> SafeString:
     return format_html('<div class="words">{}</div>', text)
 
 
-def said_by(name: str, ours: bool, user: User | None) -> SafeString:
+def author_of(name: str, ours: bool, user: User | None) -> SafeString:
     if ours:
         return format_html("{} {}", name or "the platform", pill("support", BUSY))
     if not name:

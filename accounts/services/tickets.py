@@ -160,12 +160,12 @@ def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
     ticket = _lock_row(ticket)
     if ticket.status == Ticket.Status.CLOSED:
         raise Invalid(CLOSED)
-    said = "The customer may close it." if closable else NOT_CLOSABLE
+    note = "The customer may close it." if closable else NOT_CLOSABLE
     if ticket.closable == closable:
-        raise Invalid(f"It is so already: {said}")
+        raise Invalid(f"It is so already: {note}")
     ticket.closable, ticket.updated_by = closable, actor.username
     ticket.save(update_fields=["closable", "updated", "updated_by"])
-    record_event(actor, "ticket_update", ticket_ref(ticket), message=said)
+    record_event(actor, "ticket_update", ticket_ref(ticket), message=note)
 
 
 def mail_recipient(ticket: Ticket) -> User | None:

@@ -285,7 +285,7 @@ def by_reason(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> Ba
         .order_by("-number", "reason")[:REASONS_SHOWN]
     )
     whole = max((each["number"] for each in reasons), default=0)
-    said = "Of the last day. Each leads to the last job that failed so." if reasons else ""
+    description = "Of the last day. Each leads to the last job that failed so." if reasons else ""
     return BarTable(
         "Failed jobs by reason",
         ("Reason", "Of kind", "Jobs", ""),
@@ -293,13 +293,13 @@ def by_reason(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> Ba
             Row((
                 format_html(
                     '<a href="{}" title="The last of them">{}</a>',
-                    page_of(Job(pk=each["last"])), Truncator(each["reason"] or "no error was told").chars(120),
+                    page_of(Job(pk=each["last"])), Truncator(each["reason"] or "no error text").chars(120),
                 ),
                 ", ".join(each["kinds"]), f"{each['number']:,}", bar([(BAD, each["number"])], whole),
             ))
             for each in reasons
         ],
         more=list_of(Job, state__exact="failed"),
-        note=note(edge, since) or said,
+        note=note(edge, since) or description,
         empty="No job failed in the last day.",
     )  # fmt: skip

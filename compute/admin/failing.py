@@ -98,8 +98,8 @@ def groups_of(jobs: "Iterable[WithAnnotations[Job, ProgressColumns]]") -> list[G
     found: dict[tuple[int | None, str], Group] = {}
     for job in jobs:
         host = job.instance_host
-        said = folded(job.error) or f"no error: {job.progress}"
-        group = found.setdefault((None if host is None else host.pk, said), Group(host, said))
+        error = folded(job.error) or f"no error: {job.progress}"
+        group = found.setdefault((None if host is None else host.pk, error), Group(host, error))
         group.jobs.append(job)
     return sorted(found.values(), key=lambda group: (-group.number, group.oldest))
 

@@ -169,16 +169,16 @@ class ResourceSchema(AutoSchema):
         """
         scope, grant = self.scope, self.grant
         names = " and ".join(f"`{name}`" for name in scope.names)
-        said = [_needed(scope, names)]
+        needed = [_needed(scope, names)]
         if grant in GRANTS:
-            said.append(GRANTS[grant])
+            needed.append(GRANTS[grant])
         elif grant in (access.READ_ONLY, access.READ_WRITE):
-            said.append(f"A restricted user needs `{grant}` on the object." if self._parameters else SEEN[grant])
+            needed.append(f"A restricted user needs `{grant}` on the object." if self._parameters else SEEN[grant])
         elif grant != access.ANYONE:
-            said.append(f"A restricted user needs the grant `{grant}`.")
+            needed.append(f"A restricted user needs the grant `{grant}`.")
         if self.operation.throttle_scope:
-            said.append("It has a limit of its own (see *Limits*).")
-        return " ".join(each for each in said if each)
+            needed.append("It has a limit of its own (see *Limits*).")
+        return " ".join(each for each in needed if each)
 
     def get_auth(self) -> list[dict[str, list[str]]]:
         scope = self.scope

@@ -52,13 +52,13 @@ def main(lock: Path) -> int:
     total = len(re.findall(r"^[A-Za-z0-9]", lock.read_text(), re.MULTILINE))
     progress = Progress(total, sys.stdout.isatty())
     progress.line(f"Installing {total} packages, once (150 MB at most)")
-    said: list[str] = []
+    lines: list[str] = []
     process = subprocess.Popen(  # noqa: S603
         command(lock), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         if process.stdout:
-            follow(process.stdout, progress, said)
+            follow(process.stdout, progress, lines)
         code = process.wait()
     except KeyboardInterrupt:
         process.terminate()
@@ -66,7 +66,7 @@ def main(lock: Path) -> int:
         progress.line("Stopped.")
         return INTERRUPTED
     if code:
-        progress.line("".join(said))
+        progress.line("".join(lines))
         progress.line(HINT.strip())
         return code
     progress.line(f"Installed in {time.monotonic() - progress.began:.0f} s")
@@ -83,11 +83,11 @@ def command(lock: Path) -> list[str]:
     ]
 
 
-def follow(output: IO[str], progress: Progress, said: list[str]) -> None:
+def follow(output: IO[str], progress: Progress, lines: list[str]) -> None:
     """Read pip's `output` to its end, collect its lines in `said`, and show how many packages pip has reached."""
     found = 0
     for line in output:
-        said.append(line)
+        lines.append(line)
         if line.startswith(("Collecting ", "Requirement already satisfied: ", "Ignoring ")):
             found += 1
             progress.show(f"Downloading: {found} of {progress.total}")

@@ -85,20 +85,18 @@ def _broker() -> str:
         ) as broker:
             broker.ping()
     except redis.RedisError as error:
-        said = " ".join(str(error).split())
-        return (
-            f"The broker at REDIS_URL does not answer: jobs begin late, and limits hold for each process ({said})."
-        )
+        reason = " ".join(str(error).split())
+        return f"The broker at REDIS_URL does not answer: jobs begin late, and limits count per process ({reason})."
     return ""
 
 
 def findings() -> list[CheckMessage]:
     """Yield all findings about the current settings."""
-    said = (*_address(), *_secrets(), *_services())
+    sentences = (*_address(), *_secrets(), *_services())
     refused = settings.PRODUCTION and not settings.REHEARSAL
     return [
         (Error if refused and number.startswith("E") else Finding)(sentence, id=f"skerry.{number}")
-        for number, sentence in said
+        for number, sentence in sentences
     ]
 
 

@@ -42,9 +42,9 @@ def is_unreachable(error: Exception) -> bool:
     return getattr(error.__cause__, "sqlstate", None) is None
 
 
-def named(said: str) -> str:
+def named(message: str) -> str:
     """Return the line that names the variable DATABASE_URL as the cause of the database's message `said`."""
-    return f"DATABASE_URL: {said}"
+    return f"DATABASE_URL: {message}"
 
 
 @contextmanager
@@ -72,10 +72,10 @@ def migrated() -> Iterator[None]:
         yield
     except ProgrammingError as error:
         state = getattr(error.__cause__, "sqlstate", None)
-        said = _lacks() if state in (UNDEFINED_TABLE, UNDEFINED_COLUMN) else ""
-        if not said:
+        message = _lacks() if state in (UNDEFINED_TABLE, UNDEFINED_COLUMN) else ""
+        if not message:
             raise
-        sys.exit(said)
+        sys.exit(message)
 
 
 def _lacks() -> str:

@@ -55,15 +55,15 @@ def latency(watched: QuerySet[Service], number: int) -> TimeSeriesChart:
         average[at], slowest[at] = mean, most
         checks, failed = checks + n, failed + bad
     highest = max((value for value in slowest if value is not None), default=None)
-    said = f"{counted(checks, 'check')} in the last three hours, {failed:,} of them failed."
+    description = f"{counted(checks, 'check')} in the last three hours, {failed:,} of them failed."
     if highest is not None:
-        said += f" The slowest answer took {milliseconds(highest)}."
+        description += f" The slowest answer took {milliseconds(highest)}."
     return TimeSeriesChart.of(
         "probe-latency", "Answers of managed services", start, STEP,
         [Series("average", BUSY, average, additive=False)],
         lines=[Series("slowest", "line", slowest, additive=False)],
         unit="ms",
-        description=f"{said} Times are UTC." if checks else "Nothing was checked in the last three hours.",
+        description=f"{description} Times are UTC." if checks else "Nothing was checked in the last three hours.",
         more=list_of(Service),
         note=f"Of the newest {SERVICES} of {number:,} services." if number > SERVICES else "",
     )  # fmt: skip

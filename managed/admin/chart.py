@@ -105,12 +105,12 @@ def describe(spans: Iterable[Span]) -> str:
         return "Nothing was checked."
     averages = [span.average for span in spans if span.average is not None]
     highest = [span.highest or span.average or 0 for span in spans]
-    said = f"{failed or 'None'} of {counted(checks, 'check')} failed."
+    failures = f"{failed or 'None'} of {counted(checks, 'check')} failed."
     if not averages:
-        return said
+        return failures
     total = sum((span.average or 0) * (span.checks - span.failed) for span in spans)
     mean = total / (checks - failed)
-    return f"{milliseconds(mean)} on average, at most {milliseconds(max(highest))}. {said}"
+    return f"{milliseconds(mean)} on average, at most {milliseconds(max(highest))}. {failures}"
 
 
 def milliseconds(value: float) -> str:

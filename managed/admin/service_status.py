@@ -82,12 +82,12 @@ class StatusDisplay:
         return self.watched and self.at - since > patience()
 
     def state(self) -> SafeString:
-        said = [status_pill(self.service)]
+        pills = [status_pill(self.service)]
         if self.late:
-            said.append(pill("late", BAD))
+            pills.append(pill("late", BAD))
         elif not self.watched and self.service.status != Status.DISABLED:
-            said.append(pill("not watched", QUIET))
-        return format_html_join(" ", "{}", ((each,) for each in said))
+            pills.append(pill("not watched", QUIET))
+        return format_html_join(" ", "{}", ((each,) for each in pills))
 
     def needs(self) -> SafeString:
         """The work that a person must do about the service, the most urgent first."""

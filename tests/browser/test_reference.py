@@ -73,7 +73,7 @@ class Reader(Visitor):
         self.click(self.driver.find_element(By.CSS_SELECTOR, "#try form .buttons button"))
         status = "#try-status, #try-problem"
         self.until(
-            lambda: self.said.startswith("Answered") or (self.problem and "Sending" not in self.said), status
+            lambda: self.status.startswith("Answered") or (self.problem and "Sending" not in self.status), status
         )
 
     def go_by(self, link: str) -> None:
@@ -83,7 +83,7 @@ class Reader(Visitor):
         self.until(lambda: self.heading != before)
 
     @property
-    def said(self) -> str:
+    def status(self) -> str:
         return self.words_of("try-status")
 
     @property
@@ -256,7 +256,7 @@ class TestTryingOut:
         Region.objects.create(id="us-east", country="us")
         reader.visit(REGIONS)
         reader.send()
-        assert reader.said == "Answered 200 OK"
+        assert reader.status == "Answered 200 OK"
         assert [each["id"] for each in reader.came["data"]] == ["us-east"]
         assert int(reader.headers["x-ratelimit-remaining"]) < int(reader.headers["x-ratelimit-limit"])
         assert "Authorization" not in reader.words_of("curl")
@@ -265,7 +265,7 @@ class TestTryingOut:
     def test_signed_in_the_page_makes_a_token_that_reads(self, signed_in):
         assert signed_in.field(READ_ONLY).is_selected()
         signed_in.send()
-        assert (signed_in.said, signed_in.came["company"]) == ("Answered 200 OK", "Cast")
+        assert (signed_in.status, signed_in.came["company"]) == ("Answered 200 OK", "Cast")
         signed_in.send()
         token = PersonalToken.objects.get()
         assert token.label == "API reference page, read only"
@@ -336,7 +336,7 @@ class TestTryingOut:
         assert signed_in.path == ACCOUNT
         signed_in.pick(FULL_ACCESS)
         signed_in.send()
-        assert signed_in.said == "Answered 200 OK"
+        assert signed_in.status == "Answered 200 OK"
 
     def test_a_pasted_token_is_used_and_kept_in_memory_alone(self, reader, owner):
         token = token_of(owner, "account:read_only")
@@ -376,7 +376,7 @@ class TestTryingOut:
         reader.visit(REGIONS)
         reader.driver.find_element(By.CSS_SELECTOR, "#try [name='X-Filter']").send_keys('{"country": "\'ø\'"}')
         reader.send()
-        assert (reader.said, reader.came["data"]) == ("Answered 200 OK", [])
+        assert (reader.status, reader.came["data"]) == ("Answered 200 OK", [])
         assert reader.run_line() == (200, reader.came)
 
     def test_files_are_sent_and_received(self, reader, account, owner, tmp_path):
@@ -389,7 +389,7 @@ class TestTryingOut:
         self.fill(reader, app.client_id, picture)
         assert "--data-binary @logo.png" in reader.words_of("curl")
         reader.send()
-        assert reader.said == "Answered 200 OK"
+        assert reader.status == "Answered 200 OK"
         assert draw_due() == 1, "as a worker does"
         reader.search("picture")
         link = '#list a[href$="/account_oauth_clients_thumbnail_retrieve"]'
@@ -404,7 +404,7 @@ class TestTryingOut:
         self.fill(reader, str(ticket.pk), picture)
         assert "-F file=@logo.png" in reader.words_of("curl")
         reader.send()
-        assert reader.said == "Answered 200 OK"
+        assert reader.status == "Answered 200 OK"
         ticket.refresh_from_db()
         assert [each.name for each in ticket.attachments.all()] == ["logo.png"]
 
@@ -423,7 +423,7 @@ class TestTryingOut:
         signed_in.go_by('#list a[href$="/volumes_retrieve"]')
         assert "an object that your account does not have yet" not in signed_in.text
         signed_in.send()
-        assert (signed_in.said, signed_in.came["id"]) == ("Answered 200 OK", volume.pk)
+        assert (signed_in.status, signed_in.came["id"]) == ("Answered 200 OK", volume.pk)
 
     def test_errors_are_answers_too(self, reader):
         reader.visit("/docs/operations/regions_retrieve")

@@ -41,8 +41,8 @@ def typed(tmp_path_factory) -> Callable[[str], tuple[Path, str]]:
 
 @pytest.fixture(scope="module")
 def python_client(typed) -> tuple[Path, str]:
-    folder, said = typed(PYTHON)
-    return folder / "skerry-client", said
+    folder, output = typed(PYTHON)
+    return folder / "skerry-client", output
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,14 @@ def typescript_client(node, typed) -> tuple[Path, str]:
 
 
 def test_the_python_client_lacks_the_thumbnail_alone(python_client):
-    _, said = python_client
-    warned = re.findall(r"WARNING parsing (\w+ \S+)", said)
-    assert warned == [f"GET {THUMBNAIL}", f"PUT {THUMBNAIL}"], said
+    _, output = python_client
+    warned = re.findall(r"WARNING parsing (\w+ \S+)", output)
+    assert warned == [f"GET {THUMBNAIL}", f"PUT {THUMBNAIL}"], output
 
 
 def test_the_typescript_client_lacks_nothing(typescript_client):
-    _, said = typescript_client
-    assert not re.search(r"warn|error", said, re.IGNORECASE), said
+    _, output = typescript_client
+    assert not re.search(r"warn|error", output, re.IGNORECASE), output
 
 
 def test_the_types_are_those_of_the_document(node, typescript_client):

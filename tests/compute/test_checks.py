@@ -12,7 +12,7 @@ from regions.models import Region
 pytestmark = pytest.mark.django_db
 
 
-def said(**more) -> list[str]:
+def finding_ids(**more) -> list[str]:
     found = run_checks(include_deployment_checks=True, databases=["default"], **more)
     return [each.id for each in found if each.id >= "skerry.W029"]
 
@@ -30,11 +30,11 @@ def complete(world, settings, tmp_path):
 
 
 def test_nothing_is_said_of_a_complete_one(complete):
-    assert said() == []
+    assert finding_ids() == []
 
 
 def test_an_empty_one_lacks_everything(db):
-    assert said() == ["skerry.W030", "skerry.W031", "skerry.W033", "skerry.W036", "skerry.W040"]
+    assert finding_ids() == ["skerry.W030", "skerry.W031", "skerry.W033", "skerry.W036", "skerry.W040"]
 
 
 @pytest.mark.parametrize(
@@ -47,34 +47,34 @@ def test_an_empty_one_lacks_everything(db):
 )  # fmt: skip
 def test_each_lack_is_a_finding(complete, rows, number):
     rows.delete()
-    assert said() == [f"skerry.{number}"]
+    assert finding_ids() == [f"skerry.{number}"]
 
 
 def test_a_kernel_that_the_platform_names_is_missed(complete):
     Config.objects.all().delete()
     Kernel.objects.get(pk="compute/grub2").delete()
-    assert said() == ["skerry.W040"]
+    assert finding_ids() == ["skerry.W040"]
 
 
 def test_a_region_that_is_retired_is_no_place(complete):
     Region.objects.update(retired=True)
-    assert said() == ["skerry.W033"]
+    assert finding_ids() == ["skerry.W033"]
 
 
 def test_files_of_several_machines_are_not_kept_on_each(complete):
     complete.UPLOADS_DIR = complete.STATE_DIR / "uploads"
-    assert said() == ["skerry.W032"]
+    assert finding_ids() == ["skerry.W032"]
     [found] = [sentence for _, sentence in readiness.findings()]
     assert found.startswith("UPLOADS_DIR in STATE_DIR, but processes run on 2 machines")
     Heartbeat.objects.update(hostname="one")
-    assert said() == []
+    assert finding_ids() == []
 
 
 def test_simulated_hosts_are_no_production(complete):
     Host.objects.update(driver="simulated")
-    assert said() == ["skerry.W037"]
+    assert finding_ids() == ["skerry.W037"]
     complete.PRODUCTION = False
-    assert said() == []
+    assert finding_ids() == []
 
 
 def test_a_database_that_cannot_be_asked_is_a_finding_and_no_traceback(complete, monkeypatch):
@@ -82,7 +82,7 @@ def test_a_database_that_cannot_be_asked_is_a_finding_and_no_traceback(complete,
         raise DatabaseError("relation does not exist")
 
     monkeypatch.setattr(readiness, "findings", fail)
-    assert said() == ["skerry.W029"]
+    assert finding_ids() == ["skerry.W029"]
 
 
 def test_commands_that_name_no_database_do_not_ask_it(complete, django_assert_num_queries):

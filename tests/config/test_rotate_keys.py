@@ -108,10 +108,10 @@ def test_what_no_key_opens_is_named_and_left(encrypted, settings):
         channel="sms", recipient="+4712345678", encrypted=encrypt_json({"text": "lost"})
     )
     settings.ENCRYPTION_KEYS = NEW
-    said = io.StringIO()
+    output = io.StringIO()
     with pytest.raises(CommandError, match="No key opens 1 secret, which was left as is"):
-        call_command("rotate_keys", stdout=said, stderr=io.StringIO())
-    assert f"no key opens accounts.Message.encrypted of {message.pk}" in said.getvalue().splitlines()
+        call_command("rotate_keys", stdout=output, stderr=io.StringIO())
+    assert f"no key opens accounts.Message.encrypted of {message.pk}" in output.getvalue().splitlines()
     settings.ENCRYPTION_KEYS = ["stranger"]
     assert decrypt_json(Message.objects.get(pk=message.pk).encrypted) == {"text": "lost"}
 
@@ -119,7 +119,7 @@ def test_what_no_key_opens_is_named_and_left(encrypted, settings):
 @pytest.mark.parametrize("written", ["new,old", "new, old", " new , old ", "new,old,", ",new,,old"])
 def test_spaces_and_commas_too_many_make_no_other_keys(written):
     """With ``, old``, no key decrypts what ``old`` encrypted, and everybody knows an empty key."""
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", "from config import settings; print(settings.ENCRYPTION_KEYS)"],
         env={**os.environ, "ENCRYPTION_KEYS": written},
         cwd=settings.BASE_DIR,
@@ -127,7 +127,7 @@ def test_spaces_and_commas_too_many_make_no_other_keys(written):
         text=True,
         check=True,
     )
-    assert said.stdout.strip() == "['new', 'old']"
+    assert done.stdout.strip() == "['new', 'old']"
 
 
 def test_every_column_of_the_kind_is_found():

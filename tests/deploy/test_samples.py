@@ -46,9 +46,9 @@ def test_haproxy_finds_nothing_to_complain_of(tmp_path: Path, bundle: Path):
     sample = (DEPLOY / "haproxy.cfg").read_text()
     mine = {"/etc/haproxy/certs/cloud.example.com.pem": str(bundle), "    user haproxy\n    group haproxy\n": ""}
     (tmp_path / "haproxy.cfg").write_text(replaced(sample, mine))
-    said = checked("haproxy", "-c", "-f", tmp_path / "haproxy.cfg")
-    assert "Configuration file is valid" in said
-    assert "[WARNING]" not in said
+    output = checked("haproxy", "-c", "-f", tmp_path / "haproxy.cfg")
+    assert "Configuration file is valid" in output
+    assert "[WARNING]" not in output
 
 
 @pytest.mark.guest
@@ -72,8 +72,8 @@ def test_haproxy_takes_its_sample_before_containers(tmp_path: Path, bundle: Path
 @pytest.mark.guest
 def test_caddy_takes_its_sample():
     needs("caddy")
-    said = checked("caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile")
-    assert "Valid configuration" in said
+    output = checked("caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile")
+    assert "Valid configuration" in output
 
 
 @pytest.mark.guest

@@ -87,13 +87,13 @@ def disturb(
     times = suite.QUICK_RUN if arguments.quick else suite.FULL_RUN
     with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}")) as site:
         if "chaos" in arguments.parts:
-            said("Chaos")
+            announce("Chaos")
             suite.chaos(site, own, folder, times, arguments.seed, report)
         if "limits" in arguments.parts:
-            said("Limits")
+            announce("Limits")
             suite.race(site, report)
         if "attacks" in arguments.parts:
-            said("Attacks")
+            announce("Attacks")
             form = attacker.QUICK_RUN if arguments.quick else attacker.FULL_RUN
             crowding.play(site, silent.port, form, arguments.attacks, report)
 
@@ -108,11 +108,11 @@ def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse
 
     connections.close_all()  # connections to the earlier installation's database, which has ended
     with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}", scene.OWN_SETTINGS)) as site:
-        said("Standstill")
+        announce("Standstill")
         suite.play(site, scene.QUICK_RUN if arguments.quick else scene.FULL_RUN, arguments.cases, report)
 
 
-def said(part: str) -> None:
+def announce(part: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {part}", flush=True)
 
 

@@ -55,7 +55,7 @@ def operations(seed: str, examples: int) -> list[str]:
         statuses = Counter[str]()
         for line in Path(counts.name).read_text().splitlines():
             statuses += Counter(json.loads(line))
-    print(f"{statuses.total():,} requests, answered {said(dict(sorted(statuses.items())))}")
+    print(f"{statuses.total():,} requests, answered {summary(dict(sorted(statuses.items())))}")
     return [] if ended.returncode == 0 else ["an answer is outside of the document: see above"]
 
 
@@ -95,11 +95,11 @@ def sockets(seed: str, requests: int) -> list[str]:
         if web.ids() != ids:
             failures.append("a process of the web server ended")
         if alive.classes() != {"2xx": 1}:
-            failures.append(f"at the end a good request is answered {said(alive.classes())}")
+            failures.append(f"at the end a good request is answered {summary(alive.classes())}")
     found = Round.of(rounds)
     failures += found.findings
-    print(f"{found.requests:,} requests, {rate:.0f} a second, answered {said(found.classes())}")
-    print(f"in detail: {said(dict(found.statuses.most_common()))}")
+    print(f"{found.requests:,} requests, {rate:.0f} a second, answered {summary(found.classes())}")
+    print(f"in detail: {summary(dict(found.statuses.most_common()))}")
     print("the slowest:", *(f"  {seconds * 1000:6.0f} ms  {what}" for seconds, what in found.slowest), sep="\n")
     print(f"memory of the web processes: {fresh:.0f} MB, warm {warm:.0f} MB, at the end {after:.0f} MB")
     if requests >= JUDGED and after > warm * GROWTH:
@@ -111,7 +111,7 @@ def sockets(seed: str, requests: int) -> list[str]:
     return failures
 
 
-def said(counts: dict[str, int]) -> str:
+def summary(counts: dict[str, int]) -> str:
     return ", ".join(f"{status} {count:,}" for status, count in counts.items())
 
 

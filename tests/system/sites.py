@@ -147,11 +147,11 @@ class Platform:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         try:
-            said, errors = process.communicate(timeout=TIMEOUT_SECONDS)
+            output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
         finally:
             process.kill()
-        assert process.returncode == 0, (words, said, errors)
-        return said
+        assert process.returncode == 0, (words, output, errors)
+        return output
 
     def add(self, machine: Machine, operator: Path, guest: Path) -> str:
         return self.manage(
@@ -225,8 +225,8 @@ class Platform:
 
     def has_lost(self, host: str) -> bool:
         """Tell whether the server's last message about a host is that it does not answer."""
-        said = self.server.text
-        return said.rfind(f"host {host} does not answer") > said.rfind(f"host {host} answers again")
+        log = self.server.text
+        return log.rfind(f"host {host} does not answer") > log.rfind(f"host {host} answers again")
 
 
 class Guest:

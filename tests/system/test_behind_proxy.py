@@ -312,6 +312,6 @@ def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation:
         assert name in answer.text
     assert "elsewhere" not in answer.text
     wait_for(lambda: "was refused" in installation.output())
-    said = next(line for line in installation.output().splitlines() if "was refused: expected" in line)
-    assert installation.url in said
-    assert f"http://{NAME}:{installation.tls} or https://elsewhere.example.com" in said
+    refusal = next(line for line in installation.output().splitlines() if "was refused: expected" in line)
+    assert installation.url in refusal
+    assert f"http://{NAME}:{installation.tls} or https://elsewhere.example.com" in refusal

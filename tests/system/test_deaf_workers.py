@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 FREEZES = 9
 
 
-def said(fleet: Fleet, words: str) -> bool:
+def is_in_log(fleet: Fleet, words: str) -> bool:
     return words in (fleet.state / "fleet.log").read_text()
 
 
@@ -44,7 +44,7 @@ def deaf(fleet):
 def test_a_worker_that_takes_no_messages_reconnects_and_takes_them(fleet: Fleet, deaf):
     process, path = deaf
     path.write_text(THIS_CHANNEL)
-    wait_for(lambda: said(fleet, "takes no messages from the broker: it reconnects"))
+    wait_for(lambda: is_in_log(fleet, "takes no messages from the broker: it reconnects"))
     [row] = runs()
     wait_for(lambda: renewed(row))
     assert process.poll() is None
@@ -56,7 +56,7 @@ def test_a_worker_that_reconnecting_does_not_help_ends_with_an_error(fleet: Flee
     psutil.Process(process.pid).children()[0].suspend()
     path.write_text(EVERY_CHANNEL)
     assert process.wait(600) == 1
-    assert said(fleet, "takes no messages from the broker after it reconnected: it ends")
+    assert is_in_log(fleet, "takes no messages from the broker after it reconnected: it ends")
 
 
 def test_workers_go_on_after_a_broker_that_stood_still_again_and_again(fleet: Fleet, world, hypervisor):

@@ -110,6 +110,6 @@ def test_no_secret_is_in_any_log(fleet: Fleet, world: World, hypervisor, setting
     log = (fleet.state / "fleet.log").read_text()
     assert {name for name in known if name in log} == set()
     # the log names the events and their objects
-    for said in ("/v4/managed/credentials", "/login", made["label"], "provision", "job_id"):
-        assert said in log, said
+    for part in ("/v4/managed/credentials", "/login", made["label"], "provision", "job_id"):
+        assert part in log, part
     assert [fault.hits > 0 for fault in hypervisor.faults()] == [True, True]

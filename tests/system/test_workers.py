@@ -254,9 +254,9 @@ def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hy
         leaves.send_signal(signal.SIGTERM)
         wait_for(lambda: "Warm shutdown" in (fleet.state / "fleet.log").read_text())
     assert leaves.wait(TIMEOUT_SECONDS) == 0
-    said = (fleet.state / "fleet.log").read_text()
-    assert "WARNING" not in said
-    assert not [words for words in ("unacknowledged", "undeliverable", "Requeuing") if words in said]
+    log = (fleet.state / "fleet.log").read_text()
+    assert "WARNING" not in log
+    assert not [words for words in ("unacknowledged", "undeliverable", "Requeuing") if words in log]
     assert not settled()
     assert not Job.objects.exclude(lease_until=None).exists()
 

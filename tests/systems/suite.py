@@ -91,8 +91,8 @@ def try_commands(suite: str, chroot: Chroot, arguments: argparse.Namespace, outp
         call(chroot, "creating an instance", INSTANCE.format(port=arguments.port), output)
     print(f"{suite}: make test", flush=True)
     ran = f" {shlex.quote(f'ARGS={arguments.tests}')}" if arguments.tests else ""
-    said = call(chroot, "make test", f"make test PYTHON={arguments.python}{ran}", output)
-    return f"make serve works, an instance runs, make test{ran}: {counts(said) or 'no tests ran'}"
+    output_text = call(chroot, "make test", f"make test PYTHON={arguments.python}{ran}", output)
+    return f"make serve works, an instance runs, make test{ran}: {counts(output_text) or 'no tests ran'}"
 
 
 def call(chroot: Chroot, name: str, script: str, output: IO[bytes]) -> str:
@@ -101,15 +101,15 @@ def call(chroot: Chroot, name: str, script: str, output: IO[bytes]) -> str:
     done = subprocess.run(
         chroot.command(script, os.environ), stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
     )
-    said = Path(output.name).read_bytes()[begin:].decode(errors="replace")
+    output_text = Path(output.name).read_bytes()[begin:].decode(errors="replace")
     if done.returncode:
-        raise Failed(f"{name} failed with {done.returncode} {counts(said)}".rstrip())
-    return said.strip()
+        raise Failed(f"{name} failed with {done.returncode} {counts(output_text)}".rstrip())
+    return output_text.strip()
 
 
-def counts(said: str) -> str:
+def counts(text: str) -> str:
     """Return the counts of tests in the output of `make test`, such as "7 passed, 1 skipped"; empty without any."""
-    return ["", *RESULT.findall(said)][-1]
+    return ["", *RESULT.findall(text)][-1]
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def serving(chroot: Chroot, script: str, output: IO[bytes]) -> Iterator[None]:
     """Run a server during the block, and stop it as Ctrl-C does. Raises `Failed` if it does not start or stop."""
     begin = output.seek(0, os.SEEK_END)
 
-    def said() -> bytes:
+    def read_output() -> bytes:
         return Path(output.name).read_bytes()[begin:]
 
     process = subprocess.Popen(
@@ -126,14 +126,14 @@ def serving(chroot: Chroot, script: str, output: IO[bytes]) -> Iterator[None]:
     )  # fmt: skip
     try:
         deadline = time.monotonic() + START_SECONDS
-        while b"\ntoken:" not in said():
+        while b"\ntoken:" not in read_output():
             if process.poll() is not None or time.monotonic() > deadline:
                 raise Failed("make serve did not start")
             time.sleep(1)
         yield
         os.killpg(process.pid, signal.SIGINT)
         process.wait(timeout=START_SECONDS)
-        if b"\nStopped." not in said():
+        if b"\nStopped." not in read_output():
             raise Failed("make serve was not stopped by Ctrl-C")
     finally:
         process.kill()

@@ -99,5 +99,5 @@ def check(command: Command, shown: str, status: int) -> None:
 def reasons(shown: str) -> set[str]:
     """Return the reasons of refusals by the API, in error bodies and in messages of docs/shell.sh."""
     bodies = re.findall(r'\{"errors":\[.*\]\}', shown)
-    said = re.findall(r"^refused: (?:[\w.]+: )?(.*)$", shown, re.MULTILINE)
-    return {error["reason"] for body in bodies for error in json.loads(body)["errors"]} | set(said)
+    refusals = re.findall(r"^refused: (?:[\w.]+: )?(.*)$", shown, re.MULTILINE)
+    return {error["reason"] for body in bodies for error in json.loads(body)["errors"]} | set(refusals)

@@ -52,8 +52,8 @@ def faults(app: str, name: str, capsys) -> str:
         str(ROOT), no_cache=True, warnings_as_errors_tests=["CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE", "DROP_INDEX"]
     )
     linter.lint_migration(linter.migration_loader.get_migration(app, name))
-    said = capsys.readouterr().out
-    return said if linter.has_errors else ""
+    output = capsys.readouterr().out
+    return output if linter.has_errors else ""
 
 
 @pytest.mark.django_db

@@ -58,9 +58,8 @@ class Command(BaseCommand):
             self.stdout.write(address)
             return
         if by is not None or reason:
-            raise CommandError(
-                f"{'by' if by is not None else 'reason'}: Give it with --link: without, nobody is told."
-            )
+            field = "by" if by is not None else "reason"
+            raise CommandError(f"{field}: Give it with --link: without a link, no event records it.")
         try:
             _, readable = create_token(user, label, scopes, _moment(expiry))
         except Invalid as error:

@@ -356,15 +356,15 @@ def host_name(label: str | None) -> str | None:
     return None if label is None else label.replace("_", "-")[:63].rstrip("-.")
 
 
-def _progress(said: dict[str, Any]) -> Progress:
-    return Progress(**said)
+def _progress(answer: dict[str, Any]) -> Progress:
+    return Progress(**answer)
 
 
-def _found(said: dict[str, Any]) -> FoundMachine:
-    ended = said["ended"]
-    sets = {name: frozenset(said[name]) for name in ("disks", "plugged")}
+def _found(answer: dict[str, Any]) -> FoundMachine:
+    ended = answer["ended"]
+    sets = {name: frozenset(answer[name]) for name in ("disks", "plugged")}
     return FoundMachine(
-        **{**said, **sets, "power": Power(said["power"]), "ended": None if ended is None else Ended(ended)}
+        **{**answer, **sets, "power": Power(answer["power"]), "ended": None if ended is None else Ended(ended)}
     )
 
 

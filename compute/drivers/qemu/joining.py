@@ -45,9 +45,9 @@ def scan(location: str) -> str:
     if not found:
         # ssh-keyscan asks once for each type of key, and repeats its error as often
         lines = dict.fromkeys(line.strip() for line in done.stderr.splitlines() if not line.startswith("#"))
-        said = "; ".join(filter(None, lines))[-400:] or "it does not answer"
+        reason = "; ".join(filter(None, lines))[-400:] or "it does not answer"
         raise NotJoined(
-            f"{place.machine} does not present a key on port {place.port}: {said}. Check the name and the port,"
+            f"{place.machine} does not present a key on port {place.port}: {reason}. Check the name and the port,"
             " that sshd runs there, and that no firewall is in between."
         )
     best = sorted(found, key=lambda key: ("ed25519" not in key[0], "ecdsa" not in key[0]))[0]
@@ -147,8 +147,8 @@ class Operator:
     def call(self, verb: str, timeout: float = CHECK, **values: Any) -> Any:
         """Call a verb of the agent as the host's administrator, and return the result. Raises `NotJoined`."""
         request = json.dumps({"verb": verb, "values": values}).encode()
-        said = self.run(self._agent("administer", self.place.root, self.shared), request, timeout)
-        answer = json.loads(said)
+        output = self.run(self._agent("administer", self.place.root, self.shared), request, timeout)
+        answer = json.loads(output)
         if "result" not in answer:
             raise NotJoined(answer.get("refused") or answer.get("failed"))
         return answer["result"]
@@ -173,6 +173,6 @@ class Operator:
             except (FileNotFoundError, subprocess.TimeoutExpired) as error:
                 raise NotJoined(f"{self.place.machine} does not answer.") from error
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()[-600:]
-            raise NotJoined(f"{self.place.machine}: {said or f'status {done.returncode}'}")
+            output = done.stderr.decode(errors="replace").strip()[-600:]
+            raise NotJoined(f"{self.place.machine}: {output or f'status {done.returncode}'}")
         return done.stdout

@@ -18,8 +18,8 @@ def sha512_crypt(password: str, salt: str | None = None, rounds: int | None = No
     chosen = "".join(secrets.choice(ALPHABET) for _ in range(SALT)) if salt is None else salt[:SALT]
     count = ROUNDS if rounds is None else min(max(rounds, LEAST_ROUNDS), MOST_ROUNDS)
     digest = _digest(password.encode(), chosen.encode(), count)
-    said = "" if rounds is None else f"rounds={count}$"
-    return f"$6${said}{chosen}${_encoded(digest)}"
+    prefix = "" if rounds is None else f"rounds={count}$"
+    return f"$6${prefix}{chosen}${_encoded(digest)}"
 
 
 def _digest(password: bytes, salt: bytes, rounds: int) -> bytes:

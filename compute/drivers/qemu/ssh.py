@@ -214,13 +214,13 @@ class Ssh:
             except FileNotFoundError as error:
                 raise DriverError("There is no ssh on this worker's machine.") from error
             words.seek(0)
-            said = words.read(100_000).decode(errors="replace").strip()
+            stderr = words.read(100_000).decode(errors="replace").strip()
         if done.returncode == OWN_FAILURE:
-            raise Unreachable(why(said), self.host) from OSError(said[-1000:])
+            raise Unreachable(why(stderr), self.host) from OSError(stderr[-1000:])
         if done.returncode:
-            raise DriverError("The agent of the host does not run.") from OSError(said[-1000:])
-        if said:
-            logger.warning("Host %s says: %s", self.host, said[-4000:])
+            raise DriverError("The agent of the host does not run.") from OSError(stderr[-1000:])
+        if stderr:
+            logger.warning("Host %s says: %s", self.host, stderr[-4000:])
         return done.stdout
 
     def _end(self, what: Sequence[str]) -> None:
@@ -247,10 +247,10 @@ class FarConsole(SocketConsole):
         self._process.wait()
 
 
-def _result(said: bytes) -> Any:
+def _result(response: bytes) -> Any:
     """Return the result in an answer of `agent.serving.serving`, or raise the error in it."""
     try:
-        answer = json.loads(said)
+        answer = json.loads(response)
         if "refused" in answer:
             raise Refused(str(answer["refused"]))
         if "failed" in answer:
@@ -260,10 +260,10 @@ def _result(said: bytes) -> Any:
         raise DriverError("The agent of the host does not answer as it should.") from error
 
 
-def why(said: str) -> str:
+def why(stderr: str) -> str:
     """The message for a failure of ssh. It reveals no files or names of the host."""
-    if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said or "Host key verification failed" in said:
+    if "REMOTE HOST IDENTIFICATION HAS CHANGED" in stderr or "Host key verification failed" in stderr:
         return OTHER_KEY
-    if "no matching host key type" in said:
+    if "no matching host key type" in stderr:
         return OTHER_KEY
-    return NOT_ADMITTED if "Permission denied" in said else NO_ANSWER
+    return NOT_ADMITTED if "Permission denied" in stderr else NO_ANSWER

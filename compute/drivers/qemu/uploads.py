@@ -23,12 +23,12 @@ def take_in(archive: Path, file: Path, size: int) -> Progress:
     make_archives(archive.parent)
     arguments = {"archive": str(archive), "file": str(file), "size": size}
     try:
-        said = tasks.run(folder, name, Store(archive.parent), unpack, arguments)
+        result = tasks.run(folder, name, Store(archive.parent), unpack, arguments)
     except errors.Refused as error:
         raise Refused(str(error)) from error
     except errors.Failed as error:
         raise DriverError(str(error)) from error
-    return Progress(said.percent, said.wait, said.rate, said.remaining)
+    return Progress(result.percent, result.wait, result.rate, result.remaining)
 
 
 def unpack(task: tasks.Task, store: Store, archive: str, file: str, size: int) -> None:

@@ -98,10 +98,10 @@ class Command(BaseCommand):
                 raise CommandError("That is another one than --fingerprint says.")
         else:
             try:
-                said = input("Compare it with ssh-keygen -l on the host itself. Is it this one? [yes/no] ")
+                reply = input("Compare it with ssh-keygen -l on the host itself. Is it this one? [yes/no] ")
             except EOFError:
                 raise CommandError("Nobody is there to compare it: name it by --fingerprint.") from None
-            if said.strip() != "yes":
+            if reply.strip() != "yes":
                 raise CommandError("Nothing is added.")
         return found.key
 

@@ -51,8 +51,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{label} is removed.", self.style.SUCCESS)
         if has_key and leave_key:
             found = joining.place_of(host)
-            said = LEFT.format(place=found.machine, user=found.user, key=joining.public_key())
-            self.stderr.write(said, lambda text: text)
+            advice = LEFT.format(place=found.machine, user=found.user, key=joining.public_key())
+            self.stderr.write(advice, lambda text: text)
 
 
 def take_key_off(host: Host, identity: str) -> None:

@@ -9,7 +9,7 @@ import yaml
 from django.db.models import Model
 
 from compute.services.catalogue.present import rows_of
-from compute.services.catalogue.schema import ITEMS, SECTIONS, UNSTATED, Item, said_of
+from compute.services.catalogue.schema import ITEMS, SECTIONS, UNSTATED, Item, attribute_paths
 from compute.services.catalogue.values import written
 
 LEFT_OUT = {"maintenance"}
@@ -48,7 +48,7 @@ def _written(item: type[Item], row: Model) -> dict[str, Any]:
 
 
 def _fields(item: type[Item], row: Model) -> Iterator[tuple[str, Any]]:
-    for attribute, path in said_of(item):
+    for attribute, path in attribute_paths(item):
         if attribute.name in LEFT_OUT:
             continue
         value = getattr(row, attribute.name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from compute.services.catalogue.schema import ITEMS, MOST_ITEMS, SECTIONS, Catalogue, Item, said_of
+from compute.services.catalogue.schema import ITEMS, MOST_ITEMS, SECTIONS, Catalogue, Item, attribute_paths
 from config.errors import Invalid, Problems
 
 MAX_FILE_LENGTH = 10 * 1024**2
@@ -128,7 +128,7 @@ def _items(section: str, given: Any, problems: Problems) -> Iterator[Item]:
 def _item(kind: type[Item], where: str, given: dict[Any, Any], problems: Problems) -> Item | None:
     flat, wrong = dict(_flat(given, _groups(kind))), Problems()
     values: dict[str, Any] = {}
-    for attribute, path in said_of(kind):
+    for attribute, path in attribute_paths(kind):
         if path in flat:
             try:
                 values[attribute.name] = attribute.metadata["read"](flat.pop(path))
@@ -137,14 +137,16 @@ def _item(kind: type[Item], where: str, given: dict[Any, Any], problems: Problem
         elif attribute.default is MISSING and attribute.default_factory is MISSING:
             wrong.add(f"{where}.{path}", MISSING_FIELD)
     for path in flat:
-        wrong.add(f"{where}.{path}", f"There is no such field: {', '.join(path for _, path in said_of(kind))}.")
+        wrong.add(
+            f"{where}.{path}", f"There is no such field: {', '.join(path for _, path in attribute_paths(kind))}."
+        )
     problems.extend(wrong)
     return None if wrong else kind(**values)
 
 
 def _groups(kind: type[Item]) -> set[str]:
     """Return the fields that are groups of other fields, such as ``price``."""
-    return {path.partition(".")[0] for _, path in said_of(kind) if "." in path}
+    return {path.partition(".")[0] for _, path in attribute_paths(kind) if "." in path}
 
 
 def _flat(given: dict[Any, Any], groups: set[str]) -> Iterator[tuple[str, Any]]:

@@ -175,7 +175,7 @@ Catalogue = dict[str, list[Item]]
 """The items by section, in the file's order, without the sections that the file does not have."""
 
 
-def said_of(item: type[Item]) -> Iterator[tuple["Field[Any]", str]]:
+def attribute_paths(item: type[Item]) -> Iterator[tuple["Field[Any]", str]]:
     """Yield the attributes of a section, each with its path in the file."""
     for each in fields(item):
         yield each, each.metadata["at"] or each.name
@@ -183,4 +183,4 @@ def said_of(item: type[Item]) -> Iterator[tuple["Field[Any]", str]]:
 
 def path_of(item: type[Item], attribute: str) -> str:
     """Return the path of an attribute in a file: ``price_hourly`` is ``price.hourly``."""
-    return next(path for each, path in said_of(item) if each.name == attribute)
+    return next(path for each, path in attribute_paths(item) if each.name == attribute)

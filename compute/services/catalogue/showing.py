@@ -43,10 +43,10 @@ def _describe(change: Change) -> str:
         return ""
     if change.verb == Verb.REMOVE:
         return ": removed"
-    said = "; ".join(map(_difference, change.differences))
+    differences = "; ".join(map(_difference, change.differences))
     if change.verb == Verb.RETIRE:
-        return f": {said}, it is not in the file{f' ({change.reason})' if change.reason else ''}"
-    return f": {said}"
+        return f": {differences}, it is not in the file{f' ({change.reason})' if change.reason else ''}"
+    return f": {differences}"
 
 
 def _difference(found: Difference) -> str:

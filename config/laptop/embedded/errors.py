@@ -24,7 +24,7 @@ def last_lines(log: Path, count: int = 12) -> str:
         return ""
 
 
-def full_disk(folder: Path, said: str, log: Path | None = None) -> str | None:
+def full_disk(folder: Path, message: str, log: Path | None = None) -> str | None:
     """Return a sentence for an error caused by a full disk, or None for any other error. `said` is the error's
     text.
 
@@ -35,7 +35,7 @@ def full_disk(folder: Path, said: str, log: Path | None = None) -> str | None:
         free = shutil.disk_usage(folder).free
     except OSError:
         return None
-    if NO_SPACE not in said and not (log and free < LITTLE_SPACE and NO_SPACE in last_lines(log)):
+    if NO_SPACE not in message and not (log and free < LITTLE_SPACE and NO_SPACE in last_lines(log)):
         return None
     left = f"{free // 1024**2} MB left"
     return (

@@ -93,9 +93,9 @@ class Postgres:
                 return
         raise EmbeddedError(f"The embedded PostgreSQL at {self.socket} does not stop.")
 
-    def full_disk(self, said: str) -> str | None:
+    def full_disk(self, message: str) -> str | None:
         """Return the sentence for an error of the server or a client that a full disk caused, or None."""
-        return full_disk(self.state, said, self.log)
+        return full_disk(self.state, message, self.log)
 
     def _initialise(self) -> None:
         """Create the cluster in a folder of another name, so that half a cluster is never used."""

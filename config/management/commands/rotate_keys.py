@@ -69,8 +69,8 @@ class Command(BaseCommand):
             self._visit_all(check)
         except KeyboardInterrupt:
             visited = self.done + self.changed + len(self.lost)
-            said = f"Stopped after {counted(visited, 'secret')}: run this again, and it goes on with the others."
-            raise CommandError(said, returncode=130) from None
+            message = f"Stopped after {counted(visited, 'secret')}: run this again, and it goes on with the others."
+            raise CommandError(message, returncode=130) from None
         self._report(check)
 
     def _visit_all(self, check: bool) -> None:

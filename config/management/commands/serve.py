@@ -207,10 +207,10 @@ def starting(postgres: bool, valkey: bool) -> str:
     return "Using the PostgreSQL of DATABASE_URL and the Redis of REDIS_URL"
 
 
-def cannot_use(said: str) -> str:
+def cannot_use(message: str) -> str:
     """Return the line for the database's message `said`: the disk of the embedded one may be full."""
-    full = None if is_set("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(said)
-    return full or f"Cannot use the database: {said}"
+    full = None if is_set("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(message)
+    return full or f"Cannot use the database: {message}"
 
 
 def always(error: Exception) -> bool:

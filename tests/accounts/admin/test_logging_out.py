@@ -26,8 +26,8 @@ def browser(owner) -> Client:
 
 def test_all_sessions_end_and_browsers_are_forgotten(admin, everything, owner, browser):
     assert TrustedDevice.objects.filter(user=owner).exists()
-    said = messages_of(do(admin, owner, "log-out", reason="Lost the laptop."))
-    assert "logged out of every browser. Lost the laptop." in said
+    messages = messages_of(do(admin, owner, "log-out", reason="Lost the laptop."))
+    assert "logged out of every browser. Lost the laptop." in messages
     assert not is_in(browser)
     assert not TrustedDevice.objects.filter(user=owner).exists()
     assert PersonalToken.objects.filter(user=owner).exists(), "programs go on"

@@ -122,10 +122,10 @@ class TestSigningIn:
         assert "right." in messages_of(do(admin, owner, "check-answer", question=2, response=" rex "))
         wrong = do(admin, owner, "check-answer", question=1, response="Rex").content.decode()
         assert "That is not the answer." in wrong
-        said = " ".join(LogEntry.objects.values_list("change_message", flat=True))
-        assert "Check an answer: right." in said
-        assert "Check an answer refused: That is not the answer." in said
-        assert "rex" not in said.lower()
+        messages = " ".join(LogEntry.objects.values_list("change_message", flat=True))
+        assert "Check an answer: right." in messages
+        assert "Check an answer refused: That is not the answer." in messages
+        assert "rex" not in messages.lower()
         assert (
             "not one of the available"
             in do(admin, owner, "check-answer", question=4, response="x").content.decode()

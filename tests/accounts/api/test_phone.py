@@ -59,10 +59,10 @@ def test_the_same_code_is_sent_again_while_it_is_valid(api):
 
 
 @pytest.mark.parametrize(
-    ("left", "said"),
+    ("left", "duration"),
     [(600, "10 minutes"), (599, "9 minutes"), (130, "2 minutes"), (119, "119 seconds"), (20, "20 seconds")],
 )
-def test_each_message_says_how_long_its_code_is_still_valid(api, monkeypatch, left, said):
+def test_each_message_says_how_long_its_code_is_still_valid(api, monkeypatch, left, duration):
     api.post(SEND, NUMBER)
     at = now() + timedelta(hours=1)
     PhoneVerification.objects.update(expiry=at + timedelta(seconds=left))
@@ -70,7 +70,7 @@ def test_each_message_says_how_long_its_code_is_still_valid(api, monkeypatch, le
     api.post(SEND, NUMBER)
     first, again = (decrypt_json(each.encrypted)["text"] for each in Message.objects.order_by("pk"))
     assert first.endswith("It is valid for 10 minutes.")
-    assert again.endswith(f"It is valid for {said}.")
+    assert again.endswith(f"It is valid for {duration}.")
     assert first[:6] == again[:6]
 
 

@@ -37,8 +37,8 @@ def test_an_account_is_opened_and_its_id_printed_alone_on_a_line():
 
 
 def test_all_that_is_wrong_with_an_account_is_said_by_field():
-    said = refusal("account", "create", "--company", "x" * 129, "--email", "nobody", "--country", "xx")
-    assert [line.partition(":")[0] for line in said] == ["country", "company", "email"]
+    lines = refusal("account", "create", "--company", "x" * 129, "--email", "nobody", "--country", "xx")
+    assert [line.partition(":")[0] for line in lines] == ["country", "company", "email"]
     assert not Account.objects.exists()
 
 
@@ -100,9 +100,9 @@ def test_staff_belong_to_no_account_and_may_do_everything_in_the_admin():
     ids=lambda value: str(value)[:30],
 )
 def test_what_is_wrong_with_a_user_is_said_by_field_and_makes_nothing(owner, arguments, line):
-    said = refusal("user", "create", *arguments)
-    assert len(said) == 1
-    assert said[0].startswith(line)
+    lines = refusal("user", "create", *arguments)
+    assert len(lines) == 1
+    assert lines[0].startswith(line)
     assert User.objects.count() == 1
     assert not Message.objects.exists()
 

@@ -114,8 +114,8 @@ def test_what_is_wrong_with_a_role_makes_nobody(owner, roles, arguments, line):
 
 def test_roles_are_changed_and_the_log_says_why(roles):
     user = StaffFactory(username="ops-1", is_superuser=False)
-    said = run("user", "role", "ops-1", "--role", "operator", "--reason", "Joined the night shift")
-    assert said == "ops-1 is a staff user with the role operator.\n"
+    output = run("user", "role", "ops-1", "--role", "operator", "--reason", "Joined the night shift")
+    assert output == "ops-1 is a staff user with the role operator.\n"
     run("user", "role", "ops-1", "--role", "support")
     assert [group.name for group in user.groups.all()] == ["support"]
     run("user", "role", "ops-1", "--none")

@@ -52,8 +52,8 @@ class TestAnswersThatAreNotBelieved:
     def test_claims(self, forged, forger, claims):
         forger.claims = claims
         browser = Client()
-        said = refused(browser, come_in(browser, forger.sign_in_there), 502)
-        assert "What Forged ID answered could not be accepted" in said
+        page = refused(browser, come_in(browser, forger.sign_in_there), 502)
+        assert "What Forged ID answered could not be accepted" in page
 
     def test_a_clock_may_be_a_little_off(self, forged, forger, monkeypatch):
         monkeypatch.setattr(openid, "SKEW", 600)

@@ -118,10 +118,10 @@ class TestAProviderInTrouble:
         openid._silent_until[forger.issuer] -= openid.PAUSE
         assert Client().post("/login/external").status_code == 302
 
-    @pytest.mark.parametrize(("status", "said"), [(500, 503), (503, 503), (404, 503)])
-    def test_that_fails_is_said_not_to_answer(self, forger, status, said):
+    @pytest.mark.parametrize(("status", "shown"), [(500, 503), (503, 503), (404, 503)])
+    def test_that_fails_is_said_not_to_answer(self, forger, status, shown):
         forger.answers[DESCRIPTION] = (status, b"<h1>Oops</h1>")
-        assert Client().post("/login/external").status_code == said
+        assert Client().post("/login/external").status_code == shown
 
     def test_is_told_of_in_the_log_without_codes_and_secrets(self, forged, forger, caplog):
         forger.answers["/token"] = (400, b'{"error": "invalid_client", "error_description": "who?"}')

@@ -526,19 +526,19 @@ def test_the_address_alone_leads_to_the_home_page():
     assert came.status_code == 200
 
 
-@pytest.mark.parametrize("said", [{"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_ORIGIN": "null"}])
-def test_a_form_from_another_origin_is_told_which_variables_say_what_ours_is(db, said, settings, caplog):
+@pytest.mark.parametrize("headers", [{"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_ORIGIN": "null"}])
+def test_a_form_from_another_origin_is_told_which_variables_say_what_ours_is(db, headers, settings, caplog):
     settings.CSRF_TRUSTED_ORIGINS = ["https://cloud.example.com"]
     caplog.set_level(logging.WARNING, "accounts.oauth.views")
-    answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner", "password": "x"}, **said)
+    answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner", "password": "x"}, **headers)
     assert answer.status_code == 403
     page = answer.content.decode()
     assert all(name in page for name in ("SITE_URL", "NUM_PROXIES", "CSRF_TRUSTED_ORIGINS"))
-    assert said["HTTP_ORIGIN"] not in page
+    assert headers["HTTP_ORIGIN"] not in page
     assert "cloud.example.com" not in page
     [line] = [record.getMessage() for record in caplog.records if record.name == "accounts.oauth.views"]
     assert line.startswith(
-        f"a form from {said['HTTP_ORIGIN']!r} was refused: expected http://testserver or https://cloud.example.com."
+        f"a form from {headers['HTTP_ORIGIN']!r} was refused: expected http://testserver or https://cloud.example.com."
     )
 
 

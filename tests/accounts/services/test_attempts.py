@@ -11,7 +11,7 @@ EVENING = datetime(2030, 1, 31, 21, 59, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         (0.2, "1 second, at 21:59:32"),
         (1, "1 second, at 21:59:32"),
@@ -23,9 +23,9 @@ EVENING = datetime(2030, 1, 31, 21, 59, 30, tzinfo=UTC)
         (86_400, "24 hours, at 2030-02-01 22:00"),
     ],
 )
-def test_the_advice_names_a_time_that_is_not_too_early(monkeypatch, seconds, said):
+def test_the_advice_names_a_time_that_is_not_too_early(monkeypatch, seconds, expected):
     monkeypatch.setattr(attempts, "now", lambda: EVENING)
-    assert attempts.advice(seconds) == f"Too many attempts. Try again in {said} UTC."
+    assert attempts.advice(seconds) == f"Too many attempts. Try again in {expected} UTC."
 
 
 def test_an_attempt_beyond_the_limit_says_how_long_it_holds(limit):

@@ -36,8 +36,8 @@ def neighbour(world, running, driver) -> Instance:
 
 def test_a_drained_host_is_closed_and_empty_at_the_end(admin, running, neighbour, other, driver):
     host = running.host
-    said = messages_of(do(admin, host, "drain", reason="Its fans are worn out."))
-    assert "moves scheduled: 2. Its fans are worn out." in said
+    messages = messages_of(do(admin, host, "drain", reason="Its fans are worn out."))
+    assert "moves scheduled: 2. Its fans are worn out." in messages
     host.refresh_from_db()
     assert not host.enabled
     page = admin.get(page_address(host)).content.decode()
@@ -71,8 +71,8 @@ def test_of_many_refused_moves_none_stands_in_the_way_of_another(admin, running,
     large = InstanceTypeFactory(id="g6-large", memory=other.memory + 1)
     for _ in range(many):
         InstanceFactory(account=running.account, host=host, region=host.region, type=large, status="running")
-    said = messages_of(do(admin, host, "drain", reason="Worn out."))
-    assert f"moves scheduled: {many + 1}" in said
+    messages = messages_of(do(admin, host, "drain", reason="Worn out."))
+    assert f"moves scheduled: {many + 1}" in messages
     with caplog.at_level("INFO", logger=moves.__name__):
         started = next(filter(None, (moves.start_due() for _ in range(20))))
     assert started == 1
@@ -102,8 +102,8 @@ def test_a_drain_can_be_stopped(admin, running, neighbour, other):
 
 def test_an_instance_moves_to_the_host_that_staff_chose(admin, running, other, driver):
     HostFactory(region=running.region, label="hv-roomy", memory=other.memory * 2)
-    said = messages_of(do(admin, running, "migrate", host=other.pk, reason="A noisy neighbour."))
-    assert "is on its way. A noisy neighbour." in said
+    messages = messages_of(do(admin, running, "migrate", host=other.pk, reason="A noisy neighbour."))
+    assert "is on its way. A noisy neighbour." in messages
     work(Job.objects.get(kind="migrate"), driver)
     running.refresh_from_db()
     assert (running.host, running.status) == (other, "running")

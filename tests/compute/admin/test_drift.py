@@ -93,9 +93,9 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
     assert "is shut down for it" in asked.content.decode()
     assert not Job.objects.filter(kind="set_aside_host_object").exists()
 
-    said = messages_of(do(admin, row, "set-aside"))
+    messages = messages_of(do(admin, row, "set-aside"))
     job = Job.objects.get(kind="set_aside_host_object")
-    assert f"job {job.pk} puts it away on {running.host}." in said
+    assert f"job {job.pk} puts it away on {running.host}." in messages
     assert f"job {job.pk} puts it away" in LogEntry.objects.get().change_message
     assert job.created_by == "staff"
     assert "being put right" in admin.get(list_address(Drift)).content.decode()

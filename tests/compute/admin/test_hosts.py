@@ -76,14 +76,14 @@ def test_capacity_cannot_be_set_below_what_is_used(admin, running):
 def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances(admin, running):
     host, other = running.host, HostFactory(region=running.region)
     fields = {"enabled": "on", "memory": host.memory // 1024, "vcpus": host.vcpus, "disk": host.disk // 1024}
-    for there, driver, said in (
+    for there, driver, expected in (
         (other, "qemu", "The hosts of a region have one driver"),
         (host, "qemu", "Its instances are known to the present one alone."),
         (other, "nothing", "Select a valid choice."),
     ):
         response = admin.post(page_address(there), {**fields, "label": there.label, "driver": driver})
         assert response.status_code == 200, "the form is shown again"
-        assert said in response.content.decode()
+        assert expected in response.content.decode()
         there.refresh_from_db()
         assert there.driver == "simulated"
 
@@ -93,13 +93,13 @@ def test_an_address_between_hosts_is_its_own_and_told_to_all(admin, running):
     later = Now() + timedelta(hours=1)
     fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": host.memory // 1024}
     fields |= {"vcpus": host.vcpus, "disk": host.disk // 1024}
-    for address, said in (
+    for address, expected in (
         ("198.18.0.2", "Another host has this address."),
         ("127.0.0.1", "Must be an address that other hosts reach."),
         ("fd00::1", "Enter a valid IPv4 address."),
     ):
         response = admin.post(page_address(host), {**fields, "underlay": address})
-        assert said in response.content.decode()
+        assert expected in response.content.decode()
     Host.objects.update(reconcile_at=later)
     admin.post(page_address(host), {**fields, "underlay": "198.18.0.1"})
     host.refresh_from_db()

@@ -89,9 +89,9 @@ def test_the_list_acts_on_many_and_tells_who_refused(admin, running, world):
     assert not LogEntry.objects.exists()
 
     response = admin.post(list_address(Instance), {**data, "confirmed": "yes"}, follow=True)
-    said = messages_of(response)
-    assert "Shut down, instance web-1" in said
-    assert "refused for instance busy: Compute busy." in said
+    messages = messages_of(response)
+    assert "Shut down, instance web-1" in messages
+    assert "refused for instance busy: Compute busy." in messages
     assert LogEntry.objects.count() == 2
 
 

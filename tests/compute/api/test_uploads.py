@@ -334,13 +334,13 @@ class Slow:
 
 
 def test_a_second_upload_is_refused_while_the_first_is_under_way(begun, image, folder):
-    said = []
+    refusals = []
 
     def second() -> None:
-        said.append(refusal(put(begun["upload_to"])))
+        refusals.append(refusal(put(begun["upload_to"])))
 
     uploads.receive(uploads.sign(image), Slow(FILE, second), len(FILE))
-    assert said == ["An upload of this image is under way."]
+    assert refusals == ["An upload of this image is under way."]
     assert image_files.file_of(image.number).read_bytes() == FILE
     assert Job.objects.count() == 1
 
@@ -357,15 +357,15 @@ def test_an_image_deleted_while_it_comes_in_is_not_brought_back(api, begun, imag
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_upload_at_once_one_gets_through(begun, image, folder):
-    ready, said = threading.Barrier(6), []
+    ready, results = threading.Barrier(6), []
 
     def run() -> None:
         try:
             ready.wait()
             uploads.receive(uploads.sign(image), Slow(FILE), len(FILE))
-            said.append("taken")
+            results.append("taken")
         except Invalid as error:
-            said.append(str(error))
+            results.append(str(error))
         finally:
             connection.close()
 
@@ -375,9 +375,9 @@ def test_of_many_who_upload_at_once_one_gets_through(begun, image, folder):
     for thread in threads:
         thread.join()
 
-    assert said.count("taken") == 1
-    assert set(said) <= {"taken", uploads.UNDER_WAY, uploads.USED}
-    assert len(said) == 6
+    assert results.count("taken") == 1
+    assert set(results) <= {"taken", uploads.UNDER_WAY, uploads.USED}
+    assert len(results) == 6
     assert Job.objects.count() == 1
     assert files(folder) == [f"{image.number}.gz"]
     assert image_files.file_of(image.number).read_bytes() == FILE

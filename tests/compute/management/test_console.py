@@ -28,9 +28,9 @@ def instance(world, driver, monkeypatch) -> Instance:
 
 
 def how(name: str) -> str:
-    said = StringIO()
-    call_command("console", name, how=True, stdout=said)
-    return said.getvalue()
+    output = StringIO()
+    call_command("console", name, how=True, stdout=output)
+    return output.getvalue()
 
 
 def test_ways_in_are_told_by_id_and_by_label(instance, settings):
@@ -41,14 +41,14 @@ def test_ways_in_are_told_by_id_and_by_label(instance, settings):
 
 
 @pytest.mark.parametrize(
-    ("folder", "said"), [(".state-2", "STATE_DIR=.state-2 "), ("/tmp/a b", "STATE_DIR='/tmp/a b' ")]
+    ("folder", "prefix"), [(".state-2", "STATE_DIR=.state-2 "), ("/tmp/a b", "STATE_DIR='/tmp/a b' ")]
 )
-def test_a_line_to_type_names_the_state_folder_that_is_not_the_usual_one(instance, settings, folder, said):
+def test_a_line_to_type_names_the_state_folder_that_is_not_the_usual_one(instance, settings, folder, prefix):
     settings.STATE_DIR = settings.BASE_DIR / folder
-    assert how("web-1").startswith(f"on its console:  {said}manage.py console web-1\n")
+    assert how("web-1").startswith(f"on its console:  {prefix}manage.py console web-1\n")
     shown = demo.banner(8000, demo.Logins(), demo.REAL)
     lines = [line for line in shown.splitlines() if " manage.py console first-" in line]
-    assert [line.startswith(f"  {said}") for line in lines] == [True, True]
+    assert [line.startswith(f"  {prefix}") for line in lines] == [True, True]
 
 
 def test_a_port_of_the_host_leads_in_where_it_has_one(instance, driver, monkeypatch):

@@ -65,14 +65,14 @@ def region():
 
 
 def add(region, label: str = "hv1", **options: str) -> str:
-    said = StringIO()
+    output = StringIO()
     given = {"region": region.pk, "driver": "mine", "location": "/var/lib/skerry", **options}
-    call_command("host_add", label, stdout=said, **given)
-    return said.getvalue()
+    call_command("host_add", label, stdout=output, **given)
+    return output.getvalue()
 
 
 def test_a_host_that_is_added_takes_instances_with_what_it_has(region, machine):
-    said = add(region, shared="/srv/volumes")
+    output = add(region, shared="/srv/volumes")
     host = Host.objects.get(label="hv1")
     assert (host.memory, host.vcpus, host.disk, host.enabled) == (16 * GB, 8, 500 * GB, True)
     assert host.images == ["compute/debian12"]
@@ -80,8 +80,8 @@ def test_a_host_that_is_added_takes_instances_with_what_it_has(region, machine):
     assert (image.label, image.size, image.is_public, image.account) == ("Debian 12", 1300, True, None)
     assert machine.asked[0] == Address(str(host.uuid), "mine", "/var/lib/skerry", "/srv/volumes")
     assert machine.steps == 0, "it was waited for"
-    assert "16384 MB of memory" in said
-    assert "Guests are emulated." in said
+    assert "16384 MB of memory" in output
+    assert "Guests are emulated." in output
 
 
 def test_a_check_measures_a_disabled_host_and_leaves_it_disabled(region, machine):
@@ -126,9 +126,9 @@ def test_a_region_whose_only_host_has_no_volumes_offers_none(region, machine):
     assert "offers no volumes from now on" in add(region)
     region.refresh_from_db()
     assert region.capabilities == ["Computes"]
-    said = StringIO()
-    call_command("host_check", "hv1", stdout=said)
-    assert "from now on" not in said.getvalue(), "that is told once"
+    output = StringIO()
+    call_command("host_check", "hv1", stdout=output)
+    assert "from now on" not in output.getvalue(), "that is told once"
 
 
 def test_a_region_offers_no_volumes_once_its_hosts_turn_out_to_have_others(region, machine):
@@ -143,7 +143,7 @@ def test_a_region_offers_no_volumes_once_its_hosts_turn_out_to_have_others(regio
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"driver": "none"}, "driver: There is no driver"),
         ({"driver": "simulated"}, "driver: The hosts of a region have one driver"),
@@ -155,8 +155,8 @@ def test_a_region_offers_no_volumes_once_its_hosts_turn_out_to_have_others(regio
         ({"label": "x" * 65}, "label: A label"),
     ],
 )
-def test_a_host_that_cannot_be_is_refused_by_field(region, given, said):
-    with pytest.raises(CommandError, match=said):
+def test_a_host_that_cannot_be_is_refused_by_field(region, given, message):
+    with pytest.raises(CommandError, match=message):
         add(region, **given)
     assert Host.objects.count() == 1
 
@@ -171,11 +171,11 @@ def test_a_check_writes_what_there_is_now_and_keeps_what_instances_hold(region, 
     add(region)
     Host.objects.filter(label="hv1").update(memory_used=8 * GB)
     machine.report = HostReport(4 * GB, 4, 100 * GB, None, volumes=False)
-    said = StringIO()
-    call_command("host_check", "hv1", stdout=said)
+    output = StringIO()
+    call_command("host_check", "hv1", stdout=output)
     host = Host.objects.get(label="hv1")
     assert (host.memory, host.vcpus, host.disk, host.images) == (8 * GB, 4, 100 * GB, None)
-    assert "any image" in said.getvalue()
+    assert "any image" in output.getvalue()
 
 
 def test_a_check_leaves_alone_what_nothing_limits(region, machine):
@@ -249,11 +249,11 @@ def test_a_host_with_instances_keeps_its_key(by_ssh, monkeypatch):
 
 
 def test_a_host_that_is_gone_is_removed_and_what_is_left_on_it_is_said(by_ssh):
-    said = StringIO()
-    call_command("host_remove", "hv1", leave_key=True, stdout=StringIO(), stderr=said)
+    output = StringIO()
+    call_command("host_remove", "hv1", leave_key=True, stdout=StringIO(), stderr=output)
     assert not Host.objects.filter(label="hv1").exists()
-    assert said.getvalue().startswith("If hv1 still runs, it accepts the platform's key. Delete the line")
-    assert "authorized_keys of ops there:\nssh-ed25519 " in said.getvalue()
+    assert output.getvalue().startswith("If hv1 still runs, it accepts the platform's key. Delete the line")
+    assert "authorized_keys of ops there:\nssh-ed25519 " in output.getvalue()
 
 
 def test_a_host_that_nobody_knows_is_said(region):

@@ -60,7 +60,7 @@ def guest(host: SshHost, tmp_path: Path) -> Path:
 
 
 def add(host: SshHost, region, **options: str) -> str:
-    said = StringIO()
+    output = StringIO()
     user = host.location.removeprefix("ssh://").partition("@")[0]
     given = {
         "region": region.pk,
@@ -73,8 +73,8 @@ def add(host: SshHost, region, **options: str) -> str:
         "fingerprint": access.fingerprint(host.host_key),
         **options,
     }
-    call_command("host_add", "hv1", stdout=said, **given)
-    return said.getvalue()
+    call_command("host_add", "hv1", stdout=output, **given)
+    return output.getvalue()
 
 
 def test_the_platform_has_one_key_which_is_kept_encrypted(tmp_path):
@@ -138,10 +138,10 @@ def test_a_port_that_is_none_is_said_to_be_none(region, target, port):
 @pytest.mark.guest
 def test_a_host_is_added_updated_and_removed(host, region, guest):
     before = host.keys.read_text()
-    said = add(host, region, guest=str(guest))
+    output = add(host, region, guest=str(guest))
     row = Host.objects.get(label="hv1")
     assert (row.host_key, row.enabled, row.images) == (host.host_key, True, ["compute/debian12"])
-    assert access.fingerprint(host.host_key) in said
+    assert access.fingerprint(host.host_key) in output
     if not os.geteuid():
         assert json.loads((host.root / "host.json").read_text())["user"] == "nobody"
     line = host.keys.read_text().removeprefix(before)
@@ -151,9 +151,9 @@ def test_a_host_is_added_updated_and_removed(host, region, guest):
     assert driver.power("skerry-7") is Power.ABSENT
     operator = str(host.folder.parent / "operator" / "key")
     for program in ("host_update", "host_check"):
-        said = StringIO()
-        call_command(program, "hv1", stdout=said, **({"identity": operator} if program == "host_update" else {}))
-        assert "hv1 takes instances" in said.getvalue()
+        output = StringIO()
+        call_command(program, "hv1", stdout=output, **({"identity": operator} if program == "host_update" else {}))
+        assert "hv1 takes instances" in output.getvalue()
     call_command("host_remove", "hv1", identity=operator, stdout=StringIO())
     assert host.keys.read_text() == before
     assert not Host.objects.filter(label="hv1").exists()

@@ -44,9 +44,9 @@ def system(tmp_path: Path) -> Path:
 
 def run(command: str, *words: object, **options: object) -> str:
     """Run a command, and return its output."""
-    said = StringIO()
-    call_command(command, *map(str, words), stdout=said, stderr=said, **options)
-    return said.getvalue()
+    output = StringIO()
+    call_command(command, *map(str, words), stdout=output, stderr=output, **options)
+    return output.getvalue()
 
 
 @pytest.mark.guest
@@ -85,7 +85,7 @@ def test_what_is_no_image_is_refused_and_leaves_nothing(host, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nowhere.raw", "--id", IMAGE], "There is no file"),
         ([__file__, "--id", "Debian 13"], "an id is as"),
@@ -94,9 +94,9 @@ def test_what_is_no_image_is_refused_and_leaves_nothing(host, tmp_path):
         ([__file__, "--id", IMAGE], "No host gets images"),
     ],
 )
-def test_what_cannot_be_is_said(words, said):
+def test_what_cannot_be_is_said(words, message):
     HostFactory(label="simple")
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         run("image_import", *words)
 
 
@@ -109,8 +109,8 @@ def test_a_system_is_built_and_imported(host, monkeypatch, tmp_path):
         ext4(target, 32, system_folder(target.parent / "files"))
 
     monkeypatch.setattr(image_build, "build", fake)
-    said = run("image_build", "debian-13", include="tmux,git")
-    assert IMAGE in said
+    message = run("image_build", "debian-13", include="tmux,git")
+    assert IMAGE in message
     assert Image.objects.get(pk=IMAGE).label == "Debian 13"
     output = tmp_path / "debian-13.raw"
     assert "image_import" in run("image_build", "debian-13", include="tmux,git", output=output)

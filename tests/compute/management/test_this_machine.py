@@ -126,21 +126,21 @@ def test_the_qemu_of_the_wheel_is_started_with_all_that_lies_beside_it(monkeypat
     (here / "qemu-system-x86_64").write_text('#!/bin/sh\necho "$LD_LIBRARY_PATH $QEMU_MODULE_DIR $*"\n')
     monkeypatch.setattr(this_machine, "_on_path", lambda program: None)
     monkeypatch.setattr(this_machine, "_of_wheel", lambda: str(here / "qemu-system-x86_64"))
-    said = subprocess.run([this_machine._program(tmp_path), "-m", "1 M"], capture_output=True, text=True)
-    assert said.stdout == f"{here}/lib {here}/lib/qemu -L {here}/share/qemu -m 1 M\n"
+    done = subprocess.run([this_machine._program(tmp_path), "-m", "1 M"], capture_output=True, text=True)
+    assert done.stdout == f"{here}/lib {here}/lib/qemu -L {here}/share/qemu -m 1 M\n"
 
 
 def test_the_region_its_host_and_its_addresses_are_made_once(ready):
-    said = StringIO()
+    output = StringIO()
     for _ in range(2):
-        call_command("host_local", stdout=said)
+        call_command("host_local", stdout=output)
     host = Host.objects.get(label=HOST)
     assert (host.region_id, host.driver, host.enabled, host.memory) == (REGION, "qemu", True, 8192)
     assert (host.location, host.shared) == (str(ready), str(ready / "shared"))
     assert (host.images, host.architectures) == (["compute/tiny"], ["x86_64"])
     kinds = AddressPool.objects.filter(region=REGION).order_by("kind").values_list("kind", "network")
     assert list(kinds) == [("public", "198.19.240.0/24"), ("slaac", "2001:db8:1fff:ffff::/64")]
-    assert "local-h1 takes instances: 8192 MB of memory" in said.getvalue()
+    assert "local-h1 takes instances: 8192 MB of memory" in output.getvalue()
 
 
 def test_a_folder_that_moved_is_where_the_host_is_now(ready):

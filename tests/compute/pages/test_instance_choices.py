@@ -189,7 +189,7 @@ class TestParts:
         assert not Instance.objects.exists()
 
     @pytest.mark.parametrize(
-        ("password", "said"),
+        ("password", "expected"),
         [
             ("", ""),
             ("short", "Length must be 7-128 characters"),
@@ -197,10 +197,10 @@ class TestParts:
             (STRONG, "Strength: strong"),
         ],
     )
-    def test_the_strength_of_a_password_is_said(self, browser, password, said):
+    def test_the_strength_of_a_password_is_said(self, browser, password, expected):
         answer = browser.post(f"{PAGE}/strength", {"root_pass": password})
         page = answer.content.decode()
-        assert (said in page) if said else not page.strip()
+        assert (expected in page) if expected else not page.strip()
         assert password == "" or password not in page
         assert careful(browser).post(f"{PAGE}/strength", {"root_pass": password}).status_code == 403
 

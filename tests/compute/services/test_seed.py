@@ -279,14 +279,14 @@ def test_a_fresh_database_has_nothing_noted(db):
 
 
 def test_the_command_says_what_it_added(small, db):
-    def said(*arguments: str) -> list[str]:
+    def seed(*arguments: str) -> list[str]:
         out = io.StringIO()
         call_command("seed", *arguments, stdout=out)
         return out.getvalue().splitlines()
 
-    assert said() == ["37 instance types", "40 kernels", "40 images", "4 stack scripts"]
-    assert said("--demo") == ["11 regions", "22 hosts", "57 address pools"]
-    assert said("--demo", "--update") == ["nothing to add"]
+    assert seed() == ["37 instance types", "40 kernels", "40 images", "4 stack scripts"]
+    assert seed("--demo") == ["11 regions", "22 hosts", "57 address pools"]
+    assert seed("--demo", "--update") == ["nothing to add"]
 
 
 def test_every_region_can_take_an_instance(seeded):

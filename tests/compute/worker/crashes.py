@@ -51,9 +51,9 @@ class Watched:
 
     def call(self, verb: str, **values: Any) -> Any:
         self._reached(self._host, verb, False)
-        said = self._transport.call(verb, **values)
+        result = self._transport.call(verb, **values)
         self._reached(self._host, verb, True)
-        return said
+        return result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

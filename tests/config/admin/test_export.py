@@ -101,10 +101,10 @@ def test_all_values_of_a_filter_are_logged(admin, running, world):
 
 def test_long_filters_are_cut_off_and_marked(admin, running):
     exported(admin, Instance, q="w" * 3000)
-    said = LogEntry.objects.get().change_message
-    assert said.startswith("CSV: 0 rows, q='www")
-    assert said.endswith("w….")
-    assert len(said) < 1100
+    message = LogEntry.objects.get().change_message
+    assert message.startswith("CSV: 0 rows, q='www")
+    assert message.endswith("w….")
+    assert len(message) < 1100
 
 
 def test_what_fails_in_a_column_is_not_taken_for_a_bad_filter(admin, running, monkeypatch):

@@ -102,11 +102,11 @@ def sent(world, user: User) -> list[str]:
     with patch("accounts.services.phone.secrets.randbelow", return_value=83_615_372_901_553):
         phone.send_code(world.actor, "NO", "40612345")
     encrypted = [bytes(each) for each in Message.objects.values_list("encrypted", flat=True)]
-    said = [decrypt_json(each)["text"] for each in encrypted]
+    texts = [decrypt_json(each)["text"] for each in encrypted]
     addresses = [
-        text.split("/password/")[1].split()[0] for text in said if "/password/" in text and "forgotten" not in text
+        text.split("/password/")[1].split()[0] for text in texts if "/password/" in text and "forgotten" not in text
     ]
-    code = next(text.split()[0] for text in said if "verification code" in text)
+    code = next(text.split()[0] for text in texts if "verification code" in text)
     assert len(addresses) == 2
     kept = PhoneVerification.objects.get()
     return [*addresses, code, bytes(kept.encrypted).decode(), *(each.decode() for each in encrypted)]

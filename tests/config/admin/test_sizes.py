@@ -32,7 +32,7 @@ def test_what_is_typed_in_gb_is_kept_in_mb(typed, kept):
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("0.0001", "whole MB"),
         ("-1", "greater than or equal to 0"),
@@ -43,8 +43,8 @@ def test_what_is_typed_in_gb_is_kept_in_mb(typed, kept):
         ("", "required"),
     ],
 )
-def test_what_is_no_size_is_refused(typed, said):
-    assert said in str(Sized({"memory": typed}).errors["memory"])
+def test_what_is_no_size_is_refused(typed, message):
+    assert message in str(Sized({"memory": typed}).errors["memory"])
 
 
 @pytest.mark.parametrize(("kept", "shown"), [(2048, "2"), (512, "0.5"), (102400, "100"), (1, "0.0009765625")])
@@ -84,12 +84,12 @@ NEW_TYPE = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("rate", "said"), [("0", "greater than or equal to 1"), ("100001", "less than or equal to 100000")]
+    ("rate", "message"), [("0", "greater than or equal to 1"), ("100001", "less than or equal to 100000")]
 )
-def test_a_rate_that_hosts_cannot_keep_is_refused(admin, world, rate, said):
+def test_a_rate_that_hosts_cannot_keep_is_refused(admin, world, rate, message):
     answer = admin.post(list_address(InstanceType) + "add/", NEW_TYPE | {"network_out": rate})
     [error] = answer.context["adminform"].form.errors["network_out"]
-    assert said in error
+    assert message in error
     assert not InstanceType.objects.filter(pk="g6-new").exists()
 
 

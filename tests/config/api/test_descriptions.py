@@ -74,10 +74,10 @@ def test_every_component_and_property_is_described():
 def test_every_value_of_an_enum_is_described():
     for place, schema in schemas():
         if values := schema.get("enum"):
-            said = schema.get("x-enum-descriptions", {})
-            assert list(said) == ["null" if value is None else str(value) for value in values], place
-            assert all(said.values()), place
-            assert all(f"| `{value}` |" in schema["description"] for value in said), place
+            described = schema.get("x-enum-descriptions", {})
+            assert list(described) == ["null" if value is None else str(value) for value in values], place
+            assert all(described.values()), place
+            assert all(f"| `{value}` |" in schema["description"] for value in described), place
 
 
 def test_no_enum_has_values_that_differ_by_case_alone():

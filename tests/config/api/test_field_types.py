@@ -75,10 +75,10 @@ def test_every_other_field_type_of_drf_is_refused():
 
 @pytest.mark.parametrize("name", field_types.FORMS)
 def test_an_argument_that_asks_for_another_form_is_refused(name):
-    said = f"Mine.one: `{name}` is not supported; {field_types.FORMS[name]}."
-    assert refusal(one=FORMS[name]()) == said
-    assert refusal(one=serializers.ListField(child=FORMS[name]())) == said
-    assert refusal(one=Computed(FORMS[name](), str, "id")) == said
+    expected = f"Mine.one: `{name}` is not supported; {field_types.FORMS[name]}."
+    assert refusal(one=FORMS[name]()) == expected
+    assert refusal(one=serializers.ListField(child=FORMS[name]())) == expected
+    assert refusal(one=Computed(FORMS[name](), str, "id")) == expected
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_field_without_a_representation_is_refused_unless_it_only_says_a_type(
 
 
 def test_a_field_that_only_says_a_type_cannot_have_a_representation():
-    said = "Mine.one: `Shouted.to_representation` is not supported; `Computed` shows its value as it is."
-    assert refusal(one=Computed(Shouted(), str, "id")) == said
+    expected = "Mine.one: `Shouted.to_representation` is not supported; `Computed` shows its value as it is."
+    assert refusal(one=Computed(Shouted(), str, "id")) == expected
 
 
 def test_a_name_of_read_only_fields_is_a_field():

@@ -48,8 +48,8 @@ max_client_conn = 100
 @cache
 def tracks() -> bool:
     """Tell whether this PgBouncer prepares a client's statements on the session that the client gets."""
-    said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, re.findall(r"\d+", said)))[:2] >= (1, 21)
+    output = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.findall(r"\d+", output)))[:2] >= (1, 21)
 
 
 def quoted(value: object) -> str:

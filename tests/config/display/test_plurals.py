@@ -13,7 +13,7 @@ BY_HAND = re.compile(r"""['"]{2} if \w+ == 1 else ['"]e?s['"]""")
 
 
 @pytest.mark.parametrize(
-    ("number", "words", "said"),
+    ("number", "words", "expected"),
     [
         (0, ("job",), "0 jobs"),
         (1, ("job",), "1 job"),
@@ -22,8 +22,8 @@ BY_HAND = re.compile(r"""['"]{2} if \w+ == 1 else ['"]e?s['"]""")
         (1024, ("record was", "records were"), "1,024 records were"),
     ],
 )
-def test_a_number_has_the_form_of_its_noun(number, words, said):
-    assert counted(number, *words) == said
+def test_a_number_has_the_form_of_its_noun(number, words, expected):
+    assert counted(number, *words) == expected
 
 
 def test_no_plural_is_made_by_hand():

@@ -92,12 +92,12 @@ def test_migrations_that_are_missing_are_said():
     assert of_services() == [("skerry.W039", f"Migrations are missing: compute.{name}.")]
 
 
-def said() -> list[str]:
+def finding_ids() -> list[str]:
     return [str(found.msg) for found in checks.findings()]
 
 
 def test_nothing_is_said_of_a_complete_one(complete):
-    assert said() == []
+    assert finding_ids() == []
 
 
 def test_nor_by_any_check_of_a_deployment_and_none_is_silenced_that_would_be_silent(settings, tmp_path):
@@ -163,7 +163,7 @@ def test_answers_by_https_tell_browsers_to_stay_with_it(db, settings, path, seco
 )
 def test_each_shortcoming_is_a_sentence_that_names_its_variable(complete, setting, value, sentence):
     setattr(complete, setting, value)
-    [only] = said()
+    [only] = finding_ids()
     assert re.match(sentence, only)
     assert only.endswith(".")
 
@@ -172,24 +172,24 @@ def test_encryption_keys_that_are_the_secret_key_are_not_called_missing(complete
     """As in a sample whose placeholders were not filled in: `SECRET_KEY=… ENCRYPTION_KEYS=…`."""
     monkeypatch.setenv("ENCRYPTION_KEYS", "…")
     complete.SECRET_KEY, complete.ENCRYPTION_KEYS = "…", ["…"]
-    assert [sentence.split(":")[0] for sentence in said()] == [
+    assert [sentence.split(":")[0] for sentence in finding_ids()] == [
         "SECRET_KEY can be guessed",
         "ENCRYPTION_KEYS has a key that can be guessed",
     ]
     complete.SECRET_KEY, complete.ENCRYPTION_KEYS = SECRET, [SECRET]
-    [only] = said()
+    [only] = finding_ids()
     assert only.startswith("ENCRYPTION_KEYS is the same as SECRET_KEY")
 
 
 @pytest.mark.parametrize("address", ["redis://127.0.0.1:6379/0", "unix:///run/redis.sock", "redis://[::1]"])
 def test_a_broker_of_this_machine_needs_no_password(complete, address):
     complete.REDIS_URL = address
-    assert said() == []
+    assert finding_ids() == []
 
 
 def test_a_webhook_is_as_good_as_a_mail(complete):
     complete.OPERATOR_EMAILS, complete.OPERATOR_WEBHOOK = [], "https://ops.example.com/skerry"
-    assert said() == []
+    assert finding_ids() == []
 
 
 def test_embedded_services_are_no_production(complete):
@@ -197,7 +197,7 @@ def test_embedded_services_are_no_production(complete):
 
     complete.DATABASES = {"default": addresses.database(complete.STATE_DIR)}
     complete.REDIS_URL = addresses.redis_url(complete.STATE_DIR)
-    assert [sentence.split()[0] for sentence in said()] == ["DATABASE_URL", "REDIS_URL"]
+    assert [sentence.split()[0] for sentence in finding_ids()] == ["DATABASE_URL", "REDIS_URL"]
 
 
 def test_a_laptop_is_left_alone_until_it_asks(settings):

@@ -171,13 +171,13 @@ def test_a_bad_value_is_said_in_one_line_that_names_the_variable(tmp_path):
     assert run.returncode == 0, run.stderr
     answers = [json.loads(line) for line in run.stdout.splitlines()]
     assert [tuple(answer[:2]) for answer in answers] == BAD
-    for name, value, said in answers:
-        assert said, f"{name}={value!r} was taken"
+    for name, value, message in answers:
+        assert message, f"{name}={value!r} was taken"
         # of several settings that depend on each other, the message may name any that is too small
         names = {name} | ({"JOB_SOFT_LIMIT", "JOB_HARD_LIMIT"} if name.startswith("JOB_") else set())
-        assert said.partition(":")[0] in names, said
-        assert "\n" not in said
-        assert "pass#word" not in said
+        assert message.partition(":")[0] in names, message
+        assert "\n" not in message
+        assert "pass#word" not in message
 
 
 def test_with_nothing_set_nothing_is_wrong(tmp_path):

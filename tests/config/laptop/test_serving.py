@@ -192,9 +192,9 @@ def test_logins_that_cannot_be_read_are_made_anew(tmp_path, text):
 
 
 def test_a_full_disk_is_told_from_other_errors(tmp_path):
-    said = full_disk(tmp_path, 'could not extend file "base/5/1": No space left on device HINT: …')
-    assert said is not None
-    assert said.startswith(f"The disk that holds {tmp_path} is full (")
+    message = full_disk(tmp_path, 'could not extend file "base/5/1": No space left on device HINT: …')
+    assert message is not None
+    assert message.startswith(f"The disk that holds {tmp_path} is full (")
     assert full_disk(tmp_path, "connection refused") is None
 
 
@@ -214,14 +214,14 @@ def test_what_is_missing_is_said_before_a_package_is_installed(tmp_path):
 
 
 def test_pip_is_followed_in_silence_and_counted():
-    said: list[str] = []
+    collected: list[str] = []
     progress = install.Progress(3, terminal=True)
     out = io.StringIO()
     lines = ["Ignoring a: markers\n", "Collecting b==1\n", "  Downloading b.whl\n", "Collecting c==1\n"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", out)
-        install.follow(iter([*lines, "WARNING: …\n"]), progress, said)
-    assert said == [*lines, "WARNING: …\n"]
+        install.follow(iter([*lines, "WARNING: …\n"]), progress, collected)
+    assert collected == [*lines, "WARNING: …\n"]
     shown = out.getvalue().split("\r\x1b[K")[1:]
     assert [text.partition(" (")[0] for text in shown] == [f"Downloading: {count} of 3" for count in (1, 2, 3)]
 

@@ -121,8 +121,8 @@ def test_a_fork_begins_at_nothing():
         os._exit(0)
     os.close(writer)
     counts.counts.lock.release()
-    with os.fdopen(reader, "rb") as said:
-        assert said.read() == b"{}"
+    with os.fdopen(reader, "rb") as pipe:
+        assert pipe.read() == b"{}"
     os.waitpid(child, 0)
     assert counts.counts.take() == {("test_doors", "red"): 1.0}
 

@@ -35,9 +35,9 @@ def use_after_a_pause() -> None:
 def test_a_connection_that_the_database_took_away_ends_a_start_with_a_line():
     with pytest.raises(SystemExit) as caught, one_line_errors(cannot_use, which=always):
         use_after_a_pause()
-    said = str(caught.value)
-    assert said.startswith("Cannot use the database: terminating connection due to idle-in-transaction timeout")
-    assert "\n" not in said
+    message = str(caught.value)
+    assert message.startswith("Cannot use the database: terminating connection due to idle-in-transaction timeout")
+    assert "\n" not in message
 
 
 def test_commands_that_take_a_missing_database_alone_for_their_environment_s_fault_show_all_of_it():
@@ -60,8 +60,8 @@ def test_a_database_without_tables_and_one_of_an_earlier_release_are_each_a_sent
     applied.all().delete()
     with pytest.raises(SystemExit) as caught, migrated():
         use_a_missing_table()
-    said = f"The database in {settings.STATE_DIR} has no tables. `manage.py migrate` creates them."
-    assert str(caught.value).startswith(said)
+    message = f"The database in {settings.STATE_DIR} has no tables. `manage.py migrate` creates them."
+    assert str(caught.value).startswith(message)
     monkeypatch.setenv("DATABASE_URL", "postgres://somewhere/else")
     with pytest.raises(SystemExit, match="The database of DATABASE_URL has no tables"), migrated():
         use_a_missing_table()

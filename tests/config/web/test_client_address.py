@@ -50,8 +50,8 @@ def test_a_proxy_that_is_not_counted_is_said_once(proxies, caplog):
     proxies(0)
     for _ in range(3):
         assert asked("10.0.0.2", "192.0.2.9") == "10.0.0.2"
-    (said,) = warnings(caplog)
-    assert said.startswith("NUM_PROXIES is 0, but X-Forwarded-For came from 10.0.0.2 with 1 address")
+    (warning,) = warnings(caplog)
+    assert warning.startswith("NUM_PROXIES is 0, but X-Forwarded-For came from 10.0.0.2 with 1 address")
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_another_number_is_said_once(proxies, caplog, number, forwarded, sentenc
     proxies(number)
     asked("10.0.0.2", forwarded)
     asked("10.0.0.2", forwarded)
-    (said,) = warnings(caplog)
-    assert said.startswith(sentence)
+    (warning,) = warnings(caplog)
+    assert warning.startswith(sentence)
 
 
 def test_a_header_that_a_client_wrote_hides_no_missing_proxy(proxies, caplog):

@@ -140,5 +140,5 @@ def test_a_failure_before_the_views_of_the_api_is_json(status, answer):
 
 
 def test_a_405_that_says_something_is_left_alone():
-    said = HttpResponse("{}", status=405, headers={"Allow": "POST"})
-    assert error_pages.explain_methods(lambda request: said)(RequestFactory().get("/x")) is said
+    refusal = HttpResponse("{}", status=405, headers={"Allow": "POST"})
+    assert error_pages.explain_methods(lambda request: refusal)(RequestFactory().get("/x")) is refusal

@@ -43,9 +43,9 @@ def test_bodies_are_utf8_too(token, header):
 LENGTHLESS = [{"HTTP_TRANSFER_ENCODING": "chunked"}, {"SERVER_PROTOCOL": "HTTP/2"}]
 
 
-@pytest.mark.parametrize("said", LENGTHLESS, ids=str)
-def test_json_without_its_length_is_taken_once_it_is_read_whole(token, owner, said):
-    no_length = {**said, "CONTENT_LENGTH": None}
+@pytest.mark.parametrize("protocol", LENGTHLESS, ids=str)
+def test_json_without_its_length_is_taken_once_it_is_read_whole(token, owner, protocol):
+    no_length = {**protocol, "CONTENT_LENGTH": None}
     answer = call("PUT", "/v4/profile/preferences", b'{"new": 2}', "application/json", token, **no_length)
     assert (answer.status, answer.json()) == (200, {"new": 2})
     answer = call("PUT", "/v4/account", b'{"company": "In chunks"}', "", token, **no_length)
@@ -53,7 +53,7 @@ def test_json_without_its_length_is_taken_once_it_is_read_whole(token, owner, sa
 
 
 @pytest.mark.parametrize(
-    ("body", "media_type", "said", "status"),
+    ("body", "media_type", "protocol", "status"),
     [
         (b'{"new": ', "application/json", LENGTHLESS[0], 400),
         (b'{"new": ', "application/json", LENGTHLESS[1], 400),
@@ -64,17 +64,19 @@ def test_json_without_its_length_is_taken_once_it_is_read_whole(token, owner, sa
     ],
     ids=["half", "half in HTTP/2", "none", "form", "form in HTTP/2", "endless"],
 )
-def test_a_body_whose_end_nobody_knows_is_refused_and_changes_nothing(token, owner, body, media_type, said, status):
+def test_a_body_whose_end_nobody_knows_is_refused_and_changes_nothing(
+    token, owner, body, media_type, protocol, status
+):
     Preferences.objects.create(user=owner, body='{"kept": 1}')
-    answer = call("PUT", "/v4/profile/preferences", body, media_type, token, **said, CONTENT_LENGTH=None)
+    answer = call("PUT", "/v4/profile/preferences", body, media_type, token, **protocol, CONTENT_LENGTH=None)
     assert answer.status == status
     assert [error["field"] for error in answer.json()["errors"]] == [None]
     assert Preferences.objects.get().body == '{"kept": 1}'
 
 
-@pytest.mark.parametrize("said", [{"SERVER_PROTOCOL": "HTTP/1.1"}, {"SERVER_PROTOCOL": "HTTP/2"}], ids=str)
-def test_no_body_needs_no_length(token, said):
-    answer = call("POST", "/v4/profile/tfa-disable", b"", "", token, CONTENT_LENGTH=None, **said)
+@pytest.mark.parametrize("protocol", [{"SERVER_PROTOCOL": "HTTP/1.1"}, {"SERVER_PROTOCOL": "HTTP/2"}], ids=str)
+def test_no_body_needs_no_length(token, protocol):
+    answer = call("POST", "/v4/profile/tfa-disable", b"", "", token, CONTENT_LENGTH=None, **protocol)
     assert answer.status == 200, answer.body
 
 

@@ -93,7 +93,7 @@ def test_a_services_page_says_what_needs_somebody_and_what_helps(admin, watched)
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "expected"),
     [
         ({"status": "ok"}, "Nothing: it is up."),
         ({"status": "pending"}, "Nothing: it waits for its first check."),
@@ -101,16 +101,16 @@ def test_a_services_page_says_what_needs_somebody_and_what_helps(admin, watched)
         ({"status": "ok", "failures": 1, "error": "it answered 500"}, "it answered 500. 1 more in a row"),
     ],
 )
-def test_what_needs_somebody_follows_from_how_it_stands(columns, said, admin, watched):
+def test_what_needs_somebody_follows_from_how_it_stands(columns, expected, admin, watched):
     change(watched.service, **{"issue": None, "failures": 0, "error": "", **columns})
-    assert said in text_of(admin, page_address(watched.service))
+    assert expected in text_of(admin, page_address(watched.service))
 
 
 def test_a_ticket_that_was_closed_too_early_is_said(admin, watched):
-    said = "Its ticket was closed while it is down"
-    assert said not in text_of(admin, page_address(watched.service))
+    warning = "Its ticket was closed while it is down"
+    assert warning not in text_of(admin, page_address(watched.service))
     tickets.close(Actor.platform(watched.account.pk), watched.issue.ticket)
-    assert said in text_of(admin, page_address(watched.service))
+    assert warning in text_of(admin, page_address(watched.service))
 
 
 def test_a_service_of_a_suspended_account_is_not_watched(admin, watched):
@@ -206,7 +206,7 @@ def test_an_account_without_managed_says_so(admin, watched):
 # --- Verbs --------------------------------------------------------------------------------------------------------
 
 
-def said_to(account) -> str:
+def newest_message(account) -> str:
     """Return the message of the account's newest event, and its user."""
     event = Event.objects.filter(account=account).latest("pk")
     return f"{event.entity_type} {event.username}: {event.message}"
@@ -218,7 +218,7 @@ def test_check_now_makes_a_check_due_and_is_told(admin, watched):
     watched.service.refresh_from_db()
     assert watched.service.next_check_at <= now()
     assert "it is due now" in messages_of(response)
-    assert said_to(watched.account) == "managed_service staff: A check of web shop was asked for."
+    assert newest_message(watched.account) == "managed_service staff: A check of web shop was asked for."
     assert "it is due now" in LogEntry.objects.get().change_message
 
 
@@ -262,14 +262,14 @@ def test_disable_asks_first_and_enable_brings_it_back(admin, watched):
     do(admin, watched.service, "disable")
     watched.service.refresh_from_db()
     assert watched.service.status == "disabled"
-    assert said_to(watched.account) == "managed_service staff: The service web shop was disabled."
+    assert newest_message(watched.account) == "managed_service staff: The service web shop was disabled."
     watched.issue.refresh_from_db()
     assert watched.issue.closed is not None
 
     do(admin, watched.service, "enable")
     watched.service.refresh_from_db()
     assert watched.service.status == "pending"
-    assert said_to(watched.account) == "managed_service staff: The service web shop was enabled."
+    assert newest_message(watched.account) == "managed_service staff: The service web shop was enabled."
 
 
 def test_the_account_reads_what_staff_did(admin, watched, client_for):
@@ -335,8 +335,8 @@ def test_a_day_a_week_and_a_month_count_what_is_theirs(admin, watched):
             failed=days, milliseconds=80,
         )  # fmt: skip
     text = text_of(admin, page_address(watched.service))
-    for said in ("50.00 % 1 of 2 checks failed", "93.54 % 4 of 62 checks", "80.32 % 24 of 122 checks"):
-        assert said in text
+    for part in ("50.00 % 1 of 2 checks failed", "93.54 % 4 of 62 checks", "80.32 % 24 of 122 checks"):
+        assert part in text
 
 
 def test_an_hour_that_is_thinned_already_counts_once(admin, watched):

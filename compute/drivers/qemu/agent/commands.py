@@ -18,9 +18,9 @@ ENVIRONMENT = {"LC_ALL": "C", "PAGER": "cat", "DEBUGFS_PAGER": "__none__"}
 class CommandFailed(Failed):
     """A program ended with an unexpected status."""
 
-    def __init__(self, program: str, status: int, said: str):
+    def __init__(self, program: str, status: int, output: str):
         super().__init__(f"{Path(program).name} failed on this host.")
-        self.details = f"{program} ended with status {status}: {said.strip()[-MAX_DETAILS:]}"
+        self.details = f"{program} ended with status {status}: {output.strip()[-MAX_DETAILS:]}"
 
 
 class TimedOut(Failed):

@@ -86,11 +86,11 @@ def check(store: Store, accel: str = "auto", again: bool = False) -> dict[str, A
 def qemu_version(host: Settings) -> str | None:
     """The version of QEMU on this host; None if there is no QEMU."""
     try:
-        said = commands.run(host.qemu, "-version", timeout=10).stdout
+        output = commands.run(host.qemu, "-version", timeout=10).stdout
     except Failed:
         return None
-    found = re.search(r"version (\d+(\.\d+)+)", said)
-    return found[1] if found else said.strip()[:40]
+    found = re.search(r"version (\d+(\.\d+)+)", output)
+    return found[1] if found else output.strip()[:40]
 
 
 def _decided(store: Store, host: Settings, accel: str, version: str, again: bool) -> dict[str, Any]:
@@ -147,12 +147,12 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
     command += ["-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "initrd")]
     command += ["-append", f"console=ttyS0 {command_line.ASSUMED} rescue panic=-1", "-serial", "stdio"]
     began = time.monotonic()
-    said = _until(command, (USERLAND, GAVE_UP), began + seconds)
+    output = _until(command, (USERLAND, GAVE_UP), began + seconds)
     took = time.monotonic() - began
-    if USERLAND in said:
+    if USERLAND in output:
         return Trial(True, took)
     by = "KVM" if accel == "kvm" else "emulation"
-    last = said.decode(errors="replace").strip().rpartition("\n")[2][-200:]
+    last = output.decode(errors="replace").strip().rpartition("\n")[2][-200:]
     what = f"No kernel boots with {by} within {seconds:g} s"
     if took < seconds:
         what = f"QEMU with {by} stopped after {took:.1f} s, before a kernel had booted"
@@ -161,23 +161,23 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
 
 def _until(command: Sequence[str], words: Sequence[bytes], deadline: float) -> bytes:
     """Run a program until it prints one of `words`, ends, or reaches the deadline. Return its output."""
-    said = b""
+    output = b""
     with subprocess.Popen(  # noqa: S603 - without a shell
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as program:
         try:
             assert program.stdout is not None  # noqa: S101 - for the types: it is a pipe
-            while not any(each in said for each in words):
+            while not any(each in output for each in words):
                 left = deadline - time.monotonic()
                 if left <= 0 or not select.select([program.stdout], [], [], left)[0]:
                     break
                 piece = os.read(program.stdout.fileno(), 65536)
                 if not piece:
                     break
-                said += piece
+                output += piece
         finally:
             program.kill()
-    return said
+    return output
 
 
 def _memory() -> int:

@@ -152,8 +152,8 @@ def _put_ssh(root: Path, unpacked: Path) -> None:
     for name in ("usr/sbin/dropbear", "usr/bin/dropbearkey"):
         program = unpacked / name
         _put(root / name, program.read_bytes(), 0o755)
-        said = run(str(loader), "--library-path", ":".join(map(str, libraries)), "--list", str(program)).stdout
-        for library in re.findall(r"=> (/\S+)", said):
+        output = run(str(loader), "--library-path", ":".join(map(str, libraries)), "--list", str(program)).stdout
+        for library in re.findall(r"=> (/\S+)", output):
             if not Path(library).is_relative_to(unpacked):
                 raise Failed(f"{SSH} needs {library}, which none of its packages has.")
             _put(root / "lib/x86_64-linux-gnu" / Path(library).name, Path(library).read_bytes(), 0o755)

@@ -57,10 +57,10 @@ class Packages:
 
     def depends(self, name: str) -> list[str]:
         try:
-            said = run("apt-cache", "depends", "--important", name).stdout
+            output = run("apt-cache", "depends", "--important", name).stdout
         except CommandFailed:
             return []
-        return re.findall(r"^\s*\|?(?:Pre)?Depends: ([a-z0-9][a-z0-9.+-]+)", said, re.MULTILINE)
+        return re.findall(r"^\s*\|?(?:Pre)?Depends: ([a-z0-9][a-z0-9.+-]+)", output, re.MULTILINE)
 
     def _file(self, name: str) -> Path:
         folder = self._folder / name

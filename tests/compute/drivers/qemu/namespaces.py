@@ -193,8 +193,8 @@ class Host(Namespace):
 
     def counted(self, machine: str, counter: str) -> int:
         """Return the packets of a machine that reached a counter of its table."""
-        said = self.run("nft", "list", "counter", "netdev", machine, counter)
-        return int(said.split("packets ")[1].split()[0])
+        output = self.run("nft", "list", "counter", "netdev", machine, counter)
+        return int(output.split("packets ")[1].split()[0])
 
 
 class World(Namespace):

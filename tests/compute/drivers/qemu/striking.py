@@ -46,9 +46,9 @@ def main(agent: str, *arguments: str) -> int:
                 return call(store, verb, values)
             if strike["moment"] == "midst":
                 before(2, is_effect, lambda: die(path))
-            said = call(store, verb, values)
+            result = call(store, verb, values)
             die(path)
-            return said
+            return result
 
         serving.call = struck
     return int(serving.main([*arguments]))

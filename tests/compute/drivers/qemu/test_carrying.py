@@ -57,11 +57,11 @@ def stopped_at(number: int, driver: QemuDriver, monkeypatch: pytest.MonkeyPatch)
     real = driver.agent.call
 
     def call(verb: str, **values: object) -> object:
-        said = real(verb, **values)
+        result = real(verb, **values)
         calls.append(verb)
         if len(calls) == number:
             raise Stopped
-        return said
+        return result
 
     monkeypatch.setattr(driver.agent, "call", call)
     return calls

@@ -71,12 +71,12 @@ def test_a_packet_filter_moves_in_the_form_that_the_other_host_takes(given, take
 def test_an_agent_is_asked_for_its_protocol_until_it_takes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     failed = {"failed": "The host failed at this."}
     unknown = {"refused": "There is no verb 'protocol'."}
-    said: list[Any] = [unknown, {"result": 2}, failed, unknown]
+    responses: list[Any] = [unknown, {"result": 2}, failed, unknown]
     asked = []
 
     def run(self: Ssh, request: bytes) -> bytes:
         asked.append(json.loads(request)["verb"])
-        return json.dumps(said.pop(0)).encode()
+        return json.dumps(responses.pop(0)).encode()
 
     monkeypatch.setattr(Ssh, "_run", run)
     address = Address("hv1", "qemu", "ssh://root@hv1/var/lib/skerry", host_key="ssh-ed25519 AAAA")

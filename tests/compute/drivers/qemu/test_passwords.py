@@ -40,14 +40,14 @@ def test_the_vectors_of_the_specification(given, hashed):
 def test_openssl_makes_the_same(password):
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
-    said = subprocess.run(
+    expected = subprocess.run(
         ["openssl", "passwd", "-6", "-salt", "Az09./", "-stdin"],
         input=password,
         text=True,
         capture_output=True,
         check=True,
     ).stdout.strip()
-    assert sha512_crypt(password, "Az09./") == said
+    assert sha512_crypt(password, "Az09./") == expected
 
 
 def test_each_hash_has_a_salt_of_its_own_and_fits_into_shadow():

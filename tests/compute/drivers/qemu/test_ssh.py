@@ -97,15 +97,15 @@ def test_a_key_that_is_none_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("stderr", "text"),
     [
         ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @", ssh.OTHER_KEY),
         ("root@hv1: Permission denied (publickey).", ssh.NOT_ADMITTED),
         ("ssh: connect to host hv1 port 22: No route to host", ssh.NO_ANSWER),
     ],
 )
-def test_what_a_failure_of_ssh_means_names_nothing_of_the_host(said, text):
-    assert ssh.why(said) == text
+def test_what_a_failure_of_ssh_means_names_nothing_of_the_host(stderr, text):
+    assert ssh.why(stderr) == text
 
 
 def test_the_same_sources_are_the_same_agent():
@@ -121,11 +121,11 @@ def test_an_installed_agent_is_compiled_and_still_says_its_digest(tmp_path):
     installed = root / serving.AGENT
     with zipfile.ZipFile(installed) as packed:
         assert "compute/drivers/qemu/agent/serving/calls.pyc" in packed.namelist()
-    said = subprocess.run(
+    done = subprocess.run(
         [*program, str(installed), "answer", str(root)], input=b'{"verb": "digest", "values": {}}',
         capture_output=True, check=True,
     )  # fmt: skip
-    assert bundle().digest in said.stdout.decode()
+    assert bundle().digest in done.stdout.decode()
     assert os.listdir(root) == [serving.AGENT]
 
 
@@ -146,14 +146,14 @@ def test_what_is_no_request_is_refused(request_, tmp_path):
 
 
 def test_a_request_with_other_values_is_answered(tmp_path):
-    said = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"wrong": 1}}')
-    assert said == {"failed": OTHER_RELEASE}
+    response = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"wrong": 1}}')
+    assert response == {"failed": OTHER_RELEASE}
 
 
 def test_an_unexpected_error_is_in_the_log_of_the_host_alone(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(serving, "call", lambda store, verb, values: {}["secret"])
-    said = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"machine": "skerry-7"}}')
-    assert said == {"failed": "The host failed at this."}
+    response = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"machine": "skerry-7"}}')
+    assert response == {"failed": "The host failed at this."}
     assert capfd.readouterr().err == "'power' failed: agent.log of the host says why.\n"
     assert "KeyError: 'secret'" in (tmp_path / "agent.log").read_text()
 
@@ -337,7 +337,7 @@ def test_hosts_prove_that_they_have_the_same_volumes(pair, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("stderr", "found"),
     [
         ("connect to host: Connection refused\n" * 3, "port 22: connect to host: Connection refused. Check"),
         ("# hv1:22 SSH-2.0\nhv1: no route\nhv1: no route\n", "port 22: hv1: no route. Check"),
@@ -345,9 +345,9 @@ def test_hosts_prove_that_they_have_the_same_volumes(pair, tmp_path):
     ],
     ids=["refused", "with a comment", "silent"],
 )
-def test_a_host_that_does_not_answer_is_said_once(tmp_path, monkeypatch, said, found):
+def test_a_host_that_does_not_answer_is_said_once(tmp_path, monkeypatch, stderr, found):
     program = tmp_path / "ssh-keyscan"
-    program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}END\nexit 1\n")
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{stderr}END\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(NotJoined) as caught:

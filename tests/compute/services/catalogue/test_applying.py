@@ -141,16 +141,16 @@ def test_all_that_cannot_be_is_said_at_once_and_nothing_is_changed(world):
         {"label": "hv2", "region": "nowhere", "driver": "simulated", "memory": 1, "vcpus": 1, "disk": 1},
         {"label": "hv3", "region": "us-test", "driver": "none", "memory": 1, "vcpus": 1, "disk": 1},
     ]
-    said = refusals(file)
-    assert [line.partition(": ")[0] for line in said] == [
+    lines = refusals(file)
+    assert [line.partition(": ")[0] for line in lines] == [
         "regions.no-osl.capabilities", "types.g6-test-2.successor", "types.g6-test-2.memory",
         "images.compute/test11.size",
         "pools.10.0.0.128/25.region", "pools.2001:db8::/56.network", "pools.10.0.0.128/25.network",
         "pools.10.0.0.0/24.gateway", "pools.198.18.0.0/24",
         "hosts.us-test-h1.memory", "hosts.hv1", "hosts.hv2.region", "hosts.hv3",
     ]  # fmt: skip
-    assert "pools.198.18.0.0/24: Cannot be removed: 1 address of it is in use." in said
-    assert "hosts.us-test-h1.memory: Computes hold 2048 of it." in said
+    assert "pools.198.18.0.0/24: Cannot be removed: 1 address of it is in use." in lines
+    assert "hosts.us-test-h1.memory: Computes hold 2048 of it." in lines
     assert (Region.objects.count(), InstanceType.objects.get().label) == (1, "Test 2GB")
     assert not SeededRow.objects.exists()
     assert not LogEntry.objects.exists()
@@ -259,10 +259,10 @@ def test_a_plan_takes_the_same_number_of_queries_however_much_there_is(world):
 
 
 def command(tmp_path, file, *arguments: str) -> str:
-    path, said = tmp_path / "catalogue.json", io.StringIO()
+    path, output = tmp_path / "catalogue.json", io.StringIO()
     path.write_text(json.dumps(file))
-    call_command("catalogue", "apply", str(path), *arguments, stdout=said)
-    return said.getvalue()
+    call_command("catalogue", "apply", str(path), *arguments, stdout=output)
+    return output.getvalue()
 
 
 def test_a_check_tells_scripts_by_its_exit_code_and_changes_nothing(world, tmp_path):
@@ -296,8 +296,8 @@ def test_at_a_terminal_the_plan_is_shown_and_yes_alone_applies_it(world, tmp_pat
     monkeypatch.setattr("sys.stdin", terminal)
     monkeypatch.setattr("builtins.input", lambda question: answer)
     if label == "New":
-        said = command(tmp_path, file)
-        assert said.startswith("types\n  ~ g6-test-2: label 'Test 2GB' -> New\nPlan: 0 to add, 1 to change,")
+        output = command(tmp_path, file)
+        assert output.startswith("types\n  ~ g6-test-2: label 'Test 2GB' -> New\nPlan: 0 to add, 1 to change,")
     else:
         with pytest.raises(CommandError, match=r"Nothing is applied\."):
             command(tmp_path, file)

@@ -21,10 +21,10 @@ EXAMPLE = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re
 @pytest.fixture
 def applied(tmp_path) -> str:
     """Apply the example to an empty installation, and return the command's output."""
-    file, said = tmp_path / "catalogue.yaml", io.StringIO()
+    file, output = tmp_path / "catalogue.yaml", io.StringIO()
     file.write_text(EXAMPLE)
-    call_command("catalogue", "apply", str(file), "--yes", stdout=said)
-    return said.getvalue()
+    call_command("catalogue", "apply", str(file), "--yes", stdout=output)
+    return output.getvalue()
 
 
 def test_a_small_host_is_there(applied, client):
@@ -49,9 +49,9 @@ def test_the_page_shows_what_it_says(applied):
 
 
 def test_twice_changes_nothing(applied, tmp_path):
-    said = io.StringIO()
-    call_command("catalogue", "apply", str(tmp_path / "catalogue.yaml"), "--yes", stdout=said)
-    assert said.getvalue() == "Nothing to change.\n"
+    output = io.StringIO()
+    call_command("catalogue", "apply", str(tmp_path / "catalogue.yaml"), "--yes", stdout=output)
+    assert output.getvalue() == "Nothing to change.\n"
 
 
 @pytest.mark.parametrize("form", [exporting.as_yaml, exporting.as_json])

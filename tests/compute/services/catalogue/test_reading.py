@@ -18,7 +18,7 @@ types:
 """
 
 
-def said_of(text: str) -> list[str]:
+def refused_lines(text: str) -> list[str]:
     with pytest.raises(Invalid) as caught:
         read(text)
     return [
@@ -28,7 +28,7 @@ def said_of(text: str) -> list[str]:
 
 
 def test_all_that_is_wrong_is_said_at_once():
-    said = said_of("""
+    lines = refused_lines("""
 regions:
   - id: no osl
     country: Norway
@@ -45,12 +45,12 @@ types:
     price: {hourly: free}
 colours: []
 """)
-    assert [line.partition(": ")[0] for line in said] == [
+    assert [line.partition(": ")[0] for line in lines] == [
         "colours", "regions.no osl.id", "regions.no osl.country", "regions.no osl.colour", "regions[1].id",
         "types.small.label", "types.small.memory", "types.small.disk", "types.small.vcpus", "types.small.transfer",
         "types.small.network_out", "types.small.price.hourly", "types.small.price.monthly",
     ]  # fmt: skip
-    assert "types.small.memory: Must be a number of MB, or a size such as 64 GB." in said
+    assert "types.small.memory: Must be a number of MB, or a size such as 64 GB." in lines
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ colours: []
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_a_line(text, line):
-    [only] = said_of(text)
+    [only] = refused_lines(text)
     assert only.startswith(line)
 
 

@@ -35,15 +35,15 @@ def instance(world, driver: MemoryDriver):
 
 
 @pytest.fixture
-def said(caplog):
+def logged(caplog):
     """Return the log lines about hosts and jobs, with their levels."""
     caplog.set_level(logging.DEBUG, logger="compute")
 
-    def said(level: int = logging.INFO) -> list[str]:
+    def logged(level: int = logging.INFO) -> list[str]:
         lines = [record for record in caplog.records if record.name.startswith(LOGGERS) and record.levelno >= level]
         return [f"{record.levelname} {record.getMessage()}" for record in lines]
 
-    return said
+    return logged
 
 
 def silence(driver: MemoryDriver, host: Host | None) -> None:
@@ -61,7 +61,7 @@ def speak(driver: MemoryDriver) -> None:
     del driver.powered_off, driver.usage, driver.power  # restores the methods of the class
 
 
-def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host, driver, said):
+def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host, driver, logged):
     silence(driver, host)
     began = clock()
     for _ in range(5):
@@ -70,10 +70,10 @@ def test_a_host_that_falls_silent_is_recorded_and_logged_once_by_its_label(host,
     host.refresh_from_db()
     assert began <= host.unreachable_since <= clock()
     assert host.unreachable_error == "The host does not answer."
-    assert said() == [f"WARNING host {host.label} does not answer: The host does not answer."]
+    assert logged() == [f"WARNING host {host.label} does not answer: The host does not answer."]
 
 
-def test_it_is_taken_back_and_logged_once_when_it_answers(host, driver, said):
+def test_it_is_taken_back_and_logged_once_when_it_answers(host, driver, logged):
     silence(driver, host)
     watch(driver)
     speak(driver)
@@ -82,24 +82,24 @@ def test_it_is_taken_back_and_logged_once_when_it_answers(host, driver, said):
     host.refresh_from_db()
     assert (host.unreachable_since, host.unreachable_error) == (None, "")
     assert host.reachable_since is not None
-    assert said()[1:] == [f"WARNING host {host.label} answers again, after 0:00:00"]
+    assert logged()[1:] == [f"WARNING host {host.label} answers again, after 0:00:00"]
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["the driver names it", "the instance's"])
-def test_a_job_that_finds_out_records_the_host_and_says_no_more_of_it(named, world, host, driver, instance, said):
+def test_a_job_that_finds_out_records_the_host_and_says_no_more_of_it(named, world, host, driver, instance, logged):
     job = power.reboot(world.actor, instance)
     silence(driver, host if named else None)
     engine.run(job.pk, driver)
     host.refresh_from_db()
     assert host.unreachable_since is not None
-    assert said() == [f"WARNING host {host.label} does not answer: The host does not answer."]
+    assert logged() == [f"WARNING host {host.label} does not answer: The host does not answer."]
     name = f"job {job.pk} (reboot) of {instance.label} ({instance.pk})"
     waits = f"DEBUG {name} waits at stop until host {host.label} answers: The host does not answer."
-    assert waits in said(logging.DEBUG)
+    assert waits in logged(logging.DEBUG)
 
 
 def test_an_error_that_a_host_returns_is_logged_with_the_job_and_leaves_the_host_alone(
-    world, host, driver, instance, said
+    world, host, driver, instance, logged
 ):
     job = power.reboot(world.actor, instance)
     driver.before = failing_at(len(driver.calls), DriverError("No."))
@@ -107,10 +107,10 @@ def test_an_error_that_a_host_returns_is_logged_with_the_job_and_leaves_the_host
     host.refresh_from_db()
     assert host.unreachable_since is None
     name = f"job {job.pk} (reboot) of {instance.label} ({instance.pk})"
-    assert said() == [f"WARNING {name} failed at stop, attempt 1: No."]
+    assert logged() == [f"WARNING {name} failed at stop, attempt 1: No."]
 
 
-def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, driver, said):
+def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, driver, logged):
     silence(driver, host)
     watch(driver)
     speak(driver)
@@ -122,29 +122,29 @@ def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, dri
     watch(driver)
     host.refresh_from_db()
     assert host.unreachable_since is None
-    _, refusal, answer = said(logging.WARNING)
+    _, refusal, answer = logged(logging.WARNING)
     assert refusal == f"WARNING host {host.label} could not tell the watchdog what is off: Not now."
     assert answer.startswith(f"WARNING host {host.label} answers again, after ")
 
 
-def test_a_host_that_nobody_knows_is_no_reason_to_say_nothing(world, host, driver, instance, said):
+def test_a_host_that_nobody_knows_is_no_reason_to_say_nothing(world, host, driver, instance, logged):
     job = power.reboot(world.actor, instance)
     driver.before = failing_at(len(driver.calls), Unreachable("No.", "rack-7"))
     engine.run(job.pk, driver)
     host.refresh_from_db()
     assert host.unreachable_since is None
-    assert said() == [
+    assert logged() == [
         f"WARNING job {job.pk} (reboot) of {instance.label} ({instance.pk}) failed at stop, attempt 1: No."
     ]
 
 
-def test_a_firewall_that_finds_out_records_the_host(host, driver, instance, said):
+def test_a_firewall_that_finds_out_records_the_host(host, driver, instance, logged):
     PacketFilter.objects.filter(instance=instance).update(wanted=2)
     silence(driver, None)
     packet_filters.apply(instance.pk, driver)
     host.refresh_from_db()
     assert host.unreachable_since is not None
-    assert said() == [f"WARNING host {host.label} does not answer: The host does not answer."]
+    assert logged() == [f"WARNING host {host.label} does not answer: The host does not answer."]
 
 
 def test_a_host_out_of_service_is_watched_as_well(host, driver):
@@ -155,13 +155,13 @@ def test_a_host_out_of_service_is_watched_as_well(host, driver):
     assert host.unreachable_since is not None
 
 
-def test_in_maintenance_it_is_no_warning(host, driver, said):
+def test_in_maintenance_it_is_no_warning(host, driver, logged):
     Host.objects.update(maintenance=clock())
     silence(driver, host)
     watch(driver)
     speak(driver)
     watch(driver)
-    assert [line.split()[0] for line in said()] == ["INFO", "INFO"]
+    assert [line.split()[0] for line in logged()] == ["INFO", "INFO"]
 
 
 @pytest.mark.parametrize("name", ["9da0f136-59df-4d37-b600-8fb7679d392b", "no uuid at all"])

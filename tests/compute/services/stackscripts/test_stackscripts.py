@@ -80,9 +80,9 @@ def test_a_script_may_ask_for_nothing():
     ],
 )
 def test_broken_tags_are_refused_by_their_line(tag, reason):
-    said = wrong_with(f"#!/bin/sh\n\n# {tag}")
-    assert said.startswith("The UDF tag on line 3 ")
-    assert reason in said
+    message = wrong_with(f"#!/bin/sh\n\n# {tag}")
+    assert message.startswith("The UDF tag on line 3 ")
+    assert reason in message
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,10 @@ def test_two_failures_in_a_row_make_a_problem_with_its_issue_ticket_event_and_ma
 
 def test_a_problem_that_stays_says_nothing_more(service):
     settle(service, DOWN, DOWN)
-    said = (events(), mails())
+    before = (events(), mails())
     checked = settle(service, DOWN, Outcome(error="it answered 500"), DOWN)
     assert (checked.status, checked.failures) == ("problem", 5)
-    assert (events(), mails()) == said
+    assert (events(), mails()) == before
     assert TicketReply.objects.count() == 0
 
 

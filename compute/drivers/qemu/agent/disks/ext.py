@@ -62,8 +62,8 @@ def check(path: Path, whole: bool = True, timeout: float | None = None) -> None:
 
 def minimum(path: Path) -> int:
     """The bytes that a checked file system needs for its files, by the conservative estimate of resize2fs."""
-    said = run("resize2fs", "-P", str(path)).stdout
-    found = re.search(r"filesystem: (\d+)", said)
+    output = run("resize2fs", "-P", str(path)).stdout
+    found = re.search(r"filesystem: (\d+)", output)
     if found is None:
         raise Failed("The size of the files on the disk cannot be told.")
     return int(found[1]) * geometry(path)[1]

@@ -52,9 +52,9 @@ BOOTED = re.compile(rb"login: |RESCUE SHELL|(?m:^[^\n\[]{0,40}# )")
 class NotStarted(Failed):
     """QEMU did not start."""
 
-    def __init__(self, said: str):
+    def __init__(self, output: str):
         super().__init__("The machine's QEMU did not start.")
-        self.details = said
+        self.details = output
 
 
 def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> None:
@@ -202,10 +202,10 @@ def _power_on(
         answer = supervisor.spawn(directory, lock, limits)
         if answer["on"]:
             return
-        if "host forwarding" not in answer["said"]:
+        if "host forwarding" not in answer["stderr"]:
             break
         port = None  # another process took the port in this moment
-    raise Failed("The machine could not be started.") from NotStarted(answer["said"])
+    raise Failed("The machine could not be started.") from NotStarted(answer["stderr"])
 
 
 def _prepared(store: Store, machine: Machine, boot: BootSpec, drives: list[Drive]) -> list[str]:

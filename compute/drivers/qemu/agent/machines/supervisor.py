@@ -30,8 +30,8 @@ from compute.drivers.qemu.agent.scopes import Limits
 
 BOOT, ENDED, STOP, POWER = "boot.json", "ended.json", "stop.json", "power"
 LOG, EARLIER = "console.log", "console.earlier"
-SAID = "stderr"
-SAID_BYTES = 2000
+STDERR = "stderr"
+STDERR_BYTES = 2000
 LOG_BYTES = 1 << 20
 """The size in bytes at which a new console log is started. The previous log is kept, so the maximum is twice
 this."""
@@ -46,8 +46,8 @@ ROOT = str(Path(__file__).parents[5])
 def spawn(directory: Path, lock: int, limits: Limits | None = None, timeout: float = ANSWERS + 5) -> dict[str, Any]:
     """Start a supervisor for the machine in `directory`, by the boot record there, and return its report.
 
-    The report contains ``on``, whether QEMU runs, and if not, ``said``, QEMU's last words. On a host with systemd,
-    `limits` apply to the supervisor and QEMU together.
+    ``on`` in the report tells whether QEMU runs. If not, ``stderr`` is the end of QEMU's error output. On a host
+    with systemd, `limits` apply to the supervisor and QEMU together.
     """
     reader, writer = os.pipe()
     try:
@@ -77,12 +77,12 @@ def _report(reader: int, deadline: float) -> dict[str, Any]:
     text = b""
     while True:
         if not select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            return {"on": False, "said": "The supervisor does not answer."}
+            return {"on": False, "stderr": "The supervisor does not answer."}
         piece = os.read(reader, 65536)
         if not piece:
             break
         text += piece
-    return dict(json.loads(text)) if text else {"on": False, "said": "The supervisor ended before it reported."}
+    return dict(json.loads(text)) if text else {"on": False, "stderr": "The supervisor ended before it reported."}
 
 
 def main(report: int, lock: int) -> None:
@@ -92,8 +92,8 @@ def main(report: int, lock: int) -> None:
     for descriptor in (report, lock):
         os.set_inheritable(descriptor, False)
     here = Path(".")
-    said = os.open(SAID, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    os.dup2(said, 2)  # errors of the supervisor itself go there too
+    stderr = os.open(STDERR, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    os.dup2(stderr, 2)  # errors of the supervisor itself go there too
     power = os.open(POWER, os.O_RDWR | os.O_CLOEXEC)
     if not locks.try_lock(power):
         _tell(report, on=True)
@@ -101,13 +101,13 @@ def main(report: int, lock: int) -> None:
     boot = records.read(here / BOOT) or {}
     try:
         qemu = subprocess.Popen(  # noqa: S603 - without a shell
-            boot["arguments"], stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=(power,)
+            boot["arguments"], stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr, pass_fds=(power,)
         )
     except OSError as error:
-        _end(here, "failed-to-start", said=str(error))
+        _end(here, "failed-to-start", stderr=str(error))
         networks.remove_here(here)
         os.close(power)  # before the report: then the machine is off when the caller reads it
-        _tell(report, on=False, said=str(error))
+        _tell(report, on=False, stderr=str(error))
         return
     _supervise(here, qemu, boot, power, report, lock)
 
@@ -121,10 +121,10 @@ def _supervise(
         qemu.kill()
         status = qemu.wait()
         words = _last_words(here)
-        _end(here, "failed-to-start", status=status, said=words)
+        _end(here, "failed-to-start", status=status, stderr=words)
         networks.remove_here(here)
         os.close(power)
-        _tell(report, on=False, said=words)
+        _tell(report, on=False, stderr=words)
         return
     _tell(report, on=True)
     os.close(lock)
@@ -133,7 +133,7 @@ def _supervise(
         if event["event"] == "SHUTDOWN":
             reason = str(event["data"].get("reason", ""))
     status = qemu.wait()
-    _end(here, _why(here, reason), reason=reason, status=status, said=_last_words(here))
+    _end(here, _why(here, reason), reason=reason, status=status, stderr=_last_words(here))
     networks.remove_here(here)  # the power file is still locked, so no verb starts the machine meanwhile
 
 
@@ -188,7 +188,7 @@ def _end(here: Path, why: str, **details: Any) -> None:
 
 
 def _last_words(here: Path) -> str:
-    return (here / SAID).read_text(errors="replace")[-SAID_BYTES:].strip()
+    return (here / STDERR).read_text(errors="replace")[-STDERR_BYTES:].strip()
 
 
 def trim(here: Path, most: int = LOG_BYTES) -> None:
@@ -200,8 +200,8 @@ def trim(here: Path, most: int = LOG_BYTES) -> None:
                 (here / EARLIER).write_bytes(log.read(most))
                 log.truncate(0)
     with contextlib.suppress(FileNotFoundError):
-        if (here / SAID).stat().st_size > most:
-            os.truncate(here / SAID, 0)
+        if (here / STDERR).stat().st_size > most:
+            os.truncate(here / STDERR, 0)
 
 
 def _tell(report: int, **answer: Any) -> None:

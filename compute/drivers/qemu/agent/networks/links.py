@@ -21,8 +21,8 @@ def ip(*words: str) -> None:
 
 def asked(*words: str) -> list[dict[str, Any]]:
     """Run ``ip`` with JSON output, and return the listed objects."""
-    said = commands.run("ip", "-j", *words, timeout=SECONDS).stdout
-    found: list[dict[str, Any]] = json.loads(said or "[]")
+    output = commands.run("ip", "-j", *words, timeout=SECONDS).stdout
+    found: list[dict[str, Any]] = json.loads(output or "[]")
     return found
 
 

@@ -86,8 +86,8 @@ def _is_of(name: str, underlay: str) -> bool:
 
 def _flood(tunnel: str, peers: Sequence[str]) -> None:
     """Set the list of hosts for flooding. Entries of other hosts are deleted, including learnt ones."""
-    said = commands.run("bridge", "fdb", "show", "dev", tunnel, timeout=SECONDS).stdout
-    entries = [line.split() for line in said.splitlines() if " dst " in line]
+    output = commands.run("bridge", "fdb", "show", "dev", tunnel, timeout=SECONDS).stdout
+    entries = [line.split() for line in output.splitlines() if " dst " in line]
     known = {words[words.index("dst") + 1] for words in entries if words[0] == FLOOD}
     for words in entries:
         host = words[words.index("dst") + 1]

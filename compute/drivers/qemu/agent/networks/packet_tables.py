@@ -189,15 +189,15 @@ def _vlan(nic: Nic, out: list[str], in_: list[str]) -> list[str]:
 
 def has_host_table() -> bool:
     """Tell whether the host's own table is loaded in the kernel."""
-    said = commands.run("nft", "-j", "list", "tables", timeout=SECONDS).stdout
-    tables = [each["table"] for each in json.loads(said)["nftables"] if "table" in each]
+    output = commands.run("nft", "-j", "list", "tables", timeout=SECONDS).stdout
+    tables = [each["table"] for each in json.loads(output)["nftables"] if "table" in each]
     return any((each["family"], each["name"]) == ("inet", "skerry") for each in tables)
 
 
 def counted(machine: str) -> dict[str, int]:
     """The bytes in each traffic counter of a machine, with the field names of the interface's `Usage`."""
-    said = commands.run("nft", "-j", "list", "counters", "table", "netdev", machine, timeout=SECONDS).stdout
-    found = [each["counter"] for each in json.loads(said)["nftables"] if "counter" in each]
+    output = commands.run("nft", "-j", "list", "counters", "table", "netdev", machine, timeout=SECONDS).stdout
+    found = [each["counter"] for each in json.loads(output)["nftables"] if "counter" in each]
     return {each["name"]: int(each["bytes"]) for each in found if each["name"] in COUNTERS}
 
 

@@ -74,5 +74,5 @@ def call(store: Store, verb: str, values: Mapping[str, Any]) -> Any:
     if function is None:
         raise Refused(f"There is no verb {verb!r:.40}.")
     found = arguments.checked(verb, function, values)
-    said = function(store, **arguments.packed(function, found))
-    return asdict(said) if is_dataclass(said) and not isinstance(said, type) else said
+    result = function(store, **arguments.packed(function, found))
+    return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result

@@ -140,15 +140,15 @@ def converse(store: Store, reader: int, writer: int) -> None:
             machine = checked_machine(str(json.loads(_line(reader))["machine"]))
             attached = stack.enter_context(console.attached(store, machine))
         except Refused as error:
-            said: dict[str, Any] = {"refused": str(error)}
+            response: dict[str, Any] = {"refused": str(error)}
         except Failed as error:
-            said = {"failed": str(error)}
+            response = {"failed": str(error)}
         except NO_REQUEST:
-            said = {"refused": "This is no request."}
+            response = {"refused": "This is no request."}
         else:
-            said = {"result": None}
-        os.write(writer, json.dumps(said).encode() + b"\n")
-        if "result" in said:
+            response = {"result": None}
+        os.write(writer, json.dumps(response).encode() + b"\n")
+        if "result" in response:
             # the reader may be gone
             with suppress(BrokenPipeError):
                 attached.carry(reader, writer)

@@ -54,8 +54,8 @@ def answers(qmp: Path) -> bool:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(qmp))
             connection.sendall(b'{"execute": "qmp_capabilities"}{"execute": "query-status"}')
-            with connection.makefile() as said:
-                return any("prelaunch" in line for line in said)
+            with connection.makefile() as lines:
+                return any("prelaunch" in line for line in lines)
     except OSError:
         return False
 

@@ -17,8 +17,8 @@ from tests.compute.drivers.qemu.hosts import MACHINE, run_machine
 
 STANDS_IN = """#!{python}
 import os, sys
-with open("{said}", "a") as said:
-    said.write(" ".join(sys.argv[1:]) + "\\n")
+with open("{calls}", "a") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
 command = sys.argv[sys.argv.index("--") + 1:]
 os.execvp(command[0], command)
 """
@@ -27,15 +27,15 @@ os.execvp(command[0], command)
 @pytest.fixture
 def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A host with systemd. Returns the file with the arguments of systemd-run."""
-    said, programs = tmp_path / "said", tmp_path / "programs"
+    calls, programs = tmp_path / "calls", tmp_path / "programs"
     programs.mkdir()
     program = programs / "systemd-run"
-    program.write_text(STANDS_IN.format(python=sys.executable, said=said))
+    program.write_text(STANDS_IN.format(python=sys.executable, calls=calls))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     monkeypatch.setattr(scopes, "BOOTED", tmp_path)
     monkeypatch.setattr(scopes.os, "geteuid", lambda: 0)
-    return said
+    return calls
 
 
 def test_without_systemd_a_command_is_as_it_is(monkeypatch, tmp_path):

@@ -211,9 +211,9 @@ def test_it_works_packed_as_one_file(tmp_path):
     )
     zipapp.create_archive(packed, tmp_path / "agent.pyz")
     (tmp_path / "host/machines/skerry-7").mkdir(parents=True)
-    said = ""
-    while said != "True":
-        said = subprocess.run(
+    output = ""
+    while output != "True":
+        output = subprocess.run(
             [sys.executable, "-I", str(tmp_path / "agent.pyz"), str(tmp_path / "host")],
             cwd=tmp_path, check=True, capture_output=True, text=True,
         ).stdout.strip()  # fmt: skip

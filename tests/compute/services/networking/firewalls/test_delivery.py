@@ -205,7 +205,7 @@ class TestNothingIsLost:
         assert settled(instance, driver)
 
     @pytest.mark.parametrize(
-        ("error", "said"),
+        ("error", "message"),
         [
             (DriverError("The host does not answer."), "The host does not answer."),
             (Refused("Not possible."), "Not possible."),
@@ -213,12 +213,12 @@ class TestNothingIsLost:
         ],
         ids=["not now", "never", "a bug"],
     )
-    def test_when_the_host_fails_for_long(self, error, said, firewall, instance, driver, settings):
+    def test_when_the_host_fails_for_long(self, error, message, firewall, instance, driver, settings):
         driver.before = failing_at(len(driver.calls), error, times=settings.JOB_ATTEMPTS * 3)
         for number in range(settings.JOB_ATTEMPTS * 3):
             packet_filters.apply(instance.pk, driver)
             row = books_of(instance)
-            assert (row.pending, row.error, row.attempt) == (True, said, number + 1)
+            assert (row.pending, row.error, row.attempt) == (True, message, number + 1)
         packet_filters.apply(instance.pk, driver)
         assert settled(instance, driver)
         assert books_of(instance).attempt == 0

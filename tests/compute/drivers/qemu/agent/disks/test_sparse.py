@@ -16,8 +16,8 @@ def test_a_copy_has_the_content_and_no_more_blocks(tmp_path, monkeypatch):
             file.write(os.urandom(5000))
         file.seek(100 * MB)
         file.write(bytes(20 * MB))
-    said = []
-    sparse.copy(source, target, lambda done, total: said.append((done, total)))
+    progress = []
+    sparse.copy(source, target, lambda done, total: progress.append((done, total)))
     assert target.stat().st_size == source.stat().st_size
     with source.open("rb") as one, target.open("rb") as other:
         for at in (0, 4 * MB, 100 * MB, 9_999 * MB):
@@ -25,7 +25,7 @@ def test_a_copy_has_the_content_and_no_more_blocks(tmp_path, monkeypatch):
             other.seek(at)
             assert one.read(MB) == other.read(MB)
     assert allocated(target) < 1 * MB, "zeros are not written"
-    assert said[-1][0] == said[-1][1]
+    assert progress[-1][0] == progress[-1][1]
 
 
 def test_the_last_data_of_a_file_is_found(tmp_path):

@@ -179,7 +179,7 @@ def test_a_qemu_that_ends_at_once_is_told_with_its_words(store, machine, program
     assert details_of(caught.value) == "it is full here"
     assert machines.power(store, machine) == "off"
     ended = machines.ended(store, machine)
-    assert (ended["why"], ended["status"], ended["said"]) == ("failed-to-start", 3, "it is full here")
+    assert (ended["why"], ended["status"], ended["stderr"]) == ("failed-to-start", 3, "it is full here")
     configure(store, qemu=QEMU)
     until_done(lambda: start(store))
 

@@ -565,8 +565,8 @@ if mode == "hear":
     own = socket.create_server((address, 7000))
     print("ready", flush=True)
     other, _ = own.accept()
-    while said := other.recv(100):
-        other.sendall(said)
+    while received := other.recv(100):
+        other.sendall(received)
 else:
     own = socket.create_connection((address, 7000), timeout=240)
     for line in sys.stdin:

@@ -198,8 +198,8 @@ def test_a_text_of_nftables_is_not_taken_and_may_be_repeated_by_newer_workers(st
         ("start", {"machine": MACHINE, "boot": boot}),
         ("expect", {"machine": MACHINE, "left": left}),
     ):
-        said = serving.answer(store, json.dumps({"verb": verb, "values": values}).encode())
-        assert said == {"failed": OTHER_RELEASE}
+        response = serving.answer(store, json.dumps({"verb": verb, "values": values}).encode())
+        assert response == {"failed": OTHER_RELEASE}
     assert firewalls.firewall(store, MACHINE) is None
 
 
@@ -219,8 +219,8 @@ def test_what_a_program_says_is_in_the_log_of_the_host_and_in_no_answer(tmp_path
     call(store, "define", {name: ANY[name] for name in ("machine", "memory", "vcpus", "mac")})
     records.write(store.root / "host.json", {"networking": True})
     request = {"verb": "set_firewall", "values": {"machine": MACHINE, "firewall": asdict(FIREWALL)}}
-    said = serving.answer(store, json.dumps(request).encode())
-    assert said == {"failed": "nft failed on this host."}
+    response = serving.answer(store, json.dumps(request).encode())
+    assert response == {"failed": "nft failed on this host."}
     assert "secret" not in capsys.readouterr().err
     log = store.root / "agent.log"
     assert "root:$6$secret:" in log.read_text()
