@@ -53,13 +53,14 @@ def parse_scopes(scopes: str) -> tuple[str, ...]:
     return (ALL,) if ALL in found else found
 
 
-def includes(held: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Tell whether a token with the scopes `held` may do everything that `wanted` allow. read_write includes
+def includes(granted: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Tell whether a token with the scopes `granted` may do everything that `wanted` allow. read_write includes
     read_only.
     """
-    held = set(held)
-    return ALL in held or all(
-        scope in held or (scope.endswith(f":{READ_ONLY}") and f"{scope.partition(':')[0]}:{READ_WRITE}" in held)
+    granted = set(granted)
+    return ALL in granted or all(
+        scope in granted
+        or (scope.endswith(f":{READ_ONLY}") and f"{scope.partition(':')[0]}:{READ_WRITE}" in granted)
         for scope in wanted
     )
 

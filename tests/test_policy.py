@@ -26,9 +26,9 @@ ROUTES = routes()
 WIDTH = max(len(str(route)) for route in ROUTES)
 
 LEGEND = """\
-Who may do what: the status that each operation of the API answers to each kind of caller, on a compute of the
-account, which is off. After the stroke: what it answers where the body is wrong, which is looked at last. Written
-by `make baselines`, and held against it by the tests.
+The status that each operation of the API answers to each kind of caller, on a compute of the account that is off.
+The status after the stroke answers a wrong body, because the body is checked last. `make baselines` writes this
+file, and tests compare it with real answers.
 
 """
 

@@ -36,7 +36,7 @@ class GrantsForm(forms.Form):
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(data)
         self.now = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
-        self.held = {each.field: each for each in named_grants(user)[:GRANTS_SHOWN]}
+        self.shown = {each.field: each for each in named_grants(user)[:GRANTS_SHOWN]}
         for column in GlobalGrants._meta.concrete_fields:
             if column.primary_key:
                 continue
@@ -47,7 +47,7 @@ class GrantsForm(forms.Form):
                 field = forms.BooleanField(required=False, initial=initial)
             field.label = column.name
             self.fields[column.name] = field
-        for name, each in self.held.items():
+        for name, each in self.shown.items():
             self.fields[name] = forms.ChoiceField(
                 label=f"{each.kind} {each.label} ({each.key})", choices=LEVELS, required=False, initial=each.level
             )
@@ -68,8 +68,8 @@ class GrantsForm(forms.Form):
         on_account: dict[str, Any] = {}
         on_entities: dict[str, list[dict[str, Any]]] = {}
         for name in set(self.changed_data) & given.keys():
-            if name in self.held:
-                each = self.held[name]
+            if name in self.shown:
+                each = self.shown[name]
                 on_entities.setdefault(each.kind, []).append({"id": each.key, "permissions": given[name] or None})
             elif name not in ("kind", "ids", "level"):
                 on_account[name] = given[name] if isinstance(given[name], bool) else given[name] or None

@@ -67,10 +67,10 @@ def signing_in_panel(user: User) -> Panel:
 
     It shows only whether answers and secrets exist.
     """
-    held = SecondFactor.objects.filter(user=user).only("pending_until").first()
+    factor = SecondFactor.objects.filter(user=user).only("pending_until").first()
     answers = SecurityAnswer.objects.filter(user=user).count()
     identity = external.identity_of(user)
-    begun = held is not None and held.pending_until is not None and held.pending_until > now()
+    begun = factor is not None and factor.pending_until is not None and factor.pending_until > now()
     rows: list[tuple[Any, ...]] = [
         ("Password", "set" if user.has_usable_password() else "none: the user gets in by other ways, or not yet"),
         ("Second factor", pill("on", GOOD) if user.two_factor_auth else pill("off", QUIET)),

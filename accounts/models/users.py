@@ -111,8 +111,8 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
         if not self.logged_out:
             return super()._get_session_auth_hash(secret=secret)  # type: ignore[misc] # not in the stubs
         salt = "accounts.models.User.logged_out"
-        held = f"{self.logged_out}:{self.password}"
-        return salted_hmac(salt, held, secret=secret, algorithm="sha256").hexdigest()
+        state = f"{self.logged_out}:{self.password}"
+        return salted_hmac(salt, state, secret=secret, algorithm="sha256").hexdigest()
 
 
 class SSHKey(models.Model):

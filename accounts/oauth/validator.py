@@ -53,20 +53,20 @@ def _given(token: dict) -> dict[str, Any]:
 @transaction.atomic
 def _end_all_of(code: OAuthGrant) -> None:
     """End all tokens of a code that was used twice (RFC 6749, 4.1.2), including refreshed ones."""
-    held = access.lock_authorizations(user=code.user_id, client=code.application_id)
+    authorizations = access.lock_authorizations(user=code.user_id, client=code.application_id)
     spent = OAuthGrant.objects.filter(pk=code.pk, spent=True).first()
     if spent is not None:
         OAuthRefreshToken.revoke_family(spent.token_family)
         OAuthAccessToken.objects.filter(pk=spent.access_token_id).delete()
-    access.settle(held)
+    access.settle(authorizations)
 
 
 @transaction.atomic
 def _end_family_of(token: OAuthRefreshToken) -> None:
     """End all tokens that came from the same code as a refresh token that was used twice."""
-    held = access.lock_authorizations(user=token.user_id, client=token.application_id)
+    authorizations = access.lock_authorizations(user=token.user_id, client=token.application_id)
     OAuthRefreshToken.revoke_family(token.token_family)
-    access.settle(held)
+    access.settle(authorizations)
 
 
 class Validator(OAuth2Validator):
@@ -74,12 +74,12 @@ class Validator(OAuth2Validator):
 
     def _load_application(self, client_id: str | None, request: OAuthRequest) -> OAuthClient | None:
         """Load the client as the toolkit does, in one query with the account, which `is_usable` reads."""
-        held = request.client
-        if not isinstance(held, OAuthClient) or held.client_id != client_id:
+        client = request.client
+        if not isinstance(client, OAuthClient) or client.client_id != client_id:
             # PostgreSQL stores no text with a NUL: psycopg raises an error.
             asked = "" if not client_id or "\x00" in client_id else client_id
-            held = OAuthClient.objects.filter(client_id=asked).select_related("account").first()
-        request.client = held if held is not None and held.is_usable(request) else None
+            client = OAuthClient.objects.filter(client_id=asked).select_related("account").first()
+        request.client = client if client is not None and client.is_usable(request) else None
         return request.client
 
     def offers_secret(self, request: OAuthRequest) -> bool:
@@ -269,17 +269,17 @@ class Validator(OAuth2Validator):
             token.pop("refresh_token", None)
         refresh_token = getattr(request, "refresh_token_instance", None)  # saving removes it
         with transaction.atomic():
-            held = access.lock_authorization(request.user, request.client)
+            authorization = access.lock_authorization(request.user, request.client)
             # the implicit grant spends no code or token
             unspent = None if request.response_type == TOKEN else self._unspent(request)
             won = unspent is None or unspent.select_for_update().first() is not None
             if won:
                 super().save_bearer_token(token, request, *args, **kwargs)
                 if request.grant_type != REFRESH_TOKEN:
-                    access.add_scopes(held, token["scope"])
+                    access.add_scopes(authorization, token["scope"])
                 if unspent is not None and request.grant_type == AUTHORIZATION_CODE:
                     unspent.update(spent=True, **_given(token))
-            access.settle([held])
+            access.settle([authorization])
         if won:
             return
         if refresh_token is not None:
@@ -299,9 +299,9 @@ class Validator(OAuth2Validator):
             for user in rows.filter(**mine).values_list("user_id", flat=True)
         }
         with transaction.atomic():
-            held = access.lock_authorizations(user__in=users, client=request.client)
+            authorizations = access.lock_authorizations(user__in=users, client=request.client)
             super().revoke_token(token, token_type_hint, request, *args, **kwargs)
-            access.settle(held)
+            access.settle(authorizations)
 
     def introspect_token(
         self, token: str, token_type_hint: str | None, request: OAuthRequest, *args: Any, **kwargs: Any

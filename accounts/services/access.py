@@ -49,31 +49,31 @@ def lock_authorizations(**whose: Any) -> list[Authorization]:
     return list(rows.order_by("pk"))
 
 
-def add_scopes(held: Authorization, scopes: str) -> None:
-    """Add the space-separated scopes that the user has agreed to, for tokens that were created while `held`.
+def add_scopes(authorization: Authorization, scopes: str) -> None:
+    """Add the space-separated scopes that the user has agreed to now. `authorization` is locked.
 
     Scopes add up as long as there is access: a later consent to fewer scopes does not end the tokens of an earlier
     one. After the access has ended, the client starts again.
     """
-    values: dict[str, Any] = {"scopes": " ".join(parse_scopes(f"{held.scopes} {scopes}"))}
-    if held.expiry is not None and held.expiry <= now():
+    values: dict[str, Any] = {"scopes": " ".join(parse_scopes(f"{authorization.scopes} {scopes}"))}
+    if authorization.expiry is not None and authorization.expiry <= now():
         values = {"scopes": scopes, "created": now()}
-    Authorization.objects.filter(pk=held.pk).update(**values)
+    Authorization.objects.filter(pk=authorization.pk).update(**values)
 
 
-def settle(held: Sequence[Authorization]) -> None:
+def settle(authorizations: Sequence[Authorization]) -> None:
     """Write when the access of each row ends: with its last valid token.
 
     Call it after tokens were created or ended, in the transaction that locks the rows. Rows without a valid token
     are deleted. Personal tokens that the clients created end with the access, and never last longer. An earlier end
     applies to them too, a later one does not.
     """
-    rows = Authorization.objects.filter(pk__in=[each.pk for each in held])
+    rows = Authorization.objects.filter(pk__in=[each.pk for each in authorizations])
     rows.update(expiry=_end_of_access())
     over = rows.filter(expiry=None)
     mine = {"user": OuterRef("user"), "client": OuterRef("client")}
     theirs = PersonalToken.objects.filter(
-        user__in={each.user_id for each in held}, client__in={each.client_id for each in held}
+        user__in={each.user_id for each in authorizations}, client__in={each.client_id for each in authorizations}
     )
     theirs.filter(Exists(over.filter(**mine))).delete()
     over.delete()
@@ -127,14 +127,14 @@ def revoke_token(actor: Actor, token: OAuthAccessToken | OAuthRefreshToken) -> N
     Locks the refresh token before the other, as its exchange does. Raises `Missing` if the token has ended, or was
     exchanged for another.
     """
-    held = lock_authorizations(user=token.user, client=token.application)
+    authorizations = lock_authorizations(user=token.user, client=token.application)
     tied = {"pk": token.pk} if isinstance(token, OAuthRefreshToken) else {"access_token_id": token.pk}
     refresh = OAuthRefreshToken.objects.select_for_update().filter(revoked=None, **tied).first()
     if refresh is not None:
         refresh.revoke()
     elif isinstance(token, OAuthRefreshToken) or not OAuthAccessToken.objects.filter(pk=token.pk).delete()[0]:
         raise Missing
-    settle(held)
+    settle(authorizations)
     message = f"A token of {token.application.name} was revoked."
     record_event(actor, "profile_update", profile_ref(token.user), client_ref(token.application), message=message)
 

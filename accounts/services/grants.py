@@ -141,9 +141,11 @@ def _write_on_account(user: User, wanted: Mapping[str, Any]) -> bool:
 def _write_on_entities(user: User, wanted: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
     """Write the grants on entities that differ. Return whether any did."""
     mine = Grant.objects.filter(user=user, entity_type__in=wanted)
-    held = {(kind, key): level for kind, key, level in mine.values_list("entity_type", "entity_id", "permissions")}
+    current = {
+        (kind, key): level for kind, key, level in mine.values_list("entity_type", "entity_id", "permissions")
+    }
     given = {(kind, entry["id"]): entry["permissions"] for kind, entries in wanted.items() for entry in entries}
-    changes = {entity: level for entity, level in given.items() if held.get(entity) != level}
+    changes = {entity: level for entity, level in given.items() if current.get(entity) != level}
     for kind in wanted:
         taken = [key for (name, key), level in changes.items() if name == kind and level is None]
         if taken:

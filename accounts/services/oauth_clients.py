@@ -72,7 +72,7 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any], problems:
     if "public" in columns:
         columns["client_type"] = _type(columns.pop("public"))
     public = columns.get("client_type") == OAuthClient.CLIENT_PUBLIC
-    held = access.lock_authorizations(client=client) if public else []
+    authorizations = access.lock_authorizations(client=client) if public else []
     wanted = differing(lock(OAuthClient.objects.filter(pk=client.pk)), columns)
     for name, value in columns.items():
         setattr(client, name, value)
@@ -86,7 +86,7 @@ def update(actor: Actor, client: OAuthClient, changes: dict[str, Any], problems:
     OAuthClient.objects.filter(pk=client.pk).update(**wanted)
     if public and "client_type" in wanted:
         OAuthRefreshToken.objects.filter(application=client).delete()
-        access.settle(held)
+        access.settle(authorizations)
     record_event(actor, "oauth_client_update", client_ref(client))
 
 

@@ -94,22 +94,22 @@ class HostForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any] | None:
         # locked until the row is saved, since the admin's request is one transaction
-        held = Host.objects.filter(pk=self.instance.pk).select_for_update(no_key=True).first()
-        for name in RESOURCES if held else ():
-            used, asked = getattr(held, f"{name}_used"), self.cleaned_data.get(name)
+        locked = Host.objects.filter(pk=self.instance.pk).select_for_update(no_key=True).first()
+        for name in RESOURCES if locked else ():
+            used, asked = getattr(locked, f"{name}_used"), self.cleaned_data.get(name)
             if asked is not None and asked < used:
                 self.add_error(name, f"Instances hold {used if name == 'vcpus' else gigabytes(used)} of it.")
-        region, driver = self.cleaned_data.get("region", held and held.region), self.cleaned_data.get("driver")
-        if region and driver and (held is None or held.driver != driver):
+        region, driver = self.cleaned_data.get("region", locked and locked.region), self.cleaned_data.get("driver")
+        if region and driver and (locked is None or locked.driver != driver):
             problems = Problems()
-            check_driver(region, driver, problems, but=held)
-            if held and held.instances.exists():
+            check_driver(region, driver, problems, but=locked)
+            if locked and locked.instances.exists():
                 problems.add("driver", "Its instances are known to the present one alone.")
             for problem in problems:
                 self.add_error(problem.field, problem.reason)
         if underlay := self.cleaned_data.get("underlay"):
             problems = Problems()
-            check_underlay(underlay, problems, but=held)
+            check_underlay(underlay, problems, but=locked)
             for problem in problems:
                 self.add_error(problem.field, problem.reason)
         return super().clean()
@@ -282,7 +282,7 @@ def draining_panel(host: Host) -> Panel:
         (link(row.instance), link(row, row.status), moment(row.when), row.reason, status_pill(row.instance))
         for row in rows
     ]
-    lacking = [name for name, (held, free) in draining.room(host).items() if held > free]
+    lacking = [name for name, (reserved, free) in draining.room(host).items() if reserved > free]
     room = pill(f"not enough {' and '.join(lacking)} on other hosts", BAD) if lacking else pill("room enough", GOOD)
     total = (
         f"{progress.left} left: {progress.moving} moving, {progress.waiting} waiting, {progress.staying} staying"

@@ -250,8 +250,8 @@ def addresses_panel(instance: Instance) -> Panel:
         found.append((address, "public" if row.public else "private", row.rdns, link(row.pool)))
     if instance.ipv6:
         found.append((addresses([instance.ipv6]), "SLAAC", None, NOTHING))
-    for held in IPv6Range.objects.filter(instance=instance).select_related("pool").order_by("pk"):
-        found.append((link(held), held.get_kind_display(), None, link(held.pool)))
+    for block in IPv6Range.objects.filter(instance=instance).select_related("pool").order_by("pk"):
+        found.append((link(block), block.get_kind_display(), None, link(block.pool)))
     for shared in Address.objects.filter(shares__instance=instance).select_related("pool").order_by("pk"):
         address = addresses([f"{shared.address}/{shared.prefix}"])
         found.append((address, "shared with it", shared.rdns, link(shared.pool)))

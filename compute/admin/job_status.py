@@ -21,19 +21,19 @@ from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, lines, link, p
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-HELD = "held"
+LEASED = "leased"
 OVERDUE = "overdue"
 RETRYING = "retrying"
 WAITING = "waiting"
 DUE = "due"
 
 TONES = {
-    HELD: BUSY, OVERDUE: BAD, RETRYING: BAD, WAITING: QUIET, DUE: QUIET,
+    LEASED: BUSY, OVERDUE: BAD, RETRYING: BAD, WAITING: QUIET, DUE: QUIET,
     Job.State.QUEUED: QUIET, Job.State.DONE: GOOD, Job.State.FAILED: BAD,
 }  # fmt: skip
 UNDO = "undo "
 """The prefix of an undo's key in ``Job.step_seconds``; the step's name follows."""
-WORDS = {HELD: "at work", DUE: "due now"}
+WORDS = {LEASED: "at work", DUE: "due now"}
 OVERDUE_NOTIFICATIONS = 8
 """Notifications that a due job may miss before it counts as overdue."""
 
@@ -93,7 +93,7 @@ def with_progress(jobs: QuerySet[Job]) -> "QuerySet[WithAnnotations[Job, Progres
         stuck=Case(When(stuck(), then=True), default=False),
         progress=Case(
             When(~live(), then=F("state")),
-            When(leased(), then=Value(HELD)),
+            When(leased(), then=Value(LEASED)),
             When(overdue(), then=Value(OVERDUE)),
             When(retrying(), then=Value(RETRYING)),
             When(waiting(), then=Value(WAITING)),
@@ -211,8 +211,8 @@ class JobProgress:
         if self.job.lease_until is None:
             return "free"
         if self.job.lease_until >= self._clock:
-            return f"held until {self.job.lease_until:%H:%M:%S} ({span(self.job.lease_until - self._clock)} left)"
-        return f"lost {span(self._clock - self.job.lease_until)} ago"
+            return f"leased until {self.job.lease_until:%H:%M:%S} ({span(self.job.lease_until - self._clock)} left)"
+        return f"expired {span(self._clock - self.job.lease_until)} ago"
 
     def timing(self) -> str:
         """When the job runs next, or how long it took."""

@@ -89,7 +89,7 @@ class Now(admin.SimpleListFilter):
         "stuck": ("Stuck", job_status.stuck),
         job_status.OVERDUE: ("… overdue", job_status.overdue),
         job_status.RETRYING: ("… retrying", job_status.retrying),
-        job_status.HELD: ("At work", job_status.leased),
+        job_status.LEASED: ("At work", job_status.leased),
         job_status.WAITING: ("Waiting", job_status.waiting),
         "slow": ("… slower than usual", lambda: slow(usual_times())),
         "live": ("All that live", job_status.live),

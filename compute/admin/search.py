@@ -90,9 +90,9 @@ def instances_of(term: Term) -> Q:
     if address is None:
         machine = instance_of(term.text)
         return carrying(term) if machine is None else carrying(term) | Q(pk=machine)
-    held = Address.objects.filter(address=address).values("instance")
+    rows = Address.objects.filter(address=address).values("instance")
     ranges = IPv6Range.objects.filter(holds(of_range(), address), instance__isnull=False).values("instance")
-    found = Q(pk__in=held.filter(instance__isnull=False))
+    found = Q(pk__in=rows.filter(instance__isnull=False))
     if ":" not in address:
         return found
     # SLAAC addresses match exactly: all of a region are in one network, whose prefix length is not the instance's

@@ -138,7 +138,7 @@ class Runner(Ending):
     """Runs the current step of one claimed job and settles it."""
 
     def step(self) -> Job | None:
-        """Run or undo the current step. Returns the job while the lease is held and steps are left, else None."""
+        """Run or undo the current step. Returns the job while it is leased and steps are left, else None."""
         began = time.monotonic()
         undoing = self.job.state == Job.State.UNDOING
         name = f"{'undo ' if undoing else ''}{self.kind.name} {self.current.name}"

@@ -118,7 +118,7 @@ class Lane:
         self.threads = ThreadPoolExecutor(size.threads, f"lane-{name}")
         self.share_of_places = max(1, size.places // 2)
         self.running: Counter[str] = Counter()
-        self.held: Counter[str] = Counter()
+        self.occupied: Counter[str] = Counter()
         """The places of each subject, including those of running requests."""
         self.waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
@@ -128,15 +128,15 @@ class Lane:
         Raises `TurnedAway` at once if the subject has its share of the places (429) or all places are taken (503),
         and after `MAX_WAIT_SECONDS` seconds without a thread (503).
         """
-        if self.held[subject] >= self.share_of_places:
+        if self.occupied[subject] >= self.share_of_places:
             raise TurnedAway(429)
-        if self.held.total() >= self.size.places:
+        if self.occupied.total() >= self.size.places:
             raise TurnedAway(503)
-        self.held[subject] += 1
+        self.occupied[subject] += 1
         try:
             await self._wait_for_thread(subject)
         except BaseException:
-            self._less(self.held, subject)
+            self._less(self.occupied, subject)
             raise
         call = asyncio.get_running_loop().run_in_executor(self.threads, self._called, function, *values)
         # Place and thread are free when the call ends, not when its client disconnects.
@@ -170,7 +170,7 @@ class Lane:
                 connections.close_all()
 
     def _ended(self, subject: str) -> None:
-        self._less(self.held, subject)
+        self._less(self.occupied, subject)
         self._free(subject)
 
     def _start(self, subject: str) -> None:

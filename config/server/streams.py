@@ -108,15 +108,15 @@ class Streams(Application):
 
     async def _copy(self, pieces: bodies.Pieces, receiving: Receiving) -> None:
         """Write the body as it comes. The sender waits while a piece is being written."""
-        held = bytearray()
+        buffer = bytearray()
         first = True
         async for piece in pieces:
-            held += piece
-            if first or len(held) >= PIECE:  # the first at once: an invalid file need not be received whole
-                data, held, first = bytes(held), bytearray(), False
+            buffer += piece
+            if first or len(buffer) >= PIECE:  # the first at once: an invalid file need not be received whole
+                data, buffer, first = bytes(buffer), bytearray(), False
                 await self._in_thread(receiving.write, data)
-        if held:
-            await self._in_thread(receiving.write, bytes(held))
+        if buffer:
+            await self._in_thread(receiving.write, bytes(buffer))
 
     async def _last_word(
         self, scope: Scope, headers: Headers, exchange: Exchange, outcome: Receiving | Exception | None

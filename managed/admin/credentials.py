@@ -129,5 +129,5 @@ class DecryptionPage(ReadOnlyPage):
 
     @admin.display(description="What")
     def what(self, decryption: Decryption) -> str:
-        held = decryption.credential or decryption.key_pair
-        return f"{decryption.label}, gone" if held is None else link(held, decryption.label)
+        target = decryption.credential or decryption.key_pair
+        return f"{decryption.label}, gone" if target is None else link(target, decryption.label)

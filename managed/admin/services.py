@@ -66,7 +66,7 @@ class RightNow(admin.SimpleListFilter):
         "problem": ("Down", lambda: Q(status=Status.PROBLEM)),
         "shaky": ("The last check failed", service_status.shaky),
         "late": ("Late: waits for a check", service_status.late),
-        "held": ("Being checked", service_status.being_checked),
+        "checking": ("Being checked", service_status.being_checked),
         "watched": ("All that are watched", service_status.watched),
     }
 

@@ -202,9 +202,9 @@ def _reservations(connection: psycopg.Connection) -> None:
         host_id="i.host_id", instance_id="i.id", memory="t.memory", vcpus="t.vcpus", disk="t.disk",
     )  # fmt: skip
     connection.execute(
-        "UPDATE compute_host AS h SET memory_used = held.memory, vcpus_used = held.vcpus, disk_used = held.disk"
+        "UPDATE compute_host AS h SET memory_used = r.memory, vcpus_used = r.vcpus, disk_used = r.disk"
         " FROM (SELECT host_id, sum(memory) AS memory, sum(vcpus) AS vcpus, sum(disk) AS disk"
-        " FROM compute_reservation GROUP BY host_id) AS held WHERE held.host_id = h.id"
+        " FROM compute_reservation GROUP BY host_id) AS r WHERE r.host_id = h.id"
     )
 
 

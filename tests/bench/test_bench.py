@@ -98,9 +98,9 @@ def written_by(pk: int) -> dict[str, Any]:
     assert instance.ipv6 is not None
     return {
         "instance": plain(instance, "label", "ipv4", "ipv6", "host"),
-        "reservations": [plain(held, "host") for held in Reservation.objects.filter(instance=instance)],
-        "filters": [plain(held, "changed", "run_at") for held in PacketFilter.objects.filter(instance=instance)],
-        "its host": [instance.host_id] == [held.host_id for held in instance.reservations.all()],
+        "reservations": [plain(each, "host") for each in Reservation.objects.filter(instance=instance)],
+        "filters": [plain(each, "changed", "run_at") for each in PacketFilter.objects.filter(instance=instance)],
+        "its host": [instance.host_id] == [each.host_id for each in instance.reservations.all()],
         "address": [instance.ipv4] == [[str(row.address)] for row in instance.addresses.all()],
         "ipv6": instance.ipv6.replace(f"{pk >> 16 & 255:02x}:{pk & 65535:x}/", "xx:x/"),
         "disks": [plain(disk) for disk in disks],

@@ -240,9 +240,9 @@ class MemoryDriver:
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
         number = self._call("set_firewall")
-        held = self._renew(self.machines[machine], firewall) if machine in self.machines else 0
+        version = self._renew(self.machines[machine], firewall) if machine in self.machines else 0
         self.after(number, "set_firewall")
-        return held
+        return version
 
     def _renew(self, there: dict[str, Any], firewall: FirewallSpec) -> int:
         """Store the firewall if its version is newer. Returns the version that is then valid."""

@@ -119,8 +119,8 @@ def test_pods_are_the_images_user_and_mount_what_it_writes():
     [claim] = kind("PersistentVolumeClaim")
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
     for component, pod in pods().items():
-        held = pod["securityContext"]
-        assert {held["runAsUser"], held["runAsGroup"], held["fsGroup"]} == {int(user)}, component
+        context = pod["securityContext"]
+        assert {context["runAsUser"], context["runAsGroup"], context["fsGroup"]} == {int(user)}, component
         mounts = {each["mountPath"]: each["name"] for each in container(component)["volumeMounts"]}
         volumes = {each.pop("name"): each for each in pod["volumes"]}
         assert volumes.keys() == set(mounts.values()), component

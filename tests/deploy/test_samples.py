@@ -93,10 +93,10 @@ def test_no_container_is_root_or_writes_its_root():
     for name, pod in pods().items():
         [container] = pod["containers"]
         assert pod["securityContext"]["runAsNonRoot"], name
-        held = container["securityContext"]
-        assert held["readOnlyRootFilesystem"], name
-        assert not held["allowPrivilegeEscalation"], name
-        assert held["capabilities"] == {"drop": ["ALL"]}, name
+        context = container["securityContext"]
+        assert context["readOnlyRootFilesystem"], name
+        assert not context["allowPrivilegeEscalation"], name
+        assert context["capabilities"] == {"drop": ["ALL"]}, name
         assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/data", "/tmp"}, name
     for name, service in services().items():
         assert service["read_only"], name

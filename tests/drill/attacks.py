@@ -169,11 +169,11 @@ def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int
     """
     stopped = threading.Event()
     with ExitStack() as stack:
-        held = [stack.enter_context(_Slow(attacker.address, *head)) for head in heads]
+        connections = [stack.enter_context(_Slow(attacker.address, *head)) for head in heads]
 
         def drip() -> None:
             while not stopped.wait(1):
-                for each in held[:dripping]:
+                for each in connections[:dripping]:
                     each.send(b"x")
 
         thread = threading.Thread(target=drip, daemon=True)
@@ -183,7 +183,7 @@ def slowly(attacker: Attacker, heads: Sequence[tuple[int, bytes]], dripping: int
         finally:
             stopped.set()
             thread.join()
-            attacker.sent["slow connections"] += sum(each.begun for each in held)
+            attacker.sent["slow connections"] += sum(each.begun for each in connections)
 
 
 class _Slow:

@@ -61,7 +61,7 @@ class Client(threading.Thread):
         self.ports, self.token, self.log, self.stopped = ports, token, log, stopped
         self.rng = random.Random(seed)
         self.acknowledged: Counter[tuple[str, int]] = Counter()
-        self.held: dict[str, list[int]] = {"instances": [], "volumes": [], "domains": []}
+        self.ids: dict[str, list[int]] = {"instances": [], "volumes": [], "domains": []}
         self.made = 0
 
     def run(self) -> None:
@@ -88,7 +88,7 @@ class Client(threading.Thread):
         status, answer = self.call(event, "POST", path, body)
         if status == 200:
             self.acknowledged[event, answer["id"]] += 1
-            self.held[what].append(answer["id"])
+            self.ids[what].append(answer["id"])
         elif status == 0 or status >= 500:
             self.look(what)
 
@@ -97,14 +97,14 @@ class Client(threading.Thread):
         path = {"instances": "/compute/instances", "volumes": "/volumes", "domains": "/domains"}[what]
         status, answer = self.call("list", "GET", f"{path}?page_size=100")
         if status == 200:
-            self.held[what] = [each["id"] for each in answer["data"]]
+            self.ids[what] = [each["id"] for each in answer["data"]]
 
     def label(self) -> str:
         self.made += 1
         return f"drill-{self.rng.randrange(10**9)}-{self.made}"
 
     def one(self, what: str) -> int | None:
-        return self.rng.choice(self.held[what]) if self.held[what] else None
+        return self.rng.choice(self.ids[what]) if self.ids[what] else None
 
 
 def on_instance(
@@ -128,7 +128,7 @@ def on_volume(
 
 
 def create(client: Client) -> None:
-    if len(client.held["instances"]) < INSTANCES:
+    if len(client.ids["instances"]) < INSTANCES:
         body: Body = {"region": REGION, "type": client.rng.choice(TYPES[:2]), "label": client.label()}
         body |= {"image": IMAGE, "root_pass": PASSWORD, "backups_enabled": client.rng.random() < 0.7}
         client.make("instances", "compute_create", "/compute/instances", body)
@@ -136,11 +136,11 @@ def create(client: Client) -> None:
 
 def clone(client: Client) -> None:
     pk = client.one("instances")
-    if pk and len(client.held["instances"]) < INSTANCES:
+    if pk and len(client.ids["instances"]) < INSTANCES:
         body = {"region": REGION, "type": TYPES[2], "label": client.label()}
         status, answer = client.call("compute_clone", "POST", f"/compute/instances/{pk}/clone", body)
         if status == 200:
-            client.held["instances"].append(answer["id"])
+            client.ids["instances"].append(answer["id"])
         elif status == 0 or status >= 500:
             client.look("instances")
 
@@ -148,13 +148,13 @@ def clone(client: Client) -> None:
 def delete(what: str, event: str, path: str) -> Callable[[Client], None]:
     def act(client: Client) -> None:
         if (pk := client.one(what)) and client.change(event, f"{path}/{pk}", pk, method="DELETE"):
-            client.held[what].remove(pk)
+            client.ids[what].remove(pk)
 
     return act
 
 
 def create_volume(client: Client) -> None:
-    if len(client.held["volumes"]) < VOLUMES:
+    if len(client.ids["volumes"]) < VOLUMES:
         pk = client.one("instances")
         place = {"compute_id": pk} if pk and client.rng.random() < 0.5 else {"region": REGION}
         client.make("volumes", "volume_create", "/volumes", {"label": client.label(), "size": 20, **place})
@@ -162,14 +162,14 @@ def create_volume(client: Client) -> None:
 
 def clone_volume(client: Client) -> None:
     pk = client.one("volumes")
-    if pk and len(client.held["volumes"]) < VOLUMES:
+    if pk and len(client.ids["volumes"]) < VOLUMES:
         status, answer = client.call("volume_clone", "POST", f"/volumes/{pk}/clone", {"label": client.label()})
         if status == 200:
-            client.held["volumes"].append(answer["id"])
+            client.ids["volumes"].append(answer["id"])
 
 
 def create_domain(client: Client) -> None:
-    if len(client.held["domains"]) < DOMAINS:
+    if len(client.ids["domains"]) < DOMAINS:
         body = {"domain": f"{client.label()}.example.com", "type": "master", "soa_email": "dns@example.com"}
         client.make("domains", "dns_zone_create", "/domains", body)
 
@@ -197,6 +197,6 @@ ACTIONS: dict[str, tuple[Callable[[Client], None], int]] = {
     "volume delete": (delete("volumes", "volume_delete", "/volumes"), 2),
     "domain create": (create_domain, 2),
     "domain delete": (delete("domains", "dns_zone_delete", "/domains"), 1),
-    "look": (lambda client: client.look(client.rng.choice(list(client.held))), 3),
+    "look": (lambda client: client.look(client.rng.choice(list(client.ids))), 3),
 }
 """The actions of clients, with the weight of each."""

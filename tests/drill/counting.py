@@ -128,16 +128,19 @@ def _kept(hypervisor: SimulatedDriver) -> Iterator[str]:
 
 
 def _addresses() -> Iterator[str]:
-    held = Counter(Address.objects.filter(instance__isnull=False).values_list("address", flat=True))
+    assigned = Counter(Address.objects.filter(instance__isnull=False).values_list("address", flat=True))
     shown = Counter(address for ipv4 in Instance.objects.values_list("ipv4", flat=True) for address in ipv4)
-    for address in {str(each) for each in held} ^ {str(each) for each in shown}:
-        yield f"address {address}: held or shown alone"
+    for address in {str(each) for each in assigned} ^ {str(each) for each in shown}:
+        yield f"address {address}: assigned or shown alone"
     yield from (f"address {address} is shown {count} times" for address, count in shown.items() if count > 1)
 
 
 def _capacity() -> Iterator[str]:
     for host in Host.objects.prefetch_related("reservations"):
         for part in ("memory", "vcpus", "disk"):
-            used, held = getattr(host, f"{part}_used"), sum(getattr(each, part) for each in host.reservations.all())
-            if used != held:
-                yield f"host {host.label}: {used} of {part} are used, {held} reserved"
+            used, reserved = (
+                getattr(host, f"{part}_used"),
+                sum(getattr(each, part) for each in host.reservations.all()),
+            )
+            if used != reserved:
+                yield f"host {host.label}: {used} of {part} are used, {reserved} reserved"

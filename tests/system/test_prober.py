@@ -144,11 +144,11 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     wait_for(lambda: not Message.objects.exists())  # a worker that is killed in a send may repeat it
     wait_for(lambda: sum(hands_full(worker, watched) for worker in fleet.workers) == OTHERS)
     dead = fleet.workers.pop(0)
-    held = hands_full(dead, watched)
-    assert 0 < held <= FEW
+    claimed = hands_full(dead, watched)
+    assert 0 < claimed <= FEW
     kill(dead)
     watched.gate.set()
-    wait_for(lambda: watched.missing() == held)
+    wait_for(lambda: watched.missing() == claimed)
     assert unchecked(watched) == set(Service.objects.exclude(lease_until=None).values_list("pk", flat=True))
     Service.objects.exclude(lease_until=None).update(lease_until=clock())  # time passes
     fleet.worker(concurrency=1)

@@ -158,13 +158,15 @@ def test_ctrl_c_before_it_runs_ends_with_a_line_and_leaves_no_server(start, tmp_
 
 
 @pytest.mark.parametrize(
-    ("phase", "held", "waiting"),
+    ("phase", "lock_statement", "waiting"),
     [
         ("Migrating the database", f"SELECT pg_advisory_lock({ADVISORY_LOCK})", TRIES),
         ("Seeding the catalogue", "BEGIN; LOCK TABLE compute_instancetype", WAITS),
     ],
 )
-def test_ctrl_c_in_the_middle_ends_with_a_line_and_the_next_start_goes_on(start, tmp_path, phase, held, waiting):
+def test_ctrl_c_in_the_middle_ends_with_a_line_and_the_next_start_goes_on(
+    start, tmp_path, phase, lock_statement, waiting
+):
     """A lock holds the start up, so that the keys can be pressed in the middle."""
     with services(tmp_path, postgres=True):
         migrated = subprocess.run(
@@ -175,7 +177,7 @@ def test_ctrl_c_in_the_middle_ends_with_a_line_and_the_next_start_goes_on(start,
         )
         assert migrated.returncode == 0
         with psycopg.connect(embedded(tmp_path), autocommit=True) as other:
-            other.execute(held)
+            other.execute(lock_statement)
             server = start(tmp_path, terminal=True)
             server.read(until=phase)
             wait_for(lambda: other.execute(waiting).fetchone() is not None)

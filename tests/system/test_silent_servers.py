@@ -30,20 +30,20 @@ class Silent:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=SHARE)
         self.place = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.held: list[socket.socket] = []
+        self.connections: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         while True:
             try:
-                self.held.append(self.listener.accept()[0])
+                self.connections.append(self.listener.accept()[0])
             except OSError:
                 return
 
     def let_go(self) -> None:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        for each in self.held:
+        for each in self.connections:
             each.close()
 
 
@@ -96,11 +96,11 @@ def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world
     with ThreadPoolExecutor(SHARE + 2) as clients:
         asking: list[Future[requests.Response]] = [clients.submit(ask, ours)]
         try:
-            wait_for(lambda: len(silent.held) == 1)
+            wait_for(lambda: len(silent.connections) == 1)
             waiting = [clients.submit(ask_until_one_is_refused) for _ in range(SHARE)]
             wait_for(refused.is_set)
             asking.append(clients.submit(ask, others))
-            wait_for(lambda: len(silent.held) == 2)
+            wait_for(lambda: len(silent.connections) == 2)
             for _ in range(8):
                 assert requests.get(f"{site}/account", headers=ours, timeout=SECONDS).status_code == 200
             assert requests.put(f"{site}/profile", json={}, headers=ours, timeout=SECONDS).ok, "of another lane"
@@ -108,7 +108,7 @@ def test_imports_from_a_silent_name_server_keep_nobody_else_waiting(fleet, world
             assert {answer.status_code for answer in turned_away} == {429, 503}
             assert {answer.headers["Retry-After"] for answer in turned_away} == {"5"}
             wait_for(lambda: connections() == before)  # a waiting thread gives its connection back
-            assert len(silent.held) == 2
+            assert len(silent.connections) == 2
             assert not any(each.done() for each in asking)
         finally:
             refused.set()

@@ -64,9 +64,9 @@ def test_a_worker_that_dies_while_it_tells_a_host_loses_no_firewall(fleet: Fleet
 
     wait_for(lambda: settled() and not PacketFilter.objects.filter(applied__lt=F("wanted")).exists())
 
-    held = hypervisor.firewall(machine_name(instance.pk))
-    assert [each.ports for each in held.rules.inbound] == [((5, 5),)]
-    assert held.version == PacketFilter.objects.get().wanted
+    applied = hypervisor.firewall(machine_name(instance.pk))
+    assert [each.ports for each in applied.rules.inbound] == [((5, 5),)]
+    assert applied.version == PacketFilter.objects.get().wanted
     assert {fault.hits > 0 for fault in hypervisor.faults()} == {True}
 
 
@@ -78,8 +78,8 @@ def test_a_worker_that_dies_while_it_tells_hosts_of_mail_ports_leaves_none_close
     fleet.worker()
     fleet.beat()
     wait_for(settled)
-    held = [hypervisor.firewall(machine_name(instance.pk)) for instance in made]
-    assert [each.closed_ports for each in held] == [(25, 465, 587)] * 2
+    applied = [hypervisor.firewall(machine_name(instance.pk)) for instance in made]
+    assert [each.closed_ports for each in applied] == [(25, 465, 587)] * 2
     hypervisor.script("crash", call="set_firewall")
     hypervisor.script("crash_after", call="set_firewall")
 
@@ -87,8 +87,8 @@ def test_a_worker_that_dies_while_it_tells_hosts_of_mail_ports_leaves_none_close
 
     wait_for(lambda: not PacketFilter.objects.filter(applied__lt=F("wanted")).exists())
     for instance in made:
-        held = hypervisor.firewall(machine_name(instance.pk))
-        assert (held.rules, held.closed_ports) == (None, ())
+        applied = hypervisor.firewall(machine_name(instance.pk))
+        assert (applied.rules, applied.closed_ports) == (None, ())
     assert {fault.hits > 0 for fault in hypervisor.faults()} == {True}
 
 

@@ -21,8 +21,8 @@ from config.display.integers import is_id
 from config.errors import Invalid
 
 
-def delete(request: HttpRequest, held: IPv6Range) -> str:
-    ranges.delete(staff(request, held.account_id), held)
+def delete(request: HttpRequest, block: IPv6Range) -> str:
+    ranges.delete(staff(request, block.account_id), block)
     return "deleted; its addresses lead nowhere now."
 
 
@@ -87,8 +87,8 @@ class IPv6RangePage(Page):
         return super().matches(term) if is_id(term) else found(term, "range")
 
     @admin.display(description="Instance")
-    def instance_link(self, held: IPv6Range) -> SafeString:
-        return link(held.instance) if held.instance else NOTHING
+    def instance_link(self, block: IPv6Range) -> SafeString:
+        return link(block.instance) if block.instance else NOTHING
 
 
 @admin.register(AddressShare)

@@ -163,8 +163,8 @@ class SimulatedDriver:
         return _progress(self._call("SELECT * FROM simulated.stop(%s, %s)", (machine, STOP_SECONDS * self.scale)))
 
     def set_firewall(self, machine: str, firewall: FirewallSpec) -> int:
-        held = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", (machine, *_kept(firewall)))
-        return int(held.detail)
+        row = self._call("SELECT * FROM simulated.set_firewall(%s, %s, %s)", (machine, *_kept(firewall)))
+        return int(row.detail)
 
     def power(self, machine: str) -> Power:
         return Power(self._call("SELECT * FROM simulated.power(%s)", (machine,)).detail)

@@ -116,9 +116,9 @@ class AddressQuerySet(models.QuerySet["Address"]):
         One SELECT from a UNION, which filters, counts and pages like any other. Call it on the manager itself. The
         result cannot be updated or locked.
         """
-        held = Address._base_manager.filter(instance__in=instances.values("pk")).order_by()
+        assigned = Address._base_manager.filter(instance__in=instances.values("pk")).order_by()
         fields = Address._meta.concrete_fields
-        both = held.values_list(*(field.attname for field in fields)).union(_slaac_of(instances), all=True)
+        both = assigned.values_list(*(field.attname for field in fields)).union(_slaac_of(instances), all=True)
         rows = self.all()
         alias = rows.query.get_initial_alias()
         columns = tuple(str(field.column) for field in fields)

@@ -59,8 +59,8 @@ def _instances_of(slaac: Network) -> Network:
 
 
 def _held(pool: AddressPool) -> list[Network]:
-    held = Address.objects.filter(pool=pool, instance__isnull=False)
-    return [ip_network(each) for each in held.values_list("address", flat=True)]
+    assigned = Address.objects.filter(pool=pool, instance__isnull=False)
+    return [ip_network(each) for each in assigned.values_list("address", flat=True)]
 
 
 def _without(network: Network, address: Network) -> list[Network]:

@@ -87,7 +87,7 @@ def room(host: Host) -> dict[str, tuple[int, int]]:
     queries.
     """
     sums: dict[str, Any] = {name: Sum(name) for name in RESOURCES}
-    held = Reservation.objects.filter(host=host).aggregate(**sums)
+    reserved = Reservation.objects.filter(host=host).aggregate(**sums)
     others = Host.objects.filter(region=host.region_id, enabled=True, maintenance=None).exclude(pk=host.pk)
     free = others.aggregate(**{name: Sum(name) - Sum(f"{name}_used") for name in RESOURCES})
-    return {name: (held[name] or 0, free[name] or 0) for name in RESOURCES}
+    return {name: (reserved[name] or 0, free[name] or 0) for name in RESOURCES}

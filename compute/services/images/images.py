@@ -148,7 +148,7 @@ def delete(actor: Actor, image: Image) -> None:
     kept = Image.objects.filter(pk=image.pk, status__in=(Image.Status.AVAILABLE, Image.Status.CREATING))
     if not kept.update(status=Image.Status.DELETING):
         raise Missing
-    # checked only now: a deploy of the image held its row, and the UPDATE above waited for that
+    # checked only now: a deploy of the image locks its row, and the UPDATE above waits for that
     imaged = Job.objects.filter(kind="imagize", account_id=image.account_id or 0, finished_at=None)
     making = Disk.objects.filter(image=image, status=Disk.Status.NOT_READY)
     making = making.exclude(pk__in=list(imaged.exclude(instance=None).values_list("data__disk", flat=True)))

@@ -51,9 +51,9 @@ def _deliver(claimed: delivery.Claim, drivers: Drivers) -> bool:
     if wanted is None:
         return False  # the row was deleted meanwhile, with the instance
     address = address_of_instance(claimed.instance_id)
-    held = drivers.at(address).set_firewall(machine, firewall_spec(wanted))
+    version = drivers.at(address).set_firewall(machine, firewall_spec(wanted))
     # a machine that does not exist yet will boot with the packet filter that is current then
-    return delivery.settle(claimed, held or wanted.version)
+    return delivery.settle(claimed, version or wanted.version)
 
 
 def _retry(claimed: delivery.Claim, error: Exception) -> None:

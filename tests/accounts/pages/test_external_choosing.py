@@ -36,8 +36,8 @@ class TestChoosingIt:
         assert "with Example ID, as kari" in words(browser.get("/home/profile"))
         with_password.refresh_from_db()
         assert with_password.authentication_type == "github"
-        held = with_password.external_identity
-        assert (held.issuer, held.subject, held.label) == (provider.issuer, subject_of("kari"), "kari")
+        identity = with_password.external_identity
+        assert (identity.issuer, identity.subject, identity.label) == (provider.issuer, subject_of("kari"), "kari")
         assert not is_in(other), "all other sessions end"
         assert not TrustedDevice.objects.exists()
         assert Client().post("/login", {"username": "owner", "password": PASSWORD}).status_code == 200

@@ -357,12 +357,12 @@ class TestAtOnce:
         web, entry, _ = self.app_of(restricted)
         with ThreadPoolExecutor(1) as pool:
             with transaction.atomic():
-                held = access.lock_authorization(restricted, web.client)
+                authorization = access.lock_authorization(restricted, web.client)
                 deleting = pool.submit(closing, lambda: users.remove(acting(owner), restricted))
                 assert held_up()
                 end = now() + timedelta(hours=1)
                 OAuthAccessToken.objects.create(user=restricted, application=web.client, token="t", expires=end)
-                access.settle([held])
+                access.settle([authorization])
             deleting.result()
         assert not OAuthAccessToken.objects.exists()
         assert not Authorization.objects.filter(pk=entry.pk).exists()

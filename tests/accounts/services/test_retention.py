@@ -144,11 +144,11 @@ def test_an_app_that_is_authorized_again_at_that_moment_stays(owner):
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            held = access.lock_authorization(owner, client)
+            authorization = access.lock_authorization(owner, client)
             pool.submit(delete).result(timeout=120)
             end = now() + timedelta(hours=2)
             OAuthAccessToken.objects.create(user=owner, application=client, token="t", expires=end)
-            access.settle([held])
+            access.settle([authorization])
         pool.submit(delete).result(timeout=120)
     kept = Authorization.objects.get(user=owner, client=client)
     assert (kept.pk, kept.expiry) == (over.pk, end)

@@ -56,8 +56,8 @@ def deletion(world, running, lost) -> tuple[Job, CountingDriver]:
 
 def test_a_deletion_ends_and_frees_addresses_and_room(admin, deletion, running):
     job, driver = deletion
-    held = list(Address.objects.filter(instance=running))
-    assert held
+    addresses = list(Address.objects.filter(instance=running))
+    assert addresses
     assert "it ends in a moment" in messages_of(do(admin, job, "give-up", **SURE))
 
     work(job, driver)
@@ -66,7 +66,7 @@ def test_a_deletion_ends_and_frees_addresses_and_room(admin, deletion, running):
     assert job.state == "failed"
     assert "Ended by support (staff): It burnt down. Not undone: undefine." in job.error
     assert not Instance.objects.filter(pk=running.pk).exists()
-    assert not Address.objects.filter(pk__in=[each.pk for each in held], instance__isnull=False).exists()
+    assert not Address.objects.filter(pk__in=[each.pk for each in addresses], instance__isnull=False).exists()
     assert not Reservation.objects.exists()
     assert Host.objects.get(pk=running.host_id).memory_used == 0
     event = Event.objects.get(action="compute_delete")

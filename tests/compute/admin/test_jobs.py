@@ -41,9 +41,9 @@ STAGES_OF_JOBS = [
     pytest.param(
         {"run_at": Now() + HOUR, "attempt": 2, "error": "No."}, "retrying", True, "runs in", id="failed before"
     ),
-    pytest.param({"lease_until": Now() + HOUR, "attempt": 1}, "held", False, "at work", id="a worker has it"),
+    pytest.param({"lease_until": Now() + HOUR, "attempt": 1}, "leased", False, "at work", id="a worker has it"),
     pytest.param(
-        {"lease_until": Now() + HOUR, "attempt": 3, "error": "No."}, "held", True, "at work", id="tries again"
+        {"lease_until": Now() + HOUR, "attempt": 3, "error": "No."}, "leased", True, "at work", id="tries again"
     ),
     pytest.param(
         {"run_at": Now() - 3 * HOUR, "lease_until": Now() - 2 * HOUR, "attempt": 1},
@@ -101,8 +101,8 @@ def test_an_event_leads_to_its_job_and_back(admin, job, world):
 
 
 def test_a_dead_workers_lease_is_called_lost(job):
-    assert status_of(job, lease_until=Now() - 2 * HOUR).lease().startswith("lost 2 h")
-    assert status_of(job, lease_until=Now() + HOUR).lease().startswith("held until")
+    assert status_of(job, lease_until=Now() - 2 * HOUR).lease().startswith("expired 2 h")
+    assert status_of(job, lease_until=Now() + HOUR).lease().startswith("leased until")
 
 
 def test_a_kind_of_another_release_does_not_break_the_page(admin, job):
@@ -123,16 +123,16 @@ def test_data_of_another_release_does_not_break_the_pages(admin, job, running):
         ("stuck", {"run_at": Now() - HOUR}),
         ("retrying", {"error": "No.", "attempt": 1, "run_at": Now() + HOUR}),
         ("stuck", {"error": "No.", "attempt": 1, "run_at": Now() + HOUR}),
-        ("held", {"lease_until": Now() + HOUR}),
+        ("leased", {"lease_until": Now() + HOUR}),
         ("waiting", {"run_at": Now() + HOUR}),
         ("live", {}),
     ],
 )
 def test_the_list_shows_those_asked_for(chosen, columns, admin, job):
-    others = {"overdue", "retrying", "held", "waiting"} - {chosen}
+    others = {"overdue", "retrying", "leased", "waiting"} - {chosen}
     Job.objects.filter(pk=job.pk).update(**columns)
     assert list(shown(admin, chosen)) == [job]
-    if chosen in others | {"overdue", "held", "waiting"}:
+    if chosen in others | {"overdue", "leased", "waiting"}:
         assert not any(job in shown(admin, other) for other in others)
 
 

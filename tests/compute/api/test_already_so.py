@@ -157,11 +157,11 @@ def test_a_row_says_what_is_answered(row: Row, trial: Trial):
         answer = trial.call(body)
 
         events = trial.new_events()
-        held(row, answer, before, events, first)
+        check_unchanged(row, answer, before, events, first)
         assert Event.objects.count() == finished + len(events)
 
 
-def held(row: Row, answer: Any, before: dict, events: list[Event], first: list[str]) -> None:
+def check_unchanged(row: Row, answer: Any, before: dict, events: list[Event], first: list[str]) -> None:
     """Check the answer and the effects of the call against the row."""
     if row.answer.startswith("see "):
         # the page that it names has the rule, and there are tests of it

@@ -186,7 +186,7 @@ def test_without_another_host_nothing_happens(api, running):
 
 
 def test_a_failure_leaves_it_running_where_it_was_and_tries_again_later(api, running, other_host, driver):
-    old, held = running.host, list(Reservation.objects.values("host", "memory", "vcpus", "disk"))
+    old, reserved = running.host, list(Reservation.objects.values("host", "memory", "vcpus", "disk"))
     migration = HostMigrationFactory(instance=running)
     move(api, running)
     driver.before = failing_at(len(driver.calls) + 1, DriverError("The disk is broken."), times=ATTEMPTS)
@@ -196,7 +196,7 @@ def test_a_failure_leaves_it_running_where_it_was_and_tries_again_later(api, run
     migration.refresh_from_db()
     assert (running.status, running.host, migration.status) == ("running", old, "pending")
     assert migration.when > now() + timedelta(minutes=50)
-    assert list(Reservation.objects.values("host", "memory", "vcpus", "disk")) == held
+    assert list(Reservation.objects.values("host", "memory", "vcpus", "disk")) == reserved
     assert Event.objects.get(action="compute_migrate").message == "The disk is broken."
     assert driver.machines[machine_name(running.pk)]["host"] == str(old.uuid)
 
@@ -303,7 +303,7 @@ def test_one_that_made_way_for_a_deletion_is_pending_while_that_is_tried(api, wo
 
     migration.refresh_from_db()
     assert migration.status == "pending"
-    assert [held.host for held in Reservation.objects.all()] == [running.host]
+    assert [reservation.host for reservation in Reservation.objects.all()] == [running.host]
 
 
 def test_an_instance_has_one_at_a_time(running):
@@ -384,7 +384,7 @@ def test_the_event_of_a_region_move_has_a_name_of_its_own(api, running, elsewher
 
 def test_a_region_move_that_fails_gives_the_new_addresses_back(api, running, elsewhere, driver):
     before = Instance.objects.values().get()
-    held = list(Reservation.objects.values("host", "memory", "vcpus", "disk"))
+    reserved = list(Reservation.objects.values("host", "memory", "vcpus", "disk"))
     move(api, running, region="us-other")
     driver.after = failing_at(len(driver.calls) + 1, DriverError("The line is down."), times=ATTEMPTS)
 
@@ -393,7 +393,7 @@ def test_a_region_move_that_fails_gives_the_new_addresses_back(api, running, els
     after = Instance.objects.values().get()
     assert {name: after[name] for name in after if after[name] != before[name]}.keys() <= {"updated"}
     assert held_by(running) == sorted(before["ipv4"])
-    assert list(Reservation.objects.values("host", "memory", "vcpus", "disk")) == held
+    assert list(Reservation.objects.values("host", "memory", "vcpus", "disk")) == reserved
     assert Event.objects.get(action="compute_migrate_datacenter").status == "failed"
 
 
@@ -414,7 +414,7 @@ def test_one_that_made_way_for_a_deletion_holds_what_it_needs_alone_while_that_i
     assert running.region_id == ("us-other" if arrived else "us-test")
     assert (running.ipv4 == before) is not arrived
     assert held_by(running) == sorted(running.ipv4)
-    assert [held.host for held in Reservation.objects.all()] == [running.host]
+    assert [reservation.host for reservation in Reservation.objects.all()] == [running.host]
 
 
 def test_a_region_move_cancels_what_was_scheduled(api, running, elsewhere, other_host):

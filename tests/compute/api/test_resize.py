@@ -47,7 +47,7 @@ def refused(api, instance: Instance, verb: str = "resize", **body) -> dict:
     return {error["field"]: error["reason"] for error in response.json()["errors"]}
 
 
-def held(instance: Instance) -> tuple:
+def reserved(instance: Instance) -> tuple:
     """Return the host and the resources of the instance's only reservation."""
     return Reservation.objects.values_list("host", "memory", "vcpus", "disk").get(instance=instance)
 
@@ -71,7 +71,7 @@ def test_an_instance_gets_another_type_and_runs_again(kind, disk, api, running, 
 
     assert job.state == "done", job.error
     assert (running.status, running.type, running.alert_cpu) == ("running", plan, 77)
-    assert held(running) == (running.host_id, plan.memory, plan.vcpus, plan.disk)
+    assert reserved(running) == (running.host_id, plan.memory, plan.vcpus, plan.disk)
     assert sizes(running, driver) == [(disk - 512, disk - 512), (512, 512)]
     assert Event.objects.get(action="compute_resize").status == "finished"
     assert Event.objects.filter(action="compute_boot", status="finished").count() == 2
@@ -117,7 +117,7 @@ def test_where_its_host_has_no_room_it_moves(api, world, running, driver, larger
 
     assert running.host == other
     assert driver.machines[machine_name(running.pk)]["host"] == str(other.uuid)
-    assert held(running) == (other.pk, larger.memory, larger.vcpus, larger.disk)
+    assert reserved(running) == (other.pk, larger.memory, larger.vcpus, larger.disk)
     assert Host.objects.get(pk=world.host.pk).memory_used == 0
 
 
@@ -132,7 +132,7 @@ def test_a_failure_leaves_all_as_it_was(call, moves, api, world, running, driver
     if moves:
         Host.objects.filter(pk=running.host_id).update(memory=larger.memory - 1)
         HostFactory(region=world.region)
-    before = held(running), sizes(running, driver), running.host
+    before = reserved(running), sizes(running, driver), running.host
     ask(api, running, type=larger.pk)
     times = iter(range(settings.JOB_ATTEMPTS + 1))
 
@@ -144,7 +144,7 @@ def test_a_failure_leaves_all_as_it_was(call, moves, api, world, running, driver
     assert finish(running, driver).state == "failed"
 
     assert (running.status, running.type) == ("running", world.type)
-    assert (held(running), sizes(running, driver), running.host) == before
+    assert (reserved(running), sizes(running, driver), running.host) == before
     assert Event.objects.get(action="compute_resize").message == "The host does not answer."
 
 

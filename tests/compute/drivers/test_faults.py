@@ -94,8 +94,8 @@ def test_every_call_can_fail_without_effect(simulated, call, args, on):
     make_volume(simulated)
 
     def all_there_is() -> tuple:
-        held = simulated.archives(), simulated.volumes(), simulated.plugged(MACHINE)
-        return simulated.all_machines(), simulated.power(MACHINE), *held
+        rest = simulated.archives(), simulated.volumes(), simulated.plugged(MACHINE)
+        return simulated.all_machines(), simulated.power(MACHINE), *rest
 
     before = all_there_is()
     simulated.script("fail", call=call)

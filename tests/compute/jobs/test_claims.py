@@ -245,11 +245,11 @@ def test_a_job_of_an_instance_that_was_moved_counts_for_the_new_host(world, driv
     job = Job.objects.create(
         instance=instance, kind="migrate", step="boot", share_host=instance.host_id, deadline_at=Now()
     )
-    held = claims.claim_next()
-    assert held is not None
-    assert held.pk == job.pk
+    claimed = claims.claim_next()
+    assert claimed is not None
+    assert claimed.pk == job.pk
     moved_to = HostFactory(region=instance.region)
     type(instance).objects.filter(pk=instance.pk).update(host=moved_to)
-    waiting = store.postpone(held, 5)
+    waiting = store.postpone(claimed, 5)
     assert waiting is not None
     assert waiting.share_host == moved_to.pk

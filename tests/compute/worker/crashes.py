@@ -258,9 +258,9 @@ def assert_nothing_leaked(hosts: Hosts, instance: Instance) -> None:
     name = machine_name(instance.pk)
     home = hosts.store(instance.host)
     for host in Host.objects.all():
-        held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
+        reserved = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
         used = {"memory": host.memory_used, "vcpus": host.vcpus_used, "disk": host.disk_used}
-        assert used == {key: value or 0 for key, value in held.items()}
+        assert used == {key: value or 0 for key, value in reserved.items()}
         there = hosts.at(address_of(host)).inventory()
         expected = [(name, Power.ON)] if host == instance.host else []
         assert [(each.name, each.power) for each in there.machines] == expected

@@ -23,9 +23,9 @@ def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> Non
     known = {machine_name(pk) for pk in Instance.objects.values_list("pk", flat=True)}
     assert driver.machines.keys() - unknown_machines() == known
     for host in Host.objects.all():
-        held = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
+        reserved = host.reservations.aggregate(memory=Sum("memory"), vcpus=Sum("vcpus"), disk=Sum("disk"))
         used = {"memory": host.memory_used, "vcpus": host.vcpus_used, "disk": host.disk_used}
-        assert used == {name: value or 0 for name, value in held.items()}
+        assert used == {name: value or 0 for name, value in reserved.items()}
     for instance in Instance.objects.all():
         assert_instance_sound(instance, driver)
     if instance_id is not None and not Instance.objects.filter(pk=instance_id).exists():
@@ -37,10 +37,10 @@ def assert_sound(job: Job, driver: MemoryDriver, instance_id: int | None) -> Non
 
 def assert_instance_sound(instance: Instance, driver: MemoryDriver) -> None:
     machine = machine_name(instance.pk)
-    held = Address.objects.filter(instance=instance)
+    addresses = Address.objects.filter(instance=instance)
     assert instance.status in TRUE_STATUS[driver.power(machine)]
     assert driver.machines[machine]["host"] == str(instance.host.uuid)
-    assert sorted(held.values_list("address", flat=True)) == sorted(instance.ipv4)
+    assert sorted(addresses.values_list("address", flat=True)) == sorted(instance.ipv4)
     assert driver.disks(machine) == {
         disk_name(instance.pk, pk) for pk in instance.disks.values_list("pk", flat=True)
     }

@@ -147,8 +147,8 @@ def create_from_backup(chaos: Chaos) -> Call:
 
 def drop_address(chaos: Chaos) -> Call:
     instance = chaos.instance()
-    held = Instance.objects.filter(pk=instance).values_list("ipv4", flat=True).first()
-    return "delete", f"/v4/compute/instances/{instance}/ips/{chaos.rng.choice(held or ['198.18.0.250'])}", {}
+    addresses = Instance.objects.filter(pk=instance).values_list("ipv4", flat=True).first()
+    return "delete", f"/v4/compute/instances/{instance}/ips/{chaos.rng.choice(addresses or ['198.18.0.250'])}", {}
 
 
 def config_create(chaos: Chaos) -> Call:

@@ -178,10 +178,10 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     pool = AddressPool.objects.create(
         region=world.region, kind="routed", network="2001:db8:5000::/48", gateway="fe80::1"
     )
-    held = IPv6Range.objects.create(
+    block = IPv6Range.objects.create(
         account=account, region=world.region, pool=pool, range="2001:db8:5000::", prefix=64, instance=running
     )
-    RangeShare.objects.create(range=held, instance=running)
+    RangeShare.objects.create(range=block, instance=running)
     Alarm.objects.create(subject="clock", text="No clock runs")
     ConsoleSession.objects.create(instance=running, user=user, ip="198.51.100.7")
     return running

@@ -24,8 +24,9 @@ pytestmark = pytest.mark.django_db
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "roles.txt"
 LEGEND = """\
-What each role of staff may see and do in the admin: every page, and below it every verb. Written by the tests from
-what each address really answers, and held against it. Superusers may do all of it; staff of no role, nothing.
+The pages of the admin that each role of staff may see, and below each page the verbs that the role may use. Tests
+write this file from real answers and compare it with them. Superusers may do everything, staff without a role
+nothing.
 """
 NOBODY = "0"
 """A key that no row has. A user with the permission for a verb gets a message, and nothing happens."""
@@ -130,9 +131,9 @@ def test_a_migration_makes_the_roles_again_and_leaves_all_else():
 
     call_command("migrate", verbosity=0, stdout=StringIO())
 
-    held = {(each.content_type.app_label, each.codename) for each in support.permissions.all()}
-    assert held == roles.permissions_of(roles.SUPPORT)
-    assert ("compute", "delete_host") not in held
+    granted = {(each.content_type.app_label, each.codename) for each in support.permissions.all()}
+    assert granted == roles.permissions_of(roles.SUPPORT)
+    assert ("compute", "delete_host") not in granted
     assert Group.objects.filter(name=roles.AUDITOR).exists()
     assert [each.codename for each in own.permissions.all()] == ["change_job"]
     assert set(member.groups.all()) == {support, own}

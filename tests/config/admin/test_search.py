@@ -51,12 +51,12 @@ def test_an_instance_is_found_by_names_that_the_platform_gives(admin, running, s
 
 
 def test_an_ipv6_address_is_found_in_any_spelling_and_within_its_range(admin, everything):
-    held = IPv6Range.objects.get(range="2001:db8:5000::", prefix=64)
+    block = IPv6Range.objects.get(range="2001:db8:5000::", prefix=64)
     for text in ("2001:db8:5000::", "2001:DB8:5000:0:0::7", "2001:0db8:5000:0000::ffff", "[2001:db8:5000::1]"):
         groups = found(admin, text)
-        assert groups["IPv6 ranges"] == [page_address(held)], text
+        assert groups["IPv6 ranges"] == [page_address(block)], text
         assert groups["Instances"] == [page_address(everything)], text
-        assert groups["Address pools"] == [page_address(held.pool)], text
+        assert groups["Address pools"] == [page_address(block.pool)], text
     assert "IPv6 ranges" not in found(admin, "2001:db8:5000:1::1")
 
 

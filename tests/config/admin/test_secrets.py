@@ -86,10 +86,10 @@ def signing_in(world, user: User) -> list[str]:
         user=user, digest="d7" * 32, last_remote_addr="198.51.100.7", last_authenticated=now(), expiry=now() + DAY
     )
     _, address = token_links.make_link(world.actor, user, "ci")
-    held = SecondFactor.objects.get()
+    factor = SecondFactor.objects.get()
     return [
         "Bergenhus", "Snarfle", "Trabant", *SecurityAnswer.objects.values_list("response", flat=True),
-        secret, scratch, pending, held.scratch, bytes(held.encrypted).decode(), bytes(held.pending).decode(),
+        secret, scratch, pending, factor.scratch, bytes(factor.encrypted).decode(), bytes(factor.pending).decode(),
         device.digest, address.rpartition("/")[2], TokenLink.objects.get().digest,
     ]  # fmt: skip
 

@@ -22,7 +22,7 @@ from tests.config.server.exchanges import Headers
 SECONDS = 300
 """How long anything may take. Only a test that fails reaches it."""
 
-HELD = 65_536
+BUFFER_BYTES = 65_536
 """The buffer in bytes of a socket between a console and its machine. The kernel doubles it for its own
 overhead."""
 
@@ -64,8 +64,8 @@ class Broker:
         end, self.machines[session] = socket.socketpair()
         for each in (end, self.machines[session]):
             # the buffer that a kernel adds differs from machine to machine, by its settings and its memory
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HELD)
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
         return SocketConsole(end)
 
     def renew(self, sessions: Sequence[int]) -> Mapping[int, str]:

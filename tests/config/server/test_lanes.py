@@ -89,20 +89,20 @@ def test_more_threads_than_its_share_are_for_others():
 def test_whoever_has_its_share_of_places_is_refused_and_nobody_else():
     async def steps(gate: Gate) -> list[int]:
         lane = Lane("test", Size(threads=2, places=4))
-        held = [asyncio.create_task(lane.run(who, gate, who)) for who in ("us", "us", "them")]
+        running = [asyncio.create_task(lane.run(who, gate, who)) for who in ("us", "us", "them")]
         await asyncio.sleep(0)
         statuses = []
         for who in ("us", "them", "a third"):
             if who == "them":
-                held.append(asyncio.create_task(lane.run(who, gate, who)))
+                running.append(asyncio.create_task(lane.run(who, gate, who)))
                 await asyncio.sleep(0)
                 continue
             with pytest.raises(TurnedAway) as refusal:
                 await lane.run(who, gate, who)
             statuses.append(refusal.value.status)
         gate.opened.set()
-        await asyncio.gather(*held)
-        await until(lambda: not lane.held)
+        await asyncio.gather(*running)
+        await until(lambda: not lane.occupied)
         assert await lane.run("us", gate, "us") == "us", "the places are free again"
         await until(lambda: not lane.running)
         return statuses
@@ -258,11 +258,11 @@ def test_the_handler_answers_in_its_lane_and_what_the_lane_does_not_take():
         exchanges = [Exchange() for _ in range(3)]
         await application.__rsgi__(scope("GET"), exchanges[0])
         await application.__rsgi__(scope("PUT"), exchanges[1])
-        held = asyncio.create_task(lane.run("address:192.0.2.1", gate, "us"))
+        running = asyncio.create_task(lane.run("address:192.0.2.1", gate, "us"))
         await until(lambda: bool(gate.entered))
         await application.__rsgi__(scope("PUT"), exchanges[2])
         gate.opened.set()
-        await held
+        await running
         return [each.answer[0] for each in exchanges if each.answer]
 
     assert on_a_loop(steps) == [200, 200, 429]

@@ -28,7 +28,7 @@ class Form:
 
     `processes` is the number of web processes, and `workers` that of workers besides the one of `make serve`.
     `quiet` and `during` are the seconds for which the others are measured. A large account has `rows` domains, and
-    a large domain has `records` records. `held` is for how many seconds rows are locked.
+    a large domain has `records` records. `lock_seconds` is for how many seconds rows are locked.
     """
 
     processes: int
@@ -40,7 +40,7 @@ class Form:
     rows: int
     records: int
     copies: int
-    held: float
+    lock_seconds: float
     posts: int
     unread: int
     pages: int
@@ -54,11 +54,11 @@ class Form:
 
 FULL_RUN = Form(
     processes=4, workers=1, quiet=6, during=9, passwords=117, filters=18, rows=10_000, records=11_500, copies=4,
-    held=20, posts=8, unread=2_000, pages=36, judges_times=True,
+    lock_seconds=20, posts=8, unread=2_000, pages=36, judges_times=True,
 )  # fmt: skip
 QUICK_RUN = Form(
     processes=2, workers=0, quiet=0.25, during=1, passwords=6, filters=2, rows=1_000, records=500, copies=2,
-    held=1, posts=4, unread=50, pages=4, judges_times=False,
+    lock_seconds=1, posts=4, unread=50, pages=4, judges_times=False,
 )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def _sending_locked(attacker: Attacker, table: str, pk: int, requests: list[byte
             session.execute(sql.SQL("SELECT FROM {} WHERE id = %s FOR UPDATE").format(sql.Identifier(table)), [pk])
             locked.set()
             # The database would end an idle transaction.
-            session.execute("SELECT pg_sleep(%s)", [attacker.form.held])
+            session.execute("SELECT pg_sleep(%s)", [attacker.form.lock_seconds])
 
     def play(stopped: threading.Event) -> None:
         holder = threading.Thread(target=hold, daemon=True)

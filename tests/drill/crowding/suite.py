@@ -110,7 +110,7 @@ def play(site: Installation, silent: int, form: Form, names: Collection[str], re
             outcome = attacked(
                 others.measured, form, ATTACKS[name],
                 lambda name=name: Attacker(site, port, web.pid, silent, form, name),
-                form.held if name in LOCKING else form.during,
+                form.lock_seconds if name in LOCKING else form.during,
                 1 if name in WITHOUT_LIMIT else form.tries,
             )  # fmt: skip
             print(f"  {name}: {outcome}; {time.monotonic() - begun:.0f} s", flush=True)

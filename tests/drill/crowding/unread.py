@@ -38,12 +38,12 @@ def document(attacker: Attacker) -> AbstractContextManager[None]:
 
     def play(stopped: threading.Event) -> None:
         with ExitStack() as stack, _grown(attacker):
-            held = []
-            while len(held) < wanted and not stopped.is_set():
-                held.append(stack.enter_context(_asked(attacker, sent)))
+            connections = []
+            while len(connections) < wanted and not stopped.is_set():
+                connections.append(stack.enter_context(_asked(attacker, sent)))
                 stopped.wait(1 / PACE)
             stopped.wait()
-            for each in held:
+            for each in connections:
                 attacker.sent[_status(each)] += 1
 
     return playing(play)

@@ -35,7 +35,7 @@ class Seen:
     `away_since` is the time from which the host was known to be away.
     """
 
-    held: int = 0
+    leased: int = 0
     away_since: float | None = None
     late: float = 0.0
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -80,11 +80,13 @@ def _judge(findings: Findings, seen: Seen, hung: list[Call], reboots: int) -> No
     together = most_at_once(asked)
     findings.counts |= {
         "reboots on a silent host": reboots,
-        "most processes held by a silent host": seen.held,
+        "most processes that wait for a silent host": seen.leased,
         "calls to a host known to be away": len(asked),
         "most calls at once to a host known to be away": together,
     }
-    findings.expect(seen.held <= SHARE, f"a silent host held {seen.held} of {SLOTS} processes, allowed are {SHARE}")
+    findings.expect(
+        seen.leased <= SHARE, f"a silent host kept {seen.leased} of {SLOTS} processes busy, allowed are {SHARE}"
+    )
     findings.expect(seen.away_since is not None, "a host that does not answer is not known to be away")
     findings.expect(together <= 1, f"{together} calls at once asked a host that was known to be away")
 
@@ -122,7 +124,7 @@ def _watch(host: Host, service: int, seen: Seen) -> None:
     jobs = Job.objects.filter(instance__host=host, state__in=Job.LIVE)
     try:
         while not seen.stopped.wait(LOOK_EVERY):
-            seen.held = max(seen.held, jobs.filter(lease_until__gt=Now()).count())
+            seen.leased = max(seen.leased, jobs.filter(lease_until__gt=Now()).count())
             if seen.away_since is None:
                 since = Host.objects.values_list("unreachable_since", flat=True).get(pk=host.pk)
                 seen.away_since = since and since.timestamp()

@@ -89,19 +89,19 @@ class _Lists:
     """A stand-in for a Redis client that reads and deletes lists."""
 
     def __init__(self, lists):
-        self.held = lists
+        self.lists = lists
 
     def scan_iter(self, pattern, count):
-        return list(self.held)
+        return list(self.lists)
 
     def type(self, name):
         return b"list"
 
     def lrange(self, name, first, last):
-        return self.held[name]
+        return self.lists[name]
 
     def delete(self, name):
-        del self.held[name]
+        del self.lists[name]
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_what_is_wrong_is_said_beside_its_field(admin, world, running, routed):
 
 
 def test_a_range_is_found_and_taken_back(admin, world, running, routed):
-    held = IPv6Range.objects.create(
+    block = IPv6Range.objects.create(
         account=world.account,
         region=world.region,
         pool=routed,
@@ -57,9 +57,9 @@ def test_a_range_is_found_and_taken_back(admin, world, running, routed):
         instance=running,
     )
     for term in ("2001:DB8:5000:0::", str(running.pk), str(world.account.pk)):
-        assert list(admin.get(list_address(IPv6Range), {"q": term}).context["cl"].result_list) == [held]
+        assert list(admin.get(list_address(IPv6Range), {"q": term}).context["cl"].result_list) == [block]
     assert not admin.get(list_address(IPv6Range), {"q": "nonsense"}).context["cl"].result_list
-    assert "lead nowhere" in messages_of(do(admin, held, "delete"))
+    assert "lead nowhere" in messages_of(do(admin, block, "delete"))
     assert not IPv6Range.objects.exists()
     assert Event.objects.latest("pk").action == "compute_deleteip"
 
@@ -99,12 +99,12 @@ def test_shares_are_shown_and_found(admin, world, running):
 def test_shared_ranges_are_shown_and_found(admin, world, running, routed):
     other = world.create(label="other")
     give(admin, world, instance=other.pk)
-    held = IPv6Range.objects.get()
-    share = RangeShare.objects.create(range=held, instance=running)
-    for term in (held.range, str(running.pk)):
+    block = IPv6Range.objects.get()
+    share = RangeShare.objects.create(range=block, instance=running)
+    for term in (block.range, str(running.pk)):
         assert list(admin.get(list_address(RangeShare), {"q": term}).context["cl"].result_list) == [share]
     assert page_address(other) in admin.get(page_address(share)).content.decode()
-    assert page_address(held) in admin.get(page_address(running)).content.decode()
+    assert page_address(block) in admin.get(page_address(running)).content.decode()
 
 
 def test_lists_cost_the_same_however_long(admin, world, running, routed):

@@ -196,7 +196,7 @@ def assign(api, *pairs: tuple[str, int], region: str = "us-test", path: str = f"
     return api.post(path, {"region": region, "assignments": moves})
 
 
-def held(*instances: Instance) -> list[list[str]]:
+def addresses_of(*instances: Instance) -> list[list[str]]:
     """Return the IPv4 addresses of each instance. Checks that its rows and its array agree."""
     for instance in instances:
         instance.refresh_from_db()
@@ -209,7 +209,7 @@ class TestAssigning:
     def test_two_swap_their_addresses(self, path, api, first, second):
         pairs = [("198.18.0.2", second.pk), ("198.18.0.3", first.pk)]
         assert assign(api, *pairs, path=path).json() == {}
-        assert held(first, second) == [["198.18.0.3", "10.0.0.2"], ["198.18.0.2"]]
+        assert addresses_of(first, second) == [["198.18.0.3", "10.0.0.2"], ["198.18.0.2"]]
         events = Event.objects.order_by("pk").values_list("action", "entity_id", "secondary_id")
         assert list(events) == [
             ("compute_deleteip", first.pk, "198.18.0.2"),
@@ -224,7 +224,7 @@ class TestAssigning:
         assert errors(refused) == {
             "assignments": f"Compute {first.pk} would be left without a public IPv4 address."
         }
-        assert held(first, second) == [["198.18.0.2", "10.0.0.2"], ["198.18.0.3"]]
+        assert addresses_of(first, second) == [["198.18.0.2", "10.0.0.2"], ["198.18.0.3"]]
         assert not Event.objects.exists()
 
     def test_a_second_private_one_cannot_come_but_a_swap_can(self, api, first, second, world):
@@ -232,9 +232,9 @@ class TestAssigning:
         refused = assign(api, ("10.0.0.2", third.pk))
         assert errors(refused) == {"assignments": f"Compute {third.pk} would have 2 private IPv4 addresses."}
         assert assign(api, ("10.0.0.2", third.pk), ("10.0.0.3", first.pk)).status_code == 200
-        assert held(first, third) == [["198.18.0.2", "10.0.0.3"], [third.ipv4[0], "10.0.0.2"]]
+        assert addresses_of(first, third) == [["198.18.0.2", "10.0.0.3"], [third.ipv4[0], "10.0.0.2"]]
         assert assign(api, ("10.0.0.2", second.pk)).status_code == 200
-        assert held(second, third) == [["198.18.0.3", "10.0.0.2"], [third.ipv4[0]]]
+        assert addresses_of(second, third) == [["198.18.0.3", "10.0.0.2"], [third.ipv4[0]]]
 
     def test_what_is_so_already_changes_nothing(self, api, first, second):
         before = Instance.objects.get(pk=first.pk).updated
@@ -273,7 +273,7 @@ class TestAssigning:
             "assignments[8].address": "IP Address not found.",
             "assignments[8].compute_id": f"Invalid Compute ID {10**18}",
         }
-        assert held(first, second) == [["198.18.0.2", "198.18.0.4", "10.0.0.2"], ["198.18.0.3"]]
+        assert addresses_of(first, second) == [["198.18.0.2", "198.18.0.4", "10.0.0.2"], ["198.18.0.3"]]
         assert not Event.objects.exists()
 
     def test_the_body(self, api, first):

@@ -238,9 +238,9 @@ class TestEnding:
 
 class TestPools:
     def give(self, world, **fields) -> IPv6Range:
-        held = IPv6Range(account=world.account, region=world.region, **fields)
-        give_pool(held, world.actor)
-        return held
+        block = IPv6Range(account=world.account, region=world.region, **fields)
+        give_pool(block, world.actor)
+        return block
 
     def test_are_listed_and_are_no_ranges(self, api, instance, routed, world):
         self.give(world, instance=instance)

@@ -26,7 +26,7 @@ def browser(owner):
     return signed_in(owner)
 
 
-def held(instance: Instance) -> set[str]:
+def addresses_of(instance: Instance) -> set[str]:
     return {row.address for row in instance.addresses.all()}
 
 
@@ -34,8 +34,8 @@ class TestMoving:
     def test_an_address_is_moved(self, browser, instance, other):
         moved, kept = instance.ipv4
         send(browser, "instance-address-move", instance, moved, target=f"to:{other.pk}")
-        assert held(instance) == {kept}
-        assert held(other) == {*other.ipv4, moved}
+        assert addresses_of(instance) == {kept}
+        assert addresses_of(other) == {*other.ipv4, moved}
         assert events(instance) == ["compute_deleteip", "compute_addip"]
 
     def test_the_last_address_is_swapped(self, browser, instance, other):
@@ -44,8 +44,8 @@ class TestMoving:
         answer = send(browser, "instance-address-move", instance, last, target=f"to:{other.pk}")
         assert problems(answer, "target") == (f"Compute {instance.pk} would be left without a public IPv4 address.")
         send(browser, "instance-address-move", instance, last, target=f"for:{other.ipv4[0]}")
-        assert held(instance) == {other.ipv4[0]}
-        assert held(other) == {last, other.ipv4[1]}
+        assert addresses_of(instance) == {other.ipv4[0]}
+        assert addresses_of(other) == {last, other.ipv4[1]}
 
     @pytest.mark.parametrize(
         "target",
@@ -54,7 +54,7 @@ class TestMoving:
     def test_a_target_has_to_be_chosen(self, browser, instance, other, target):
         answer = send(browser, "instance-address-move", instance, instance.ipv4[0], target=target)
         assert problems(answer, "target")
-        assert held(instance) == set(instance.ipv4)
+        assert addresses_of(instance) == set(instance.ipv4)
 
     def test_only_instances_that_the_user_may_change_are_offered(self, account, instance, other):
         user = GlobalGrantsFactory(user__account=account).user

@@ -64,5 +64,5 @@ def test_a_pool_with_a_host_in_it_counts_for_the_addresses_that_instances_hold(w
     assert is_in("203.0.113.9", networks_of(world.region.pk))
     Host.objects.create(label="hv9", region=world.region, underlay=underlay, location=location)
     found = networks_of(world.region.pk)
-    held = [each for each in found if is_in(each.partition("/")[0], [mixed.network])]
-    assert held == ["203.0.113.5/32"]
+    networks = [each for each in found if is_in(each.partition("/")[0], [mixed.network])]
+    assert networks == ["203.0.113.5/32"]

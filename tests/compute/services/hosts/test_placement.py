@@ -24,8 +24,8 @@ def exact() -> bool:
     """Tell whether each host's used capacity equals the sum of its reservations."""
     sums = [Sum(name, default=0) for name in RESOURCES]
     for host in Host.objects.all():
-        held = list(host.reservations.aggregate(*sums).values())
-        if held != [host.memory_used, host.vcpus_used, host.disk_used]:
+        sums_of_rows = list(host.reservations.aggregate(*sums).values())
+        if sums_of_rows != [host.memory_used, host.vcpus_used, host.disk_used]:
             return False
     return True
 
@@ -118,8 +118,8 @@ def test_settling_gives_back_everything_else(world, instance):
     assert Reservation.objects.count() == 2
     for _ in range(2):
         settle(instance, other, world.type)
-        held = Reservation.objects.get()
-        assert (held.host, held.memory) == (other, world.type.memory)
+        reservation = Reservation.objects.get()
+        assert (reservation.host, reservation.memory) == (other, world.type.memory)
         assert exact()
 
 

@@ -185,18 +185,18 @@ def test_what_fails_halfway_writes_nothing(service, monkeypatch, last):
 def test_an_account_that_somebody_keeps_locked_is_not_waited_for_long(service, account, monkeypatch):
     monkeypatch.setattr(probing, "LOCK_TIMEOUT", "200ms")
     probe = claim_one(service)
-    held, done = threading.Event(), threading.Event()
+    started, done = threading.Event(), threading.Event()
 
     def holder(number: int) -> None:
         with transaction.atomic():
             lock_account(account.pk)
-            held.set()
+            started.set()
             done.wait(300)
         connection.close()
 
     thread = threading.Thread(target=holder, args=(0,))
     thread.start()
-    assert held.wait(300)
+    assert started.wait(300)
     with pytest.raises(OperationalError):
         probing.settle(probe, UP)
     done.set()

@@ -126,8 +126,8 @@ def test_qemu_does_not_take_a_disk_that_an_agent_works_on(store, tmp_path):
 def test_a_program_that_outlives_its_agent_keeps_the_disk(store):
     path = store.disk(MACHINE, DISK)
     with locks.lock_disk(path):
-        held = locks.inherited_descriptors()
-        program = subprocess.Popen(["sleep", "600"], pass_fds=held)
+        inherited = locks.inherited_descriptors()
+        program = subprocess.Popen(["sleep", "600"], pass_fds=inherited)
     try:
         with pytest.raises(Failed), locks.lock_disk(path):
             pass

@@ -84,8 +84,8 @@ def books_of(instance: Instance) -> PacketFilter:
 
 def settled(instance: Instance, driver: MemoryDriver) -> bool:
     """Tell whether our tables say that the host has the newest rules, and the host has them."""
-    row, held = books_of(instance), driver.firewall(machine_name(instance.pk))
-    return not row.pending and row.error == "" and held is not None and held.version == row.wanted
+    row, applied = books_of(instance), driver.firewall(machine_name(instance.pk))
+    return not row.pending and row.error == "" and applied is not None and applied.version == row.wanted
 
 
 class TestWhatIsTold:
