@@ -19,7 +19,7 @@ from config.api.operations import operation
 
 READ = Scope(("images:read_only",), token=False, enforced=False)
 """Any caller may read public images. A token without the scope gives access to these only."""
-READ_ONE = replace(READ, told=True)
+READ_ONE = replace(READ, listed=True)
 WRITE = "images:read_write"
 
 

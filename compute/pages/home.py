@@ -63,16 +63,16 @@ def overview(actor: Actor) -> dict[str, Any]:
     events = Event.objects.visible_to(actor)
     failures = list(events.failures().filter(created__gte=now() - FAILED_FOR).order_by("-pk")[:FAILURES_SHOWN])
     recent = list(events.order_by("-pk")[:EVENTS_SHOWN])
-    told = notices_for(actor)
+    notices = notices_for(actor)
     progress = [(event.pk, event.status, event.percent_complete) for event in recent]
     return {
         "counts": counts,
         "total": sum(counts.values()),
         "may_add": actor.may("add_computes"),
-        "notices": told,
+        "notices": notices,
         "failures": failures,
         "events": recent,
-        "seen": version_of(counts, told, [event.pk for event in failures], progress),
+        "seen": version_of(counts, notices, [event.pk for event in failures], progress),
     }
 
 

@@ -75,22 +75,22 @@ def _record(found: dict[str, str]) -> None:
 
 
 def _tell() -> None:
-    begun = list(_untold())
+    begun = list(_unnotified())
     over = list(Alarm.objects.filter(ended__isnull=False, notified__isnull=False, end_notified=None).order_by("pk"))
     if not (begun or over):
         return
     problems = _send(begun, over)
-    told = Alarm.objects.filter(pk__in=[alarm.pk for alarm in (*begun, *over)])
+    changed = Alarm.objects.filter(pk__in=[alarm.pk for alarm in (*begun, *over)])
     if len(problems) == len(_ways()):
         log.error("the operator cannot be told of %s: %s", _subject(begun, over), "; ".join(problems))
-        told.update(error="; ".join(problems))
+        changed.update(error="; ".join(problems))
         return
     Alarm.objects.filter(pk__in=[alarm.pk for alarm in begun]).update(notified=Now())
     Alarm.objects.filter(pk__in=[alarm.pk for alarm in over]).update(end_notified=Now())
-    told.update(error="; ".join(problems))
+    changed.update(error="; ".join(problems))
 
 
-def _untold() -> QuerySet[Alarm]:
+def _unnotified() -> QuerySet[Alarm]:
     """Return the alarms that have lasted long enough, and that the operator does not know of."""
     return Alarm.objects.filter(
         Q(began__lt=Now() - Value(ALARM_DELAY)), ended=None, notified=None

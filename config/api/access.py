@@ -44,14 +44,14 @@ class Scope:
 
     If `token` is off, callers without a token are served too. A token that is sent must still be valid. If
     `enforced` is off, the names are only documented: the view decides what a token without them can see. Then the
-    header of accepted scopes is ``*``, unless `told` is set. `also` is another name that the contract's document
+    header of accepted scopes is ``*``, unless `listed` is set. `also` is another name that the contract's document
     has for a scope.
     """
 
     names: tuple[str, ...] = ()
     token: bool = True
     enforced: bool = True
-    told: bool = False
+    listed: bool = False
     also: tuple[str, ...] = ()
 
     @classmethod
@@ -64,7 +64,7 @@ class Scope:
     @property
     def accepted(self) -> str:
         """The value of ``X-Accepted-OAuth-Scopes``."""
-        return ",".join(self.names) if self.names and (self.enforced or self.told) else ALL
+        return ",".join(self.names) if self.names and (self.enforced or self.listed) else ALL
 
     def allows(self, caller: Caller) -> bool:
         return not self.enforced or all(holds(caller, name) for name in self.names)

@@ -27,10 +27,10 @@ THRESHOLD = 5
 SCHEMA_CHANGES = re.compile(rb"(?:CREATE|DROP|ALTER|DISCARD|DEALLOCATE)\b")
 SET_UP = """
 SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', %(idle)s, false),
-       CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(told)s::int
+       CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(session)s::int
             THEN set_config('lock_timeout', %(lock)s::text, false) END
 """
-"""One round trip. `told` is the process id of the session that the client was given."""
+"""One round trip. `session` is the process id of the session that the client was given."""
 STALE = {b"0A000", b"26000"}
 """Error codes of prepared statements: a migration changed the result, or the server does not know the name."""
 
@@ -123,7 +123,7 @@ def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
     idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
     lock = f"{settings.LOCK_TIMEOUT * 1000:.0f}" if lock_waits.limited else None
     with connection.cursor() as cursor:
-        cursor.execute(SET_UP, {"idle": idle, "lock": lock, "told": link.info.backend_pid})
+        cursor.execute(SET_UP, {"idle": idle, "lock": lock, "session": link.info.backend_pid})
         session = cursor.fetchone()[0]
     pooled = session != link.info.backend_pid
     prepares = settings.PREPARED_STATEMENTS

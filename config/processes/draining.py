@@ -22,7 +22,7 @@ class Drain:
 
     def __init__(self) -> None:
         self.begun = False
-        self.told: list[Callable[[], None]] = []
+        self.callbacks: list[Callable[[], None]] = []
         """Callbacks for the start of the draining, on the loop: for work that lasts longer than requests."""
 
     def prepare(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
@@ -35,7 +35,7 @@ class Drain:
             _stop()
             return
         self.begun = True
-        for each in self.told:
+        for each in self.callbacks:
             each()
         log.info("draining: this process goes on for %g seconds, and is not ready for more", seconds)
         loop.call_later(seconds, _stop)

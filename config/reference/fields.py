@@ -54,10 +54,10 @@ class Field:
     fields: tuple["Field", ...] = ()
 
     @property
-    def untold_choices(self) -> tuple[Choice, ...]:
+    def undescribed_choices(self) -> tuple[Choice, ...]:
         """The choices, unless the description itself names them all."""
-        told = all(f"<code>{escape(choice.value)}</code>" in self.description for choice in self.choices)
-        return () if told else self.choices
+        described = all(f"<code>{escape(choice.value)}</code>" in self.description for choice in self.choices)
+        return () if described else self.choices
 
     def walk(self) -> Iterator["Field"]:
         """Yield all fields below this one, at any depth."""

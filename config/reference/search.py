@@ -13,7 +13,7 @@ from config.reference.reading import Operation, reference
 WORD = re.compile(r"[^\W_]+")
 MOST_LETTERS = 200
 """The maximum number of characters of a search. The rest is ignored."""
-HERE, NAMED, TOLD, ANSWERED = 8, 4, 2, 1
+HERE, NAMED, DESCRIBED, ANSWERED = 8, 4, 2, 1
 """The weights of a word in an operation's own line, in names of parameters and fields, in descriptions, in its
 answers.
 """
@@ -76,8 +76,8 @@ def _index() -> tuple[tuple[Operation, tuple[Place, ...]], ...]:
 
 def _places(operation: Operation) -> Iterator[Place]:
     yield _place("", HERE, f"{operation.method} {operation.path} {operation.summary} {operation.id}")
-    yield _place("its description", TOLD, operation.words)
-    yield _place("its scope", TOLD, " ".join(operation.scopes))
+    yield _place("its description", DESCRIBED, operation.words)
+    yield _place("its scope", DESCRIBED, " ".join(operation.scopes))
     for parameter in operation.parameters:
         yield from _of_field("parameter", NAMED, parameter.field)
     for body in operation.bodies:
@@ -91,7 +91,7 @@ def _places(operation: Operation) -> Iterator[Place]:
 def _of_field(kind: str, weight: int, field: Field) -> Iterator[Place]:
     values = " ".join(choice.value for choice in field.choices)
     yield _place(f"{kind} {field.name}", weight, f"{field.name} {values}")
-    yield _place(f"{kind} {field.name}", min(weight, TOLD), strip_tags(field.description))
+    yield _place(f"{kind} {field.name}", min(weight, DESCRIBED), strip_tags(field.description))
 
 
 def _place(label: str, weight: int, text: str) -> Place:

@@ -153,7 +153,7 @@ class Application:
             application.__rsgi_init__(loop)
         if self.websockets is not None:
             self.websockets.__rsgi_init__(loop)
-            drain.told.append(self.websockets.stop)
+            drain.callbacks.append(self.websockets.stop)
         for each in self.background:
             each.start(loop)
         if self.lanes:

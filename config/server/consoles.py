@@ -430,5 +430,5 @@ async def _say(transport: Transport, ended: Ended) -> None:
     """Send the browser the reason of the end, if it is still connected."""
     with suppress(ProtocolClosed, TimeoutError):  # it is gone or too slow
         async with asyncio.timeout(SEND_SECONDS):
-            told = {"ended": ended.reason, "again": ended.again}
-            await transport.send_str(json.dumps({**told, "none": True} if ended.none else told))
+            message = {"ended": ended.reason, "again": ended.again}
+            await transport.send_str(json.dumps({**message, "none": True} if ended.none else message))

@@ -77,12 +77,12 @@ def chaos(site: Installation, disk: Disk | None, folder: Path, times: Times, see
                 client.join()
         left = counting.settle(SETTLE)
         done.done["ends on the other host"] = sum(each.ended for each in (*others, web, beat))
-    told(report, log, done.done)
+    summary(report, log, done.done)
     judge(site, hypervisor, sum((client.acknowledged for client in clients), Counter()), left, report)
     hypervisor.close()
 
 
-def told(report: Report, log: Log, done: Counter[str]) -> None:
+def summary(report: Report, log: Log, done: Counter[str]) -> None:
     """Report the figures of disturbances and answers."""
     for name, count in sorted(done.items()):
         report.figure(name, count)

@@ -18,13 +18,13 @@ PASSWORD = re.compile(r"user owner, password (\S+)")
 
 
 class ConsolePage:
-    """The owner's browser at the console of an instance. `told` has the server's messages besides the output."""
+    """The owner's browser at the console of an instance. `messages` are the server's messages without output."""
 
     def __init__(self, server: Server, instance: int):
         self.site = f"http://127.0.0.1:{server.port}"
         self.address = f"{self.site}/home/instances/{instance}/console"
         self.browser = requests.Session()
-        self.told: list[dict[str, object]] = []
+        self.messages: list[dict[str, object]] = []
         self.browser.get(f"{self.site}/login", timeout=TIMEOUT_SECONDS)
         found = PASSWORD.search(server.text)
         assert found
@@ -64,7 +64,7 @@ class ConsolePage:
             typing = asyncio.create_task(self._type(websocket, end))
             async for message in websocket:
                 if message.type is aiohttp.WSMsgType.TEXT:
-                    self.told.append(json.loads(message.data))
+                    self.messages.append(json.loads(message.data))
                     continue
                 with suppress(BrokenPipeError, ConnectionResetError):  # the reader has gone
                     await loop.sock_sendall(end, message.data)

@@ -108,7 +108,7 @@ def test_a_machine_lives_from_its_create_to_its_delete(server, state):
         boots = [boot_of(console)]
         customer.do(f"{path}/reboot", "running")
         console.gone()
-    assert page.told == [{"state": "open"}, {"ended": BY_MACHINE, "again": True}]
+    assert page.messages == [{"state": "open"}, {"ended": BY_MACHINE, "again": True}]
     console = log_in(state, number, FIRST)
     boots.append(boot_of(console))
     console.run("echo first > /root/kept; sync")

@@ -27,17 +27,17 @@ async def at_console(address: str, fleet: Fleet) -> tuple[list[dict[str, object]
 
     The last message is the orderly end: the server itself sends no frame that closes a websocket.
     """
-    told: list[dict[str, object]] = []
+    messages: list[dict[str, object]] = []
     began = 0.0
     origin = {"Origin": ORIGIN}
     async with aiohttp.ClientSession() as session, session.ws_connect(address, headers=origin) as socket:
         async for message in socket:
             if message.type is aiohttp.WSMsgType.TEXT:
-                told.append(json.loads(message.data))
+                messages.append(json.loads(message.data))
             elif not began:  # output: the console is open
                 began = time.monotonic()
                 fleet.others[-1].send_signal(signal.SIGTERM)
-        return told, time.monotonic() - began
+        return messages, time.monotonic() - began
 
 
 def test_a_console_is_closed_in_order_and_its_process_ends_in_time(fleet, owner):
@@ -46,8 +46,8 @@ def test_a_console_is_closed_in_order_and_its_process_ends_in_time(fleet, owner)
     fleet.web(application="tests.system.lasting_console")
     ticket = consoles.ask(owner, instance, browser_of(signed_in(owner)))
 
-    told, seconds = asyncio.run(at_console(f"ws://127.0.0.1:{fleet.port}/consoles/{ticket}", fleet))
-    assert told == [{"state": "open"}, {"ended": STOPPED, "again": True}]
+    messages, seconds = asyncio.run(at_console(f"ws://127.0.0.1:{fleet.port}/consoles/{ticket}", fleet))
+    assert messages == [{"state": "open"}, {"ended": STOPPED, "again": True}]
     assert seconds < DRAIN, "it is closed at once, not at the end of the drain"
     assert fleet.others[-1].wait(DRAIN + SLACK) is not None
     session = ConsoleSession.objects.get()

@@ -135,18 +135,18 @@ class TestMailAddress:
     """The former address is notified of a change, whoever made it."""
 
     @staticmethod
-    def told() -> list[tuple[str, str]]:
+    def notifications() -> list[tuple[str, str]]:
         return list(Message.objects.order_by("id").values_list("recipient", "subject"))
 
     def test_of_the_acting_user(self, api, owner):
         assert api.put("/v4/profile", {"email": "new@example.com"}).status_code == 200
-        assert self.told() == [("owner@example.com", "Your mail address was changed")]
+        assert self.notifications() == [("owner@example.com", "Your mail address was changed")]
         assert "owner" in decrypt_json(Message.objects.get().encrypted)["text"]
 
     def test_of_another_user(self, api, restricted):
         former, path = restricted.email, f"/v4/account/users/{restricted.username}"
         assert api.put(path, {"email": "new@example.com"}).status_code == 200
-        assert self.told() == [(former, "Your mail address was changed")]
+        assert self.notifications() == [(former, "Your mail address was changed")]
 
     def test_no_mail_without_a_change(self, api, owner, restricted):
         answers = [
@@ -155,4 +155,4 @@ class TestMailAddress:
             api.put(f"/v4/account/users/{restricted.username}", {"username": "another-name"}),
         ]
         assert [answer.status_code for answer in answers] == [200, 400, 200]
-        assert self.told() == []
+        assert self.notifications() == []

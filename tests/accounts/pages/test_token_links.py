@@ -62,8 +62,8 @@ def test_a_second_time_answers_404_and_makes_no_token(owner):
 
 def test_the_account_reads_who_made_link_and_token(owner):
     shown(Client().post(link_to(owner, reason="New laptop")))
-    told = Event.objects.order_by("pk").values_list("action", "username", "message", "entity_type")
-    assert list(told) == [
+    events = Event.objects.order_by("pk").values_list("action", "username", "message", "entity_type")
+    assert list(events) == [
         ("profile_update", "staff", "Support made a link to a token, ci: New laptop", "profile"),
         ("token_create", "staff", "", "token"),
     ]  # fmt: skip

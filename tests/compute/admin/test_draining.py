@@ -49,8 +49,8 @@ def test_a_drained_host_is_closed_and_empty_at_the_end(admin, running, neighbour
     for job in Job.objects.filter(kind="migrate"):
         work(job, driver)
 
-    told = Event.objects.filter(action="compute_migrate").values_list("message", flat=True)
-    assert {message.removeprefix(moves.SCHEDULED) for message in told} == {" Its fans are worn out."}
+    event_messages = Event.objects.filter(action="compute_migrate").values_list("message", flat=True)
+    assert {message.removeprefix(moves.SCHEDULED) for message in event_messages} == {" Its fans are worn out."}
     assert not Instance.objects.filter(host=host).exists()
     assert {each.status for each in HostMigration.objects.all()} == {"done"}
     assert {each.host_id for each in Instance.objects.all()} == {other.pk}

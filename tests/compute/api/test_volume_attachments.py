@@ -87,9 +87,9 @@ def test_one_that_does_not_persist_is_attached_until_the_next_boot(api, volume, 
     assert not plugged(driver, running)
     assert api.get(at(volume)).json()["compute_id"] is None
     assert api.get(f"/v4/compute/instances/{running.pk}/volumes").json()["data"] == []
-    told = Event.objects.get(action="volume_detach")
-    assert (told.entity_id, told.secondary_id) == (volume.pk, str(running.pk))
-    assert told.message == attachments.LEFT_BEHIND
+    event = Event.objects.get(action="volume_detach")
+    assert (event.entity_id, event.secondary_id) == (volume.pk, str(running.pk))
+    assert event.message == attachments.LEFT_BEHIND
     assert api.post(at(volume, "attach"), body).status_code == 200
     finish(driver)
     assert plugged(driver, running) == {volume_name(volume.pk)}

@@ -95,8 +95,8 @@ def test_each_boot_detaches_what_does_not_persist_and_keeps_what_a_profile_names
     assert running.status == "running"
     shown = {each["label"]: each["compute_id"] for each in api.get(VOLUMES).json()["data"]}
     assert shown == {"data": None, "kept": running.pk}
-    told = Event.objects.get(action="volume_detach")
-    assert (told.entity_id, told.message, told.username) == (volume.pk, attachments.LEFT_BEHIND, "")
+    event = Event.objects.get(action="volume_detach")
+    assert (event.entity_id, event.message, event.username) == (volume.pk, attachments.LEFT_BEHIND, "")
 
 
 @pytest.mark.parametrize("dies", ["before", "after"])

@@ -69,7 +69,7 @@ class Hosts:
     def at(self, address: Address) -> QemuDriver:
         options = Options(timeout=TIMEOUT, archives=str(self.folder / "archives"), identity=self.identity)
         driver = QemuDriver(address, options)
-        driver.agent = Watched(driver.agent, address.name, lambda *told: self.reached(*told))
+        driver.agent = Watched(driver.agent, address.name, lambda *arguments: self.reached(*arguments))
         return driver
 
     def store(self, host: Host) -> Store:
@@ -242,8 +242,8 @@ def assert_once(job: Job, hosts: Hosts, first_event: int, *events: str) -> None:
     assert (job.state, job.error) == ("done", "")
     fence = job.fence
     for _ in range(2):
-        told = Event.objects.filter(pk__gte=first_event).order_by("pk")
-        assert [(each.action, each.status, each.percent_complete) for each in told] == [
+        new_events = Event.objects.filter(pk__gte=first_event).order_by("pk")
+        assert [(each.action, each.status, each.percent_complete) for each in new_events] == [
             (action, "finished", 100) for action in events
         ]
         engine.run(job.pk, hosts)

@@ -126,7 +126,7 @@ def test_a_worker_is_killed(name, point, answered, small, hosts, guest):
     scene = SCENES[name](small, hosts)
     hosts.reached = Strike(scene.job, *point.split(), answered=answered)
     work_until_killed(scene.job, hosts)
-    hosts.reached = lambda *told: None
+    hosts.reached = lambda *arguments: None
     take_over(scene.job, hosts)
     assert_ended_well(scene, guest)
 
@@ -138,7 +138,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_copy(name, small, hosts, guest):
     work_until_killed(scene.job, hosts)
     [part] = hosts.folder.rglob("*.part")
     assert part.stat().st_blocks, "a part of it had come"
-    hosts.reached = lambda *told: None
+    hosts.reached = lambda *arguments: None
     take_over(scene.job, hosts)
     assert_ended_well(scene, guest)
 

@@ -87,12 +87,12 @@ def test_a_finished_job_ignores_notifications(running, driver):
 
 def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, driver, monkeypatch):
     """The worker is told to stop during the first step. Another worker takes the next step at once."""
-    told, notified = [], []
-    monkeypatch.setattr(engine, "leaving", lambda: bool(told))
+    stop_requests, notified = [], []
+    monkeypatch.setattr(engine, "leaving", lambda: bool(stop_requests))
     monkeypatch.setattr(engine, "notify", notified.append)
     monkeypatch.setattr(ending, "notify", notified.append)
     job = world.create().jobs.get()
-    driver.after = lambda number, name: told.append(name)
+    driver.after = lambda number, name: stop_requests.append(name)
 
     engine.run(job.pk, driver)
     job.refresh_from_db()
@@ -103,7 +103,7 @@ def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, dr
     assert (len(driver.calls), notified) == (calls, [job.pk, job.pk])
 
     driver.after = lambda number, name: None
-    told.clear()
+    stop_requests.clear()
     engine.run(job.pk, driver)
     job.refresh_from_db()
     assert job.state == "done"

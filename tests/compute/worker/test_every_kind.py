@@ -41,8 +41,8 @@ def test_ends_well(kind, world, driver):
     work_through(job, driver)
 
     assert job.state == "done", job.error
-    told = Event.objects.filter(action=KINDS[kind].event, status="finished", percent_complete=100).exists()
-    assert told != (kind in scenarios.WITHOUT_EVENT)
+    has_event = Event.objects.filter(action=KINDS[kind].event, status="finished", percent_complete=100).exists()
+    assert has_event != (kind in scenarios.WITHOUT_EVENT)
     assert_sound(job, driver, instance_id)
 
 

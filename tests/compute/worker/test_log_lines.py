@@ -74,9 +74,9 @@ def test_lines_of_a_failing_job_say_as_much_and_hold_no_password(world: World, s
     driver = MemoryDriver()
     driver.before = failing_at(2, error("The disk is broken."))
     work(instance.jobs.get(), driver)
-    told = [line for line in lines() if "The disk is broken." in line["message"]]
-    assert told
-    for line in told:
+    matching = [line for line in lines() if "The disk is broken." in line["message"]]
+    assert matching
+    for line in matching:
         assert (line["instance"], line["instance_id"], line["account_id"]) == (
             "web-1",
             instance.pk,

@@ -203,8 +203,8 @@ def test_all_users_of_an_account_share_one_limit(client_of, owner, restricted, s
     answers = [client.get(path) for client in (first, first, first, second, second, second, second)]
     assert [answer.status_code for answer in answers] == [200] * 6 + [429]
     # a client sees its own limit, until the account's is the lower one
-    told = [(answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) for answer in answers]
-    assert told == [("4", "3"), ("4", "2"), ("4", "1"), ("6", "2"), ("6", "1"), ("6", "0"), ("6", "0")]
+    limits = [(answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) for answer in answers]
+    assert limits == [("4", "3"), ("4", "2"), ("4", "1"), ("6", "2"), ("6", "1"), ("6", "0"), ("6", "0")]
     assert 0 < int(answers[-1]["Retry-After"]) <= 3600
     refused = first.get(path)
     assert (refused.status_code, refused["X-RateLimit-Limit"]) == (429, "6")

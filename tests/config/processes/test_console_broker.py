@@ -68,11 +68,11 @@ def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind, again):
     broker = ConsoleBroker()
     session, _ = broker.admit(ticket, ORIGIN)
     monkeypatch.setattr(console_broker, "open_console", refuse)
-    with pytest.raises(Ended) as told:
+    with pytest.raises(Ended) as raised:
         broker.open(session)
-    assert type(told.value) is kind
-    assert (told.value.reason, told.value.again) == (str(error), again)
-    assert told.value.none is isinstance(error, NoConsole)
+    assert type(raised.value) is kind
+    assert (raised.value.reason, raised.value.again) == (str(error), again)
+    assert raised.value.none is isinstance(error, NoConsole)
 
 
 def test_a_deleted_instance_has_no_console(ticket):

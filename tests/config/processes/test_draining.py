@@ -10,7 +10,7 @@ from config.processes.draining import Drain, drain
 
 
 @pytest.fixture
-def told_to_stop(monkeypatch):
+def stop_requested(monkeypatch):
     monkeypatch.setattr(drain, "begun", True)
 
 
@@ -52,7 +52,7 @@ def test_without_a_time_for_it_and_by_ctrl_c_a_server_stops_at_once():
     assert signals_until_stopped(100_000, signal.SIGINT) == (False, 1)
 
 
-def test_a_draining_process_is_not_ready_and_yet_lives(client, told_to_stop, caplog):
+def test_a_draining_process_is_not_ready_and_yet_lives(client, stop_requested, caplog):
     """The readiness check runs no database query first, and logs no error for each probe."""
     answer = client.get("/readyz")
     assert [record for record in caplog.records if record.name == "django.request"] == []

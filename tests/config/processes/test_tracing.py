@@ -123,10 +123,10 @@ def test_spans_name_things_by_id_and_label(asked, spans):
 def test_no_span_has_a_secret(asked, exporter, client_for):
     work(asked, TracedDrivers(MemoryDriver()))
     client_for(User.objects.get(username=asked.created_by)).get("/v4/account?secret=1", headers={"X-Filter": "{}"})
-    told = "".join(each.to_json() for each in exporter.get_finished_spans())
-    assert "driver create_disk" in told
-    assert PASSWORD not in told
-    assert "secret" not in told
+    exported = "".join(each.to_json() for each in exporter.get_finished_spans())
+    assert "driver create_disk" in exported
+    assert PASSWORD not in exported
+    assert "secret" not in exported
 
 
 def test_a_step_that_fails_says_why_and_is_in_the_trace_of_its_job_when_tried_again(asked, spans):
@@ -245,5 +245,5 @@ def test_jobs_carry_nothing_while_it_is_off(world):
 def test_without_its_packages_no_process_starts_and_one_sentence_says_why(process):
     env = only(PRODUCTION, {**os.environ, "TRACING": "1", "DJANGO_SETTINGS_MODULE": "config.settings"})
     done = subprocess.run([sys.executable, *process], cwd=ROOT, env=env, capture_output=True, text=True)
-    told = "TRACING: is on, and its packages are not installed: docs/monitoring.md#traces names them\n"
-    assert (done.returncode, done.stderr) == (1, told)
+    message = "TRACING: is on, and its packages are not installed: docs/monitoring.md#traces names them\n"
+    assert (done.returncode, done.stderr) == (1, message)

@@ -85,7 +85,7 @@ class Browser:
     def __init__(self, *, reads: bool = True) -> None:
         self.sent: asyncio.Queue[SimpleNamespace] = asyncio.Queue()
         self.shown = b""
-        self.told: list[dict[str, Any]] = []
+        self.messages: list[dict[str, Any]] = []
         self.reads = asyncio.Event()
         if reads:
             self.reads.set()
@@ -112,7 +112,7 @@ class Browser:
     async def send_str(self, data: str) -> None:
         if self.gone:
             raise ProtocolClosed
-        self.told.append(json.loads(data))
+        self.messages.append(json.loads(data))
 
     # what the person does
 
@@ -131,8 +131,8 @@ class Browser:
                 await asyncio.sleep(0.005)
 
     async def is_open(self) -> None:
-        await self.sees(lambda: self.told)
-        assert self.told == [{"state": "open"}]
+        await self.sees(lambda: self.messages)
+        assert self.messages == [{"state": "open"}]
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_the_end_of_the_machine_is_told_and_coming_again_may_help(broker):
         broker.machines[3].shutdown(socket.SHUT_RDWR)
         await browser.sees(lambda: browser.status)
         assert browser.shown == b"bye"
-        assert browser.told[-1] == {"ended": consoles.BY_MACHINE, "again": True}
+        assert browser.messages[-1] == {"ended": consoles.BY_MACHINE, "again": True}
 
     serve(broker, scene)
     assert broker.left == {3: consoles.BY_MACHINE}
@@ -230,7 +230,7 @@ def test_what_is_no_ticket_is_refused_without_a_look(broker, ticket, origin):
         browser = Browser()
         await served.application.__rsgi__(scope(ticket, origin), browser)
         assert browser.status == 403
-        assert not browser.told
+        assert not browser.messages
 
     serve(broker, scene)
 
@@ -240,7 +240,7 @@ def test_who_is_not_admitted_is_told_why(broker, origin):
     async def scene(served: Served) -> None:
         browser = Browser()
         await served.application.__rsgi__(scope("abc", origin), browser)
-        assert browser.told == [{"ended": "no", "again": False}]
+        assert browser.messages == [{"ended": "no", "again": False}]
 
     serve(broker, scene)
     assert not broker.left
@@ -258,7 +258,7 @@ def test_who_has_to_end_ends(broker, monkeypatch, way):
         await second.is_open()
         getattr(broker, way)[3] = "Go."
         await first.sees(lambda: first.status)
-        assert first.told[-1] == {"ended": "Go.", "again": False}
+        assert first.messages[-1] == {"ended": "Go.", "again": False}
         before = broker.renewals
         await second.sees(lambda: broker.renewals > before + 3)
         assert second.status is None
@@ -273,7 +273,7 @@ def test_who_types_nothing_leaves(broker):
         browser = Browser()
         served.come(browser)
         await browser.sees(lambda: browser.status)
-        assert browser.told[-1]["ended"].startswith("Nothing was typed")
+        assert browser.messages[-1]["ended"].startswith("Nothing was typed")
 
     serve(broker, scene, idle=0.05)
 
@@ -371,12 +371,14 @@ def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(broker):
         browsers = [Browser() for _ in range(consoles.OPENING_OF_HOST + 3)]
         for number, browser in enumerate(browsers):
             served.come(browser, "h" * (100 + number))
-        await browsers[0].sees(lambda: sum(bool(browser.told) for browser in browsers) == 3)
+        await browsers[0].sees(lambda: sum(bool(browser.messages) for browser in browsers) == 3)
         other = Browser()
         served.come(other)
         await other.is_open()
         other.leave()
-        assert sum(bool(browser.told) for browser in browsers) == 3, "the host's other consoles still wait for it"
+        assert sum(bool(browser.messages) for browser in browsers) == 3, (
+            "the host's other consoles still wait for it"
+        )
 
     serve(broker, scene)
     assert Counter(broker.left.values()) == {
@@ -406,7 +408,7 @@ def test_a_console_that_stays_occupied_is_told_of(broker, monkeypatch):
         browser = Browser()
         served.come(browser)
         await browser.sees(lambda: browser.status)
-        assert browser.told == [{"ended": "Somebody is there.", "again": True}]
+        assert browser.messages == [{"ended": "Somebody is there.", "again": True}]
 
     serve(broker, scene)
 
@@ -419,7 +421,7 @@ def test_more_than_a_process_carries_are_turned_away(broker, monkeypatch):
         served.come(first)
         await first.is_open()
         await served.application.__rsgi__(scope("abcd"), second)
-        assert second.told == [{"ended": consoles.TOO_MANY_CONSOLES, "again": True}]
+        assert second.messages == [{"ended": consoles.TOO_MANY_CONSOLES, "again": True}]
         first.leave()
 
     serve(broker, scene)
@@ -439,7 +441,7 @@ def test_while_the_database_is_away_consoles_go_on_for_a_while(broker, monkeypat
         await browser.sees(lambda: browser.shown == b"still")
         monkeypatch.setattr(consoles, "LOST_SECONDS", 0)
         await browser.sees(lambda: browser.status)
-        assert browser.told[-1] == {"ended": consoles.HERE_NO_MORE, "again": True}
+        assert browser.messages[-1] == {"ended": consoles.HERE_NO_MORE, "again": True}
 
     serve(broker, scene)
 
@@ -452,7 +454,7 @@ def test_a_fault_of_the_broker_is_logged_and_told(broker, monkeypatch, caplog):
         browser = Browser()
         monkeypatch.setattr(broker, "admit", admit)
         await served.application.__rsgi__(scope("abc"), browser)
-        assert browser.told == [{"ended": consoles.HERE_NO_MORE, "again": True}]
+        assert browser.messages == [{"ended": consoles.HERE_NO_MORE, "again": True}]
 
     serve(broker, scene)
     assert "no database" in caplog.text
@@ -467,9 +469,9 @@ def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(broke
         await there.is_open()
         served.application.stop()
         await visit
-        assert there.told == [{"state": "open"}, sent_away]
+        assert there.messages == [{"state": "open"}, sent_away]
         await served.come(late, "abcd")
-        assert late.told == [sent_away]
+        assert late.messages == [sent_away]
 
     serve(broker, scene)
     assert broker.left == {3: consoles.STOPPED}
@@ -517,8 +519,8 @@ def test_a_database_that_hangs_holds_up_no_end_by_time(broker, monkeypatch):
         browser = Browser()
         visit = served.come(browser)
         await browser.is_open()
-        await browser.sees(lambda: len(browser.told) > 1)
-        assert browser.told[1] == {"ended": consoles.IDLE.format(minutes=0), "again": False}
+        await browser.sees(lambda: len(browser.messages) > 1)
+        assert browser.messages[1] == {"ended": consoles.IDLE.format(minutes=0), "again": False}
         broker.answer.set()
         await visit
 

@@ -51,10 +51,10 @@ def no_database(monkeypatch):
 
 def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "PUT") -> list[Any]:
     """Pass the request to the application. Returns the values that the view got, if it was called."""
-    told = []
+    received = []
 
     def handler(environ: dict[str, Any], start_response: Any) -> Answer:
-        told.append(environ.get(RECEIVED))
+        received.append(environ.get(RECEIVED))
         start_response("200 OK", [])
         return Answer(b"{}")
 
@@ -70,7 +70,7 @@ def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "P
         await streams.__rsgi__(scope, exchange)
 
     asyncio.run(served())
-    return told
+    return received
 
 
 def test_a_body_is_written_as_it_comes_and_the_view_has_the_last_word():
@@ -86,8 +86,8 @@ def test_a_body_is_written_as_it_comes_and_the_view_has_the_last_word():
 @pytest.mark.parametrize("refuses", ["begin", "write"])
 def test_what_is_refused_is_the_views_to_tell_and_is_thrown_away(refuses):
     exchange, receiving = Exchange([b"x", b"y", b"z"]), Receiving(refuses)
-    [told] = send(exchange, receiving, 3)
-    assert str(told) == f"no {refuses}"
+    [error] = send(exchange, receiving, 3)
+    assert str(error) == f"no {refuses}"
     assert exchange.taken == 3
     assert receiving.closed == (refuses == "write")
 

@@ -59,7 +59,7 @@ def play(scene: Scene) -> Findings:
     return findings
 
 
-def _judge_outage(scene: Scene, findings: Findings, events: list[Event], told: int) -> None:
+def _judge_outage(scene: Scene, findings: Findings, events: list[Event], service_id: int) -> None:
     """Check the customer's view while the host is away, and the attempts that jobs have used."""
     jobs = [Job.objects.get(event=event) for event in events]
     findings.counts["attempts used in an outage"] = max(job.attempt for job in jobs)
@@ -70,10 +70,10 @@ def _judge_outage(scene: Scene, findings: Findings, events: list[Event], told: i
             f"a job in an outage is {job.state} after {job.attempt} attempts: {job.error}",
         )
         findings.expect(event.message, f"event {event.action} says nothing of the outage")
-    notified = _outages(scene, told)
+    notified = _outages(scene, service_id)
     findings.counts["notifications of the outage"] = len(notified)
     findings.expect(notified, "there is no notification of the outage")
-    strangers = [each for each in scene.quiet.notifications() if _is_about(each, told)]
+    strangers = [each for each in scene.quiet.notifications() if _is_about(each, service_id)]
     findings.expect(not strangers, f"another account is notified: {strangers}")
 
 

@@ -91,9 +91,9 @@ def _differing(closed: bool) -> QuerySet[Instance]:
     """
     older = ExpressionWrapper(Q(account__created__lte=closed_after()), output_field=BooleanField())
     opened = Coalesce("account__mail_ports_open", older)
-    told = Coalesce("packet_filter__mail_ports_closed", False)
-    rows = Instance.objects.alias(opened=opened, told=told)
-    return rows.filter(opened=not closed, told=not closed).order_by("pk")
+    delivered = Coalesce("packet_filter__mail_ports_closed", False)
+    rows = Instance.objects.alias(opened=opened, delivered=delivered)
+    return rows.filter(opened=not closed, delivered=not closed).order_by("pk")
 
 
 def _renew(instances: QuerySet[Instance], closed: bool) -> int:

@@ -118,9 +118,9 @@ def _unpacked(reader: gzip.GzipFile | lzma.LZMAFile) -> bytes:
 def _convert(source: Path, target: Path) -> None:
     """Convert a qcow2. `Refused` if it names other files, which would be read from the host."""
     try:
-        told = json.loads(run("qemu-img", "info", "-f", "qcow2", "--output=json", str(source)).stdout)
-        data = told.get("format-specific", {}).get("data", {})
-        if told.get("backing-filename") or data.get("data-file"):
+        info = json.loads(run("qemu-img", "info", "-f", "qcow2", "--output=json", str(source)).stdout)
+        data = info.get("format-specific", {}).get("data", {})
+        if info.get("backing-filename") or data.get("data-file"):
             raise Refused("The file is only a part of an image.")
         run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", str(source), str(target))
     except CommandFailed as error:

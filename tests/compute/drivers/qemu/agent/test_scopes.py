@@ -65,9 +65,9 @@ def test_a_machine_may_have_its_memory_and_what_qemu_needs():
 def test_a_machine_in_a_scope_is_on_and_reports(store, systemd):
     run_machine(store)
     assert machines.power(store, MACHINE) == "on"
-    [told] = [each for each in systemd.read_text().splitlines() if "agent.machines.supervisor" in each]
-    assert "--scope" in told
-    assert f"--unit={MACHINE}-" in told
+    [call] = [each for each in systemd.read_text().splitlines() if "agent.machines.supervisor" in each]
+    assert "--scope" in call
+    assert f"--unit={MACHINE}-" in call
 
 
 def work(task: tasks.Task, store: object, path: str) -> None:

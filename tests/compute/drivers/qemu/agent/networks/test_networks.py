@@ -251,9 +251,9 @@ def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, 
     with second.listen(2222), second.listen6(2223):
         assert guest.reaches(second.address, 2222, 60)
         assert guest.reaches(address6, 2223, 60)
-        told = ["198.18.0.4/30", "fd00:18::4/126"]
+        customer_networks = ["198.18.0.4/30", "fd00:18::4/126"]
         for _ in range(2):  # a host that has lost its table, e.g. by a restart, gets it again
-            second.do(networks.set_peers, second.store, second.address, peers, told)
+            second.do(networks.set_peers, second.store, second.address, peers, customer_networks)
             assert not guest.reaches(second.address, 2222)
             assert not guest.reaches(address6, 2223)
             assert first.reaches(second.address, 2222, 60)
@@ -266,7 +266,7 @@ def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, 
         with guest.listen(2222):
             assert second.reaches(PUBLIC, 2222, 60), "what the host itself begins is answered"
         configure(second.store, trusted=[PUBLIC])
-        second.do(networks.set_peers, second.store, second.address, peers, told)
+        second.do(networks.set_peers, second.store, second.address, peers, customer_networks)
         assert guest.reaches(second.address, 2222, 60)
 
 
