@@ -72,8 +72,8 @@ VERBS = (
         confirm="The row says from then on that the instance is where its machine was found.",
     ),
 )  # fmt: skip
-LOOK = Verb(
-    "look-again", "Look again", compare_again,
+COMPARE_AGAIN = Verb(
+    "compare-again", "Compare again", compare_again,
     offered=of(frozenset({Kind.MISSING_DISK, Kind.MISSING_VOLUME, Kind.WRONG_POWER})),
 )  # fmt: skip
 
@@ -113,7 +113,7 @@ class DriftPage(ReadOnlyPage):
         "name", "kind_text", "host", "instance_link", "state", "detail", "job_link", "seen", "first", "last",
         "ended", "outcome",
     )  # fmt: skip
-    verbs = (*VERBS, LOOK)
+    verbs = (*VERBS, COMPARE_AGAIN)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Drift]:
         return super().get_queryset(request).select_related("host", "instance", "job")

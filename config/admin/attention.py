@@ -25,15 +25,15 @@ Watcher = Callable[[HttpRequest], Iterable[Notice]]
 _watchers: list[Watcher] = []
 
 
-def watcher(look: Watcher) -> Watcher:
+def watcher(watch: Watcher) -> Watcher:
     """Register a function that returns the notices for the user of a request.
 
     The function makes a few cheap queries.
     """
-    _watchers.append(look)
-    return look
+    _watchers.append(watch)
+    return watch
 
 
 def notices(request: HttpRequest) -> list[Notice]:
-    found = [notice for look in _watchers for notice in look(request)]
+    found = [notice for watch in _watchers for notice in watch(request)]
     return sorted(found, key=lambda notice: (-notice.urgent, notice.tone != "bad"))

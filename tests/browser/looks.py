@@ -137,14 +137,14 @@ def check(visitor: Visitor) -> None:
     wide = driver.execute_script(WIDE, PHONE)
     assert not wide, f"wider than a phone: {wide}"
     _check_with_axe(visitor)
-    visitor.look(DESKTOP, dark=False)
+    visitor.set_screen(DESKTOP, dark=False)
     complaints = visitor.complaints()
     assert not complaints, complaints
 
 
 def _check_contrast(visitor: Visitor, width: int, *, dark: bool) -> None:
     """Show the page in this size and colour scheme, and check the contrast of its texts and fields."""
-    visitor.look(width, dark=dark)
+    visitor.set_screen(width, dark=dark)
     faint = visitor.driver.execute_script(FAINT)
     assert not faint, f"too faint to read, {'dark' if dark else 'light'}: {faint}"
 

@@ -23,7 +23,7 @@ IN_STYLES = re.compile(r"(?:url\(|@import )[\"']?((?:https?:)?//[^)\"']*)")
 DESKTOP, PHONE = 1400, 420
 
 
-def look(driver: webdriver.Chrome, width: int) -> None:
+def photograph(driver: webdriver.Chrome, width: int) -> None:
     """Set the width of the window in CSS pixels."""
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
@@ -54,7 +54,7 @@ def test_nothing_is_loaded_from_elsewhere(built):
 
 
 def test_a_word_is_found_without_a_server(chromium: webdriver.Chrome, built):
-    look(chromium, DESKTOP)
+    photograph(chromium, DESKTOP)
     chromium.get((built / "index.html").as_uri())
     field = chromium.find_element(By.CSS_SELECTOR, "input[name=q]")
     field.send_keys("maintenance")
@@ -70,7 +70,7 @@ def test_a_word_is_found_without_a_server(chromium: webdriver.Chrome, built):
 
 def test_each_page_fits_a_phone(chromium: webdriver.Chrome, built):
     """Tables and blocks scroll by themselves. The page does not."""
-    look(chromium, PHONE)
+    photograph(chromium, PHONE)
     wide = {}
     for page in sorted(built.rglob("*.html")):
         chromium.get(page.as_uri())

@@ -187,7 +187,7 @@ class TestGoingAbout:
         assert reader.driver.execute_script("return window.same")
 
     def test_search_and_trying_out_stay_in_sight(self, reader):
-        reader.look(1400, dark=False)
+        reader.set_screen(1400, dark=False)
         reader.visit(CREATE)
         reader.driver.execute_script("scrollTo(0, document.body.scrollHeight / 2)")
         reader.until(lambda: reader.driver.execute_script("return scrollY") > 1000)
@@ -202,11 +202,11 @@ class TestColours:
     def test_are_those_of_the_system_until_others_are_chosen(self, reader):
         reader.visit("/docs")
         assert reader.driver.execute_script(BACKGROUND) == LIGHT
-        reader.look(DESKTOP, dark=True)
+        reader.set_screen(DESKTOP, dark=True)
         assert reader.driver.execute_script(BACKGROUND) == DARK
         reader.choose("Colours", "light")
         assert reader.driver.execute_script(BACKGROUND) == LIGHT
-        reader.look(DESKTOP, dark=False)
+        reader.set_screen(DESKTOP, dark=False)
         reader.choose("Colours", "dark")
         assert reader.driver.execute_script(BACKGROUND) == DARK
 
@@ -224,12 +224,12 @@ class TestOnAPhone:
     @pytest.mark.parametrize("width", [PHONE, 420])
     @pytest.mark.parametrize("path", ["/docs", REGIONS, CREATE])
     def test_nothing_is_wider_than_it(self, reader, path, width):
-        reader.look(width, dark=False)
+        reader.set_screen(width, dark=False)
         reader.visit(path)
         assert reader.driver.execute_script(WIDE, width) == []
 
     def test_the_list_opens_over_the_page_and_closes(self, reader):
-        reader.look(420, dark=True)
+        reader.set_screen(420, dark=True)
         reader.visit(REGIONS)
         field = reader.driver.find_element(By.ID, "q")
         assert not field.is_displayed()

@@ -45,7 +45,7 @@ def check(visitor: Visitor) -> None:
     """Fail if axe finds a fault, or if the page is wider than its window. The message names the fault."""
     for width in WIDTHS:
         for dark in (False, True):
-            visitor.look(width, dark=dark)
+            visitor.set_screen(width, dark=dark)
             visitor.driver.execute_script(AXE)
             found = visitor.driver.execute_async_script(RUN_AXE)
             where = f"at {width}, {'dark' if dark else 'light'}"
@@ -147,7 +147,7 @@ def test_pages_can_be_read_by_everybody(clerk: Visitor):
         a_link,
     ]
     for page in pages:
-        clerk.look(WIDTHS[0], dark=False)
+        clerk.set_screen(WIDTHS[0], dark=False)
         page(clerk, there)
         check(clerk)
 
@@ -155,10 +155,10 @@ def test_pages_can_be_read_by_everybody(clerk: Visitor):
 def test_no_list_cuts_columns_off(clerk: Visitor, everything: Instance):
     cut_off = {}
     for model in admin.site._registry:
-        clerk.look(WIDTHS[0], dark=False)
+        clerk.set_screen(WIDTHS[0], dark=False)
         clerk.visit(list_address(model))
         if found := clerk.driver.execute_script(CUT_OFF):
             cut_off[model._meta.model_name] = found
-        clerk.look(WIDTHS[1], dark=False)
+        clerk.set_screen(WIDTHS[1], dark=False)
         assert clerk.driver.execute_script(EMPTY, WIDTHS[1]) < 40, model
     assert cut_off == {}

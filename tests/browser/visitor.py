@@ -39,7 +39,7 @@ const found = document.evaluate(arguments[0], document, null, XPathResult.ORDERE
 return Array.from({length: found.snapshotLength}, (_, number) => found.snapshotItem(number))
     .filter(element => element.checkVisibility({visibilityProperty: true}))
 """
-LOOK = "return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light']"
+READ_SCREEN = "return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light']"
 DESKTOP, PHONE = 1280, 320
 """Widths of windows, in CSS pixels. 320 is what WCAG 1.4.10 asks for."""
 
@@ -76,13 +76,13 @@ class Visitor:
         self.driver.get("about:blank")
         self.command("Network.clearBrowserCookies")
         self.command("Emulation.setScriptExecutionDisabled", value=False)
-        self.look(DESKTOP, dark=False)
+        self.set_screen(DESKTOP, dark=False)
         self.driver.get_log("browser")
 
     def command(self, name: str, /, **parameters: object) -> dict:
         return self.driver.execute_cdp_cmd(name, parameters)
 
-    def look(self, width: int, *, dark: bool) -> None:
+    def set_screen(self, width: int, *, dark: bool) -> None:
         """Set the width of the window in CSS pixels and a light or dark colour scheme, with reduced motion.
 
         Without reduced motion, colours could be in a transition, and belong to neither scheme.
@@ -95,7 +95,7 @@ class Visitor:
             "Emulation.setEmulatedMedia", features=[scheme, {"name": "prefers-reduced-motion", "value": "reduce"}]
         )
         WebDriverWait(self.driver, SECONDS, 0.02).until(
-            lambda driver: driver.execute_script(LOOK) == [width, scheme["value"]]
+            lambda driver: driver.execute_script(READ_SCREEN) == [width, scheme["value"]]
         )
 
     def disable_scripts(self) -> None:

@@ -90,9 +90,9 @@ class Client(threading.Thread):
             self.acknowledged[event, answer["id"]] += 1
             self.ids[what].append(answer["id"])
         elif status == 0 or status >= 500:
-            self.look(what)
+            self.list_own(what)
 
-    def look(self, what: str) -> None:
+    def list_own(self, what: str) -> None:
         """List the client's objects again, after a request without an answer."""
         path = {"instances": "/compute/instances", "volumes": "/volumes", "domains": "/domains"}[what]
         status, answer = self.call("list", "GET", f"{path}?page_size=100")
@@ -142,7 +142,7 @@ def clone(client: Client) -> None:
         if status == 200:
             client.ids["instances"].append(answer["id"])
         elif status == 0 or status >= 500:
-            client.look("instances")
+            client.list_own("instances")
 
 
 def delete(what: str, event: str, path: str) -> Callable[[Client], None]:
@@ -197,6 +197,6 @@ ACTIONS: dict[str, tuple[Callable[[Client], None], int]] = {
     "volume delete": (delete("volumes", "volume_delete", "/volumes"), 2),
     "domain create": (create_domain, 2),
     "domain delete": (delete("domains", "dns_zone_delete", "/domains"), 1),
-    "look": (lambda client: client.look(client.rng.choice(list(client.ids))), 3),
+    "list": (lambda client: client.list_own(client.rng.choice(list(client.ids))), 3),
 }
 """The actions of clients, with the weight of each."""

@@ -23,7 +23,7 @@ VERBS = {
     "Delete for good": {Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL},
     "Define it again": {Kind.MISSING_MACHINE, Kind.WRONG_SIZE},
     "Point the row to this host": {Kind.WRONG_HOST},
-    "Look again": {Kind.MISSING_DISK, Kind.MISSING_VOLUME, Kind.WRONG_POWER},
+    "Compare again": {Kind.MISSING_DISK, Kind.MISSING_VOLUME, Kind.WRONG_POWER},
 }
 
 
@@ -129,11 +129,11 @@ def test_a_row_is_pointed_to_the_host_that_has_the_machine(admin, running):
     assert Instance.objects.get(pk=running.pk).host == other
 
 
-def test_a_host_is_looked_at_again(admin, running):
+def test_a_host_is_compared_again(admin, running):
     row = drift(running.host, Kind.MISSING_DISK, "skerry-1-disk-1", instance=running)
     Host.objects.update(reconcile_at=Now() + timedelta(hours=1))
     assert drift_records.due() == []
-    assert "is compared in a moment." in messages_of(do(admin, row, "look-again"))
+    assert "is compared in a moment." in messages_of(do(admin, row, "compare-again"))
     assert drift_records.due() == [running.host_id]
 
 

@@ -102,12 +102,12 @@ def test_the_disks_never_take_more_than_the_type_has(api, other, running, driver
     machine = machine_name(running.pk)
     sums = []
 
-    def look(number: int, name: str) -> None:
+    def check_machine(number: int, name: str) -> None:
         sums.append(sum(running.disks.values_list("size", flat=True)))
         sums.append(sum(disk.size for disk in driver.machines[machine]["disks"].values()))
 
     ask(api, running)
-    driver.before = driver.after = look
+    driver.before = driver.after = check_machine
     finish(running, driver)
     assert max(sums) == running.type.disk
 

@@ -25,11 +25,11 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """A host on this machine. No kernel is booted: only its official files are checked."""
     needs("mke2fs", "debugfs", "resize2fs", "qemu-system-x86_64")
 
-    def look(row: Host) -> hosts.Checked:
+    def check_host(row: Host) -> hosts.Checked:
         report = drivers.configured.at(drivers.address_of(row)).inspect()
         return hosts.Checked(hosts.registry.record(row, {}, report.images, report.architectures), report)
 
-    monkeypatch.setattr(official_images, "check", look)
+    monkeypatch.setattr(official_images, "check", check_host)
     drivers._driver.cache_clear()
     return HostFactory(label="hv1", driver="qemu", location=str(tmp_path / "skerry"), images=[])
 

@@ -206,12 +206,12 @@ def test_a_queryset_that_looks_at_a_value_is_asked_for_each_request(ask: Ask):
     assert labels(ask("list", get_queryset=by_name)) == ["guarded"]
 
 
-LOOKS: list[Callable[[Any], Any]] = [
+INSPECTIONS: list[Callable[[Any], Any]] = [
     str, int, "{}".format, lambda it: it == 7, lambda it: it < 7, lambda it: it in ("a",),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_an_open_parameter_has_no_value_to_look_at(look: Callable[[Any], Any]):
+@pytest.mark.parametrize("inspect", INSPECTIONS)
+def test_an_open_parameter_has_no_value_to_look_at(inspect: Callable[[Any], Any]):
     with pytest.raises(DependsOnRequest):
-        look(Param("path.id"))
+        inspect(Param("path.id"))

@@ -55,11 +55,11 @@ def test_one_that_refuses_is_not_silent(own_server):
 def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
     """As on a machine that is too busy to poll: the database may have answered, or may have been too busy
     itself."""
-    looks = []
+    polled = []
 
     def late(descriptor: int, awaited: int) -> bool:
-        looks.append(descriptor)
-        clock[0] += 60 if len(looks) < 10 * silence.MAX_POLLS else silence.POLL_SECONDS
+        polled.append(descriptor)
+        clock[0] += 60 if len(polled) < 10 * silence.MAX_POLLS else silence.POLL_SECONDS
         return False
 
     clock = [0.0]
@@ -68,7 +68,7 @@ def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
-    assert len(looks) == 11 * silence.MAX_POLLS - 1
+    assert len(polled) == 11 * silence.MAX_POLLS - 1
 
 
 class Database:

@@ -132,9 +132,9 @@ def settings_of(state, environment) -> str:
 
 def test_a_look_at_the_lock_keeps_no_server_from_starting(tmp_path, monkeypatch):
     (tmp_path / "serve.lock").touch()
-    with (tmp_path / "serve.lock").open() as look:
-        fcntl.flock(look, fcntl.LOCK_SH)
-        monkeypatch.setattr(lock.time, "sleep", lambda seconds: fcntl.flock(look, fcntl.LOCK_UN))
+    with (tmp_path / "serve.lock").open() as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        monkeypatch.setattr(lock.time, "sleep", lambda seconds: fcntl.flock(other, fcntl.LOCK_UN))
         with state_locked(tmp_path, SITE):
             assert served_at(tmp_path) == SITE
 

@@ -150,18 +150,18 @@ def test_a_client_that_stands_still_is_cut_off(settings, monkeypatch):
 def test_bytes_are_unread_until_the_connection_is_closed(monkeypatch):
     """The server has taken all bytes from the pipe, and may still hold the last ones."""
     monkeypatch.setattr(answers, "POLL_SECONDS", 0)
-    connected, looks = {CLIENT}, []
+    connected, calls = {CLIENT}, []
 
-    def look(late: set[str]) -> set[str]:
-        looks.append(late)
+    def shut_down(late: set[str]) -> set[str]:
+        calls.append(late)
         return {*connected}
 
-    monkeypatch.setattr(answers.sockets, "shut_down", look)
+    monkeypatch.setattr(answers.sockets, "shut_down", shut_down)
 
     async def sent() -> None:
         sender = Answers()
         task = asyncio.create_task(sender.send(Connection(), CLIENT, environ(), answered(bytes(5_000_000))))
-        while len(looks) < 3:
+        while len(calls) < 3:
             await asyncio.sleep(0)
         assert (sender.unread.total, dict(sender.unread.of)) == (5_000_000, {"192.0.2.1": 5_000_000})
         connected.clear()
@@ -169,7 +169,7 @@ def test_bytes_are_unread_until_the_connection_is_closed(monkeypatch):
         assert (sender.unread.total, dict(sender.unread.of)) == (0, {})
 
     asyncio.run(sent())
-    assert not any(looks), "nobody is late"
+    assert not any(calls), "nobody is late"
 
 
 def test_addresses_of_one_network_are_counted_together():

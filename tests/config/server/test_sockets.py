@@ -33,13 +33,13 @@ def test_connections_inherit_the_limits_of_the_socket_that_accepts_them(listenin
 
 def test_the_limits_are_set_once_the_process_listens(monkeypatch):
     monkeypatch.setattr(sockets, "PAUSE", 0)
-    looks = []
+    calls = []
 
-    def look(seconds: float) -> int:
-        looks.append(seconds)
-        return int(len(looks) == 3)
+    def limit_unread(seconds: float) -> int:
+        calls.append(seconds)
+        return int(len(calls) == 3)
 
-    monkeypatch.setattr(sockets, "limit_unread", look)
+    monkeypatch.setattr(sockets, "limit_unread", limit_unread)
 
     async def serve() -> None:
         timeout = ReadTimeout(5)
@@ -49,7 +49,7 @@ def test_the_limits_are_set_once_the_process_listens(monkeypatch):
         timeout.stop()
 
     asyncio.run(serve())
-    assert looks == [5, 5, 5]
+    assert calls == [5, 5, 5]
 
 
 def test_a_process_that_does_not_listen_is_told(monkeypatch, caplog):

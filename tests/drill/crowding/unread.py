@@ -13,7 +13,7 @@ from tests.drill.crowding.attacker import Attacker, playing
 from tests.drill.crowding.load import request
 from tests.drill.installation import families
 
-LOOK = 0.1
+POLL_SECONDS = 0.1
 KEPT_FREE = 500
 """Files that the drill may open beside these connections."""
 SMALL = 2048
@@ -78,12 +78,12 @@ def _grown(attacker: Attacker) -> Iterator[None]:
     webs = families([attacker.web])
     before, most, ended = _memory(webs), 0, threading.Event()
 
-    def look() -> None:
+    def watch() -> None:
         nonlocal most
-        while not ended.wait(LOOK):
+        while not ended.wait(POLL_SECONDS):
             most = max(most, _memory(webs))
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
         yield

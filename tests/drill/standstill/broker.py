@@ -22,7 +22,7 @@ LIMIT = 10.0
 """Seconds from the last freeze until a new boot has ended."""
 CUSTOMERS = 4
 SLOW = 0.6
-LOOK_EVERY = 0.05
+POLL_SECONDS = 0.05
 
 
 def play(scene: Scene) -> Findings:
@@ -96,7 +96,7 @@ def _at_once(scene: Scene) -> int:
         deadline = time.monotonic() + 20
         while most < SLOTS and time.monotonic() < deadline and not all(ended(each) for each in events[-1:]):
             most = max(most, Job.objects.filter(state__in=Job.LIVE, lease_until__gt=Now()).count())
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_SECONDS)
     finally:
         scene.disturbance.slow(0)
     wait_for(lambda: not unfinished())

@@ -14,7 +14,7 @@ from tests.drill.client import IMAGE, PASSWORD, REGION, Body, Reply, ask
 
 TIMEOUT_SECONDS = 90.0
 """Seconds after which something that did not end counts as waiting forever."""
-LOOK_EVERY = 0.1
+POLL_SECONDS = 0.1
 CONNECTIONS = 6
 
 
@@ -64,7 +64,7 @@ def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_SECONDS) 
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(LOOK_EVERY)
+        time.sleep(POLL_SECONDS)
     return True
 
 

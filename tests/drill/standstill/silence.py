@@ -21,7 +21,7 @@ SHARE = max(1, int(0.5 * SLOTS))
 LIMIT = 5.0
 GRACE = 0.5
 """Seconds in which a job that was claimed before its host was known to be away may still call it."""
-LOOK_EVERY = 0.05
+POLL_SECONDS = 0.05
 LATE = """
 SELECT max(EXTRACT(epoch FROM statement_timestamp() - next_check_at)) FROM managed_service
  WHERE id = %s AND (lease_until IS NULL OR lease_until < statement_timestamp())
@@ -123,7 +123,7 @@ def _seen(host: Host, service: int) -> Iterator[Seen]:
 def _watch(host: Host, service: int, seen: Seen) -> None:
     jobs = Job.objects.filter(instance__host=host, state__in=Job.LIVE)
     try:
-        while not seen.stopped.wait(LOOK_EVERY):
+        while not seen.stopped.wait(POLL_SECONDS):
             seen.leased = max(seen.leased, jobs.filter(lease_until__gt=Now()).count())
             if seen.away_since is None:
                 since = Host.objects.values_list("unreachable_since", flat=True).get(pk=host.pk)

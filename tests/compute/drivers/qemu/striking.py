@@ -94,13 +94,13 @@ def before(nth: int, counts: Callable[[str, tuple[Any, ...]], bool], strike: Cal
     """Call `strike` before the nth action of this process that `counts` selects."""
     seen = [0]
 
-    def look(event: str, values: tuple[Any, ...]) -> None:
+    def audit(event: str, values: tuple[Any, ...]) -> None:
         if seen[0] < nth and counts(event, values):
             seen[0] += 1
             if seen[0] == nth:
                 strike()
 
-    sys.addaudithook(look)
+    sys.addaudithook(audit)
 
 
 def die(path: Path) -> None:

@@ -124,12 +124,12 @@ def test_only_those_who_want_mails_get_them(instance, owner, account):
 def test_of_many_that_look_at_once_one_tells(instance):
     busy(instance, cpu=95)
 
-    def look(_) -> int:
+    def check_alerts(_) -> int:
         try:
             return check(NOON)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(6) as pool:
-        assert sum(pool.map(look, range(6))) == 1
+        assert sum(pool.map(check_alerts, range(6))) == 1
     assert (Alert.objects.count(), Event.objects.count(), Message.objects.count()) == (1, 1, 1)
