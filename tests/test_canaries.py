@@ -143,10 +143,10 @@ def people(kept: Canaries, user: User) -> APIClient:
     key = kept.add("key of a link to a token", address.rpartition("/")[2])
     handed = Client().post(f"/token/{key}")
     kept.add("token of a link", handed.context["readable"])
-    desk = Client()
-    desk.force_login(User.objects.create_superuser("helpdesk", "desk@example.com"))
+    helpdesk = Client()
+    helpdesk.force_login(User.objects.create_superuser("helpdesk", "desk@example.com"))
     wish = {"confirmed": "yes", "label": "waits", "scopes": "*", "reason": "asked on the phone"}
-    page = desk.post(f"/admin/accounts/user/{user.pk}/do/hand-over-token/", wish)
+    page = helpdesk.post(f"/admin/accounts/user/{user.pk}/do/hand-over-token/", wish)
     unused = kept.add("key of a link that is not used", page.context["once"].shown.rpartition("/")[2])
     assert Client().get(f"/token/{unused}").status_code == 200
 

@@ -131,7 +131,7 @@ def change_grants(request: HttpRequest, user: User, given: dict[str, Any]) -> st
         if all(problem.field is None for problem in error.problems):
             raise
         raise Invalid("Not all of these are the account's. Nothing was changed.", "ids") from error
-    return f"{number} changed; they hold from the next request on."
+    return f"{number} changed; they apply from the next request on."
 
 
 def untie(request: HttpRequest, user: User) -> str:

@@ -86,7 +86,7 @@ def untag(entity_type: str, entity_id: int) -> None:
     Tagging.objects.filter(entity_type=entity_type, entity_id=entity_id).delete()
 
 
-_HOLD = """
+_LOCK_AND_READ_QUOTAS = """
 SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 0))
   FROM accounts_account WHERE id = %s
 """
@@ -99,7 +99,7 @@ def check_room(account_id: int, more: int, field: str | None = "tags") -> None:
     here: it must be locked before the tagged objects, which are already locked.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_HOLD, [account_id])
+        cursor.execute(_LOCK_AND_READ_QUOTAS, [account_id])
         (own, _) = cursor.fetchone()
     problems = Problems()
     quotas.compare("tags", json.loads(own), Tag.objects.filter(account_id=account_id), problems, more)
@@ -107,7 +107,9 @@ def check_room(account_id: int, more: int, field: str | None = "tags") -> None:
         raise Invalid.of(Problem(each.reason, field) for each in problems)
 
 
-_LOCK = "SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
+_LOCK_LABELS = (
+    "SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE"
+)
 
 
 def _lock_tags(account_id: int, labels: list[str]) -> dict[str, int]:
@@ -116,5 +118,5 @@ def _lock_tags(account_id: int, labels: list[str]) -> dict[str, int]:
     Return their ids, by label.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [account_id, labels])
+        cursor.execute(_LOCK_LABELS, [account_id, labels])
         return dict(cursor.fetchall())

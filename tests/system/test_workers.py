@@ -245,8 +245,8 @@ def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hy
     jobs = [world.create().jobs.get().pk for _ in range(4)]
     hypervisor.forget_all()  # creates the tables that are locked next
 
-    with psycopg.connect(fleet.env["DATABASE_URL"]) as holding:
-        holding.execute("LOCK TABLE simulated.machine IN ACCESS EXCLUSIVE MODE")
+    with psycopg.connect(fleet.env["DATABASE_URL"]) as session:
+        session.execute("LOCK TABLE simulated.machine IN ACCESS EXCLUSIVE MODE")
         leaves = fleet.worker(concurrency=1)
         code = f"from compute.jobs.notify import notify\nfor job in {jobs}: notify(job)"
         subprocess.run([sys.executable, "manage.py", "shell", "-c", code], cwd=ROOT, env=fleet.env, check=True)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).resolve().parents[3]
 
-HOLD = """
+USE_SERVICES = """
 import sys
 from pathlib import Path
 from config.laptop.embedded import services
@@ -38,10 +38,10 @@ def connect(state):
     )
 
 
-def hold(state):
+def other_process(state):
     """Return a function that starts another process, which uses PostgreSQL until it is stopped."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(state)],
+        [sys.executable, "-c", USE_SERVICES, str(state)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -76,7 +76,7 @@ def test_data_is_kept_from_one_start_to_the_next(state):
 
 
 def test_the_last_user_stops_it_whoever_started_it(state):
-    other = hold(state)
+    other = other_process(state)
     with services(state, postgres=True, durable=False):
         let_go(other)
         with connect(state) as connection:
@@ -85,7 +85,7 @@ def test_the_last_user_stops_it_whoever_started_it(state):
 
 
 def test_a_killed_user_is_not_counted(state):
-    other = hold(state)
+    other = other_process(state)
     with services(state, postgres=True, durable=False):
         other.kill()
         other.communicate()

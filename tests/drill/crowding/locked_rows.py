@@ -44,7 +44,7 @@ def _sending_locked(attacker: Attacker, table: str, pk: int, requests: list[byte
     """Send the requests while the row is locked. The others are measured as long as the lock lasts."""
     locked = threading.Event()
 
-    def hold() -> None:
+    def lock_rows() -> None:
         with psycopg.connect(attacker.site.conninfo) as session:
             session.execute(sql.SQL("SELECT FROM {} WHERE id = %s FOR UPDATE").format(sql.Identifier(table)), [pk])
             locked.set()
@@ -52,7 +52,7 @@ def _sending_locked(attacker: Attacker, table: str, pk: int, requests: list[byte
             session.execute("SELECT pg_sleep(%s)", [attacker.form.lock_seconds])
 
     def play(stopped: threading.Event) -> None:
-        holder = threading.Thread(target=hold, daemon=True)
+        holder = threading.Thread(target=lock_rows, daemon=True)
         holder.start()
         if not locked.wait(LOCKED_WITHIN):
             raise RuntimeError(f"the row {pk} of {table} cannot be locked")

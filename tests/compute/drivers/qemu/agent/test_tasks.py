@@ -23,11 +23,11 @@ from tests.compute.drivers.qemu.agent.works import (
     NAME,
     break_down,
     fail,
-    hold,
-    hold_by_a_program,
     note,
     refuse,
     run,
+    wait_for_file,
+    wait_in_a_program,
 )
 from tests.waiting import wait_for
 
@@ -64,22 +64,22 @@ def test_secrets_reach_the_work_and_no_file(store):
 
 
 def test_a_repeated_call_looks_at_the_work(store):
-    first = run(store, hold, patience=0)
+    first = run(store, wait_for_file, patience=0)
     assert (first.percent, first.done) == (0, False)
     assert tasks.is_running(store.tasks(), NAME)
-    assert not run(store, hold, patience=0).done
+    assert not run(store, wait_for_file, patience=0).done
     (store.root / "go").touch()
-    assert run(store, hold).done
+    assert run(store, wait_for_file).done
     assert not tasks.is_running(store.tasks(), NAME)
     assert len(began(store)) == 1
 
 
 def test_it_says_how_far_it_is(store):
-    run(store, hold, patience=0, report=True)
+    run(store, wait_for_file, patience=0, report=True)
     progress = store.tasks() / NAME / "progress"
     records_are_there = lambda: records.read(progress) is not None  # noqa: E731
     wait_for(records_are_there)
-    seen = run(store, hold, patience=0, report=True)
+    seen = run(store, wait_for_file, patience=0, report=True)
     assert seen.percent == 25
     assert seen.rate is not None
     assert seen.remaining is not None
@@ -87,12 +87,12 @@ def test_it_says_how_far_it_is(store):
 
 
 def test_other_work_at_the_same_target_has_to_wait(store):
-    run(store, hold, patience=0)
+    run(store, wait_for_file, patience=0)
     with pytest.raises(Failed) as caught:
-        run(store, hold, patience=0, text="another")
+        run(store, wait_for_file, patience=0, text="another")
     assert not isinstance(caught.value, Refused)
     (store.root / "go").touch()
-    assert run(store, hold).done
+    assert run(store, wait_for_file).done
     assert run(store, note, text="then").done
 
 
@@ -127,7 +127,7 @@ def test_work_outlives_who_began_it(store):
     code = (
         "import sys; from pathlib import Path; from compute.drivers.qemu.agent.store import Store\n"
         "from tests.compute.drivers.qemu.agent import works\n"
-        "works.run(Store(Path(sys.argv[1])), works.hold, patience=0)\n"
+        "works.run(Store(Path(sys.argv[1])), works.wait_for_file, patience=0)\n"
         "import os, signal; os.killpg(0, signal.SIGKILL)"
     )
     caller = subprocess.run(
@@ -136,35 +136,35 @@ def test_work_outlives_who_began_it(store):
     )  # fmt: skip
     assert caller.returncode == -signal.SIGKILL, caller.stderr.decode()
     (store.root / "go").touch()
-    assert run(store, hold).done
+    assert run(store, wait_for_file).done
     assert len(began(store)) == 1
 
 
 def test_work_whose_process_died_is_begun_anew(store):
-    run(store, hold, patience=0)
+    run(store, wait_for_file, patience=0)
     wait_for(lambda: began(store))
     os.kill(began(store)[0], signal.SIGKILL)
     wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
     (store.root / "go").touch()
-    assert run(store, hold).done
+    assert run(store, wait_for_file).done
     assert len(began(store)) == 2
 
 
 def test_nobody_begins_anew_while_a_program_of_dead_work_goes_on(store):
-    run(store, hold_by_a_program, patience=0)
+    run(store, wait_in_a_program, patience=0)
     wait_for(lambda: (store.root / "program").exists() and (store.root / "program").read_text().strip())
     group = records.read(store.tasks() / NAME / "process")["group"]
     program = int((store.root / "program").read_text())
     os.kill(group, signal.SIGKILL)
     wait_for(lambda: not Path(f"/proc/{group}").exists() or "Z" in Path(f"/proc/{group}/stat").read_text())
     assert tasks.is_running(store.tasks(), NAME)
-    assert not run(store, hold_by_a_program, patience=0).done
+    assert not run(store, wait_in_a_program, patience=0).done
     os.kill(program, signal.SIGKILL)
     wait_for(lambda: not tasks.is_running(store.tasks(), NAME))
 
 
 def test_cancelled_work_is_ended_with_its_programs(store):
-    run(store, hold_by_a_program, patience=0)
+    run(store, wait_in_a_program, patience=0)
     wait_for(lambda: (store.root / "program").exists() and (store.root / "program").read_text().strip())
     tasks.cancel(store.tasks(), NAME)
     assert not tasks.is_running(store.tasks(), NAME)
@@ -186,13 +186,13 @@ def test_calls_of_many_begin_it_once(store):
 
     def call() -> bool:
         begun.wait()
-        return run(store, hold, patience=0).done
+        return run(store, wait_for_file, patience=0).done
 
     with ThreadPoolExecutor(8) as pool:
         calls = [pool.submit(call) for _ in range(8)]
     assert not any(each.result() for each in calls)
     (store.root / "go").touch()
-    assert run(store, hold).done
+    assert run(store, wait_for_file).done
     assert len(began(store)) == 1
 
 

@@ -19,7 +19,7 @@ def note(task: tasks.Task, store: Store, text: str, secret: str = "") -> None:
         file.write(f"{text}{secret}\n")
 
 
-def hold(task: tasks.Task, store: Store, text: str = "", report: bool = False) -> None:
+def wait_for_file(task: tasks.Task, store: Store, text: str = "", report: bool = False) -> None:
     """Run until a file exists."""
     note(task, store, f"began {os.getpid()}")
     if report:
@@ -29,7 +29,7 @@ def hold(task: tasks.Task, store: Store, text: str = "", report: bool = False) -
     note(task, store, "ended")
 
 
-def hold_by_a_program(task: tasks.Task, store: Store) -> None:
+def wait_in_a_program(task: tasks.Task, store: Store) -> None:
     commands.run("sh", "-c", f"echo $$ > {store.root}/program; exec sleep 600")
 
 

@@ -253,12 +253,12 @@ NETWORKS = {
 def test_nft_takes_any_networks_and_ports_that_are_accepted(nft):
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.fixed_dictionaries(NETWORKS), st.lists(st.integers(1, 65534), max_size=15), st.text(max_size=32))
-    def hold(networks, ports, label):
+    def filter_set(networks, ports, label):
         written = {family: [f"{first}/{length}" for first, length in found] for family, found in networks.items()}
         pieces = ", ".join(f"{port}-{port + 1}" if port % 3 else str(port) for port in ports)
         nft(text_of(rule(addresses=written, ports=pieces, label=label)))
 
-    hold()
+    filter_set()
 
 
 # --- what really comes through ------------------------------------------------------------------------------
