@@ -203,7 +203,7 @@ def forget() -> None:
 
 def ask(config: OpenID, redirect_uri: str) -> Question:
     """Begin an authorization request. The browser is then sent to the provider. Raises `ProviderError`."""
-    return _visit(config, lambda: _ask(config, redirect_uri))
+    return _run_with_timeout(config, lambda: _ask(config, redirect_uri))
 
 
 def answer(config: OpenID, redirect_uri: str, code: str, issuer: str | None, nonce: str, verifier: str) -> Identity:
@@ -211,10 +211,10 @@ def answer(config: OpenID, redirect_uri: str, code: str, issuer: str | None, non
 
     `nonce` and `verifier` come from the `Question`. Raises `ProviderError`.
     """
-    return _visit(config, lambda: _answer(config, redirect_uri, code, issuer, nonce, verifier))
+    return _run_with_timeout(config, lambda: _answer(config, redirect_uri, code, issuer, nonce, verifier))
 
 
-def _visit(config: OpenID, work: Callable[[], T]) -> T:
+def _run_with_timeout(config: OpenID, work: Callable[[], T]) -> T:
     """Return the result of `work`. Raises `Unreachable` after ``config.timeout`` seconds.
 
     It then raises at once for the next `PAUSE` seconds: each such wait takes a thread of a web process. Socket

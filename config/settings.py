@@ -290,7 +290,7 @@ OPENID = openid.read(env, production=PRODUCTION)
 
 MIDDLEWARE = [
     "config.web.middleware.request_id",
-    "config.web.middleware.tidy_api_paths",
+    "config.web.middleware.normalize_api_paths",
     "config.web.cors.EveryAnswer",
     "config.web.middleware.with_length",
     "config.web.error_pages.explain_methods",

@@ -185,8 +185,8 @@ class SchemaReader:
         real = [shape for shape in shapes if _types(shape) != [NULL] and shape.get("enum") != [None]]
         if not real:
             return [whole], null
-        beside = {key: value for key, value in whole.items() if key not in ("oneOf", "anyOf", "description")}
-        return [{**beside, **shape} for shape in real], null
+        common = {key: value for key, value in whole.items() if key not in ("oneOf", "anyOf", "description")}
+        return [{**common, **shape} for shape in real], null
 
     def words(self, whole: Schema) -> str:
         """Return the type in words, with all alternatives."""

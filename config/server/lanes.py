@@ -35,7 +35,7 @@ from django.urls import URLPattern, URLResolver
 
 from config.api.known_users import known_users
 from config.web.client_address import network_in
-from config.web.paths import is_api, tidied
+from config.web.paths import is_api, normalized
 
 R = TypeVar("R")
 
@@ -226,7 +226,7 @@ class Routes:
         """
         api = is_api(path)
         if api and (path[-1:] == "/" or "//" in path):
-            path = tidied(path)
+            path = normalized(path)
         for lane, pattern in self.declared.get("GET" if method == "HEAD" else method, ()):
             if pattern.fullmatch(path):
                 return lane

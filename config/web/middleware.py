@@ -16,7 +16,7 @@ from config.monitoring.requests import count, method_of, route_of
 from config.processes.logging import current_id, current_subject, write_line
 from config.processes.tracing import NOT_RECORDED, Span, span
 from config.web.headers import media_type
-from config.web.paths import is_api, tidied
+from config.web.paths import is_api, normalized
 
 access = logging.getLogger("access")
 
@@ -145,17 +145,17 @@ def _read_at_most(stream: IO[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def tidy_api_paths(respond: Respond) -> Respond:
+def normalize_api_paths(respond: Respond) -> Respond:
     """Normalize the paths of the API. A tag's label may contain such slashes: the tags' view handles them."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         path = request.path_info
         if path[-1:] == "/" or "//" in path:
             tag = _TAG(path)
-            tidy = f"{tidied(tag[1])}/{tag[2]}" if tag else tidied(path)
-            if is_api(tidy):
-                request.path_info = tidy
-                request.path = request.META.get("SCRIPT_NAME", "").rstrip("/") + tidy
+            normal = f"{normalized(tag[1])}/{tag[2]}" if tag else normalized(path)
+            if is_api(normal):
+                request.path_info = normal
+                request.path = request.META.get("SCRIPT_NAME", "").rstrip("/") + normal
         return respond(request)
 
     return middleware

@@ -8,6 +8,6 @@ is_api = re.compile(r"/v4(?:beta)?(?:/|$)").match
 """Whether a path is one of the API, under ``/v4`` or ``/v4beta``."""
 
 
-def tidied(path: str) -> str:
+def normalized(path: str) -> str:
     """Return the path without doubled and trailing slashes, which result when clients join paths."""
     return _SLASHES.sub("/", path).rstrip("/")

@@ -14,7 +14,7 @@ from config.api.filters import Criteria, XFilterBackend
 from config.api.operations import operation
 from config.api.views import ListViewSet, expensive
 from config.db.statements import page_of
-from config.web.paths import tidied
+from config.web.paths import normalized
 from tags import resources
 from tags.filters import TagFilterSet
 from tags.models import Tag, Tagging
@@ -92,7 +92,7 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
 
     def named(self, given: str) -> str:
         """Return the label that a path means: the given one if there is such a tag, else without extra slashes."""
-        label = tidied(f"/{given}").removeprefix("/")
+        label = normalized(f"/{given}").removeprefix("/")
         if label != given and Tag.objects.visible_to(self.actor).filter(label=given).exists():
             return given
         return label

@@ -151,10 +151,10 @@ def _write(path: Path, text: str) -> bool:
     """Replace the file with one that contains `text`, unless it does already; returns whether it was replaced."""
     if path.exists() and path.read_text() == text:
         return False
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w") as file:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    temporary.replace(path)
     return True

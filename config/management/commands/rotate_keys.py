@@ -66,14 +66,16 @@ class Command(BaseCommand):
         self.done = self.changed = 0
         self.lost: list[str] = []
         try:
-            self._visit_all(check)
+            self._reencrypt_all(check)
         except KeyboardInterrupt:
-            visited = self.done + self.changed + len(self.lost)
-            message = f"Stopped after {counted(visited, 'secret')}: run this again, and it goes on with the others."
+            finished = self.done + self.changed + len(self.lost)
+            message = (
+                f"Stopped after {counted(finished, 'secret')}: run this again, and it goes on with the others."
+            )
             raise CommandError(message, returncode=130) from None
         self._report(check)
 
-    def _visit_all(self, check: bool) -> None:
+    def _reencrypt_all(self, check: bool) -> None:
         columns = list(encrypted_columns())
         with click.progressbar(
             length=sum(column.count() for column in columns), label="Secrets", file=sys.stderr, show_pos=True
@@ -81,10 +83,10 @@ class Command(BaseCommand):
             for column in columns:
                 for batch in column.batches():
                     for pk, encrypted in batch:
-                        self._visit(column, pk, bytes(encrypted), check)
+                        self._reencrypt(column, pk, bytes(encrypted), check)
                     bar.update(len(batch))
 
-    def _visit(self, column: Column, pk: Any, encrypted: bytes, check: bool) -> None:
+    def _reencrypt(self, column: Column, pk: Any, encrypted: bytes, check: bool) -> None:
         try:
             renewed = reencrypt(encrypted)
         except InvalidToken:

@@ -32,7 +32,7 @@ class Scene:
         self.first_event = self.job.event_id
 
 
-def furnish(guest: Store, store: Store) -> None:
+def install_guest(guest: Store, store: Store) -> None:
     """Install the tiny guest on a host."""
     for folder in ("images", "kernels"):
         shutil.copytree(guest.root / folder, store.root / folder)

@@ -16,7 +16,7 @@ from tests.compute.drivers.qemu import striking
 from tests.compute.drivers.qemu.disk_files import needs, seen
 from tests.compute.drivers.qemu.ssh_hosts import public, ssh_hosts
 from tests.compute.drivers.qemu.tiny_guests import tiny_guest
-from tests.compute.worker.crash_scenes import MEMORY, SCENES, furnish
+from tests.compute.worker.crash_scenes import MEMORY, SCENES, install_guest
 from tests.compute.worker.crashes import (
     Hosts,
     Record,
@@ -83,7 +83,7 @@ def hosts(small: World, guest: Store, tmp_path: Path) -> Iterator[Hosts]:
     for host in (small.host, HostFactory(region=small.region, label="us-test-h2")):
         host.driver, host.location, host.shared = "qemu", str(tmp_path / host.label), str(tmp_path / "shared")
         host.save(update_fields=["driver", "location", "shared"])
-        furnish(guest, Store(tmp_path / host.label))
+        install_guest(guest, Store(tmp_path / host.label))
     found = Hosts(tmp_path)
     yield found
     found.end()
@@ -103,7 +103,7 @@ def far(small: World, guest: Store, tmp_path: Path) -> Iterator[Hosts]:
             host.save(update_fields=["driver", "location", "shared", "host_key"])
             server.administrator.bring_agent()
             server.administrator.admit(public(server.identity))
-            furnish(guest, server.store)
+            install_guest(guest, server.store)
             agent = str(server.root / AGENT)
             admitted = server.keys.read_text()
             assert f"-I {agent} answer" in admitted

@@ -265,6 +265,6 @@ def identity_of(route: Route, client, values: dict) -> Any:
     if "id" not in route.parameters:
         return None
     above = route.path.rpartition("/<")[0]
-    beside = next(each for each in routes() if each.method == "get" and each.path == above)
-    item = client.get(beside.fill(values)).json()["data"][0]
+    list_route = next(each for each in routes() if each.method == "get" and each.path == above)
+    item = client.get(list_route.fill(values)).json()["data"][0]
     return next(item[key] for key in ("id", "username", "address", "range") if key in item)

@@ -465,10 +465,10 @@ def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(broke
 
     async def scene(served: Served) -> None:
         there, late = Browser(), Browser()
-        visit = served.come(there)
+        session = served.come(there)
         await there.is_open()
         served.application.stop()
-        await visit
+        await session
         assert there.messages == [{"state": "open"}, sent_away]
         await served.come(late, "abcd")
         assert late.messages == [sent_away]
@@ -517,12 +517,12 @@ def test_a_database_that_hangs_holds_up_no_end_by_time(broker, monkeypatch):
 
     async def scene(served: Served) -> None:
         browser = Browser()
-        visit = served.come(browser)
+        session = served.come(browser)
         await browser.is_open()
         await browser.sees(lambda: len(browser.messages) > 1)
         assert browser.messages[1] == {"ended": consoles.IDLE.format(minutes=0), "again": False}
         broker.answer.set()
-        await visit
+        await session
 
     serve(broker, scene, idle=0.2)
 

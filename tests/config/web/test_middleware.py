@@ -8,7 +8,7 @@ from django.test import RequestFactory
 
 from accounts.actors import Actor
 from config.processes.logging import AddId, configuration, current_id
-from config.web.middleware import request_id, tidy_api_paths
+from config.web.middleware import normalize_api_paths, request_id
 
 rf = RequestFactory()
 
@@ -18,11 +18,11 @@ def seen_path(path):
         assert request.path == request.path_info
         return HttpResponse(request.path)
 
-    return tidy_api_paths(respond)(rf.get(path)).content.decode()
+    return normalize_api_paths(respond)(rf.get(path)).content.decode()
 
 
 @pytest.mark.parametrize(
-    ("path", "tidy"),
+    ("path", "normal"),
     [
         ("/v4/regions", "/v4/regions"),
         ("/v4/regions/", "/v4/regions"),
@@ -36,9 +36,9 @@ def seen_path(path):
         ("/", "/"),
     ],
 )
-def test_paths_of_the_api_alone_are_tidied(path, tidy):
+def test_only_paths_of_the_api_are_normalized(path, normal):
     # two leading slashes would be a host for the request factory
-    assert seen_path(path if not path.startswith("//") else f"http://testserver{path}") == tidy
+    assert seen_path(path if not path.startswith("//") else f"http://testserver{path}") == normal
 
 
 def test_each_answer_has_an_id_of_its_own():

@@ -93,7 +93,7 @@ class Scene:
         alive = Heartbeat.objects.filter(kind=Heartbeat.Kind.WORKER, stopped=None, seen__gt=since)
         return list(alive.values_list("pid", flat=True))
 
-    def furnish(self) -> None:
+    def create_quiet_instances(self) -> None:
         """Wait for all workers, and create the quiet customer's instances until one runs on each host."""
         begun = database_now() - LATELY
         if not wait_for(lambda: len(self.workers_seen(begun)) == WORKERS):

@@ -31,7 +31,7 @@ def play(site: Installation, form: Form, cases: Collection[str], report: Report)
         other = stack.enter_context(site.elsewhere("worker", {}, "--hostname", "drill@%h"))
         scene = Scene.of(site, form)
         stack.callback(scene.hypervisor.close)
-        scene.furnish()
+        scene.create_quiet_instances()
         wrong, slow = [], []
         for name in [each for each in CASES if each in cases]:
             found = judged(name, CASES[name], scene)

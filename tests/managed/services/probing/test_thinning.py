@@ -29,7 +29,7 @@ def delete(service: Service) -> None:
     services.delete(Actor(service.account_id, username="owner"), service)
 
 
-def beside(action: Callable[[], object]) -> tuple[threading.Thread, list]:
+def in_thread(action: Callable[[], object]) -> tuple[threading.Thread, list]:
     """Run `action` in another transaction. Returns when it has ended or waits for a lock of ours.
 
     Returns the thread, and a list with its result or its refusal.
@@ -63,7 +63,7 @@ def test_a_service_that_is_being_deleted_spoils_nobodys_averages(service):
     Measurement.objects.create(service=other, at=NOW - timedelta(hours=2), milliseconds=5)
     with transaction.atomic():
         delete(service)
-        thread, results = beside(lambda: thin(NOW))
+        thread, results = in_thread(lambda: thin(NOW))
     thread.join()
     assert results == [None]
     averages = Measurement.objects.filter(span=Measurement.Span.HOUR)
@@ -73,7 +73,7 @@ def test_a_service_that_is_being_deleted_spoils_nobodys_averages(service):
 def test_who_deletes_a_service_waits_for_its_averages(service):
     with transaction.atomic():
         thin(NOW)
-        thread, results = beside(lambda: delete(service))
+        thread, results = in_thread(lambda: delete(service))
         assert thread.is_alive()
     thread.join()
     assert results == [None]
@@ -84,7 +84,7 @@ def test_who_deletes_a_service_waits_for_its_averages(service):
 def test_checks_do_not_wait_for_averages(service):
     with transaction.atomic():
         thin(NOW)
-        thread, results = beside(lambda: [settle(probe, UP) for probe in claim(10)])
+        thread, results = in_thread(lambda: [settle(probe, UP) for probe in claim(10)])
         assert not thread.is_alive()
     thread.join()
     assert results == [[True]]
