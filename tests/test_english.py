@@ -35,10 +35,40 @@ def test_code_tables_and_short_items_are_no_long_sentences():
     assert list(check_page("docs/example.md", page)) == []
 
 
-def test_private_words_are_found_as_names():
-    found = problems_of_module("def look():\n    told = 1\n\n\nclass Desk:\n    pass\n\n\nMOST = 3\n")
-    assert len(found) == 3
-    assert len(problems_of_module("def look():\n    pass\n\n\nMOST = 3\n", "tests/example.py")) == 1
+@pytest.mark.parametrize("path", ["config/example.py", "tests/example.py"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def look():\n    pass\n",
+        "class Desk:\n    pass\n",
+        "def send(said):\n    pass\n",
+        "def send(*, told=1):\n    pass\n",
+        "send = lambda *held: None\n",
+        "def send():\n    said = 1\n",
+        "for held in ():\n    pass\n",
+        "with open() as holding:\n    pass\n",
+        "if told := send():\n    pass\n",
+        "class A:\n    held: int = 1\n",
+        "self.told = []\n",
+        "import os as look\n",
+        "try:\n    pass\nexcept OSError as said:\n    pass\n",
+        "first, (second, told) = send()\n",
+        "_look = 1\n",
+        "MOST = 3\n",
+        "MOST: int = 3\n",
+        "FIRST, _LOCK = 1, 2\n",
+    ],
+)
+def test_private_words_are_found_where_they_become_names(source, path):
+    assert ["is a private word" in line for line in problems_of_module(source, path)] == [True]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["text.held()\n", "send(told=1)\n", "class Power:\n    OFF = 1\n", "household = told\n", "'said'\n"],
+)
+def test_uses_of_names_and_members_of_classes_are_allowed(source):
+    assert problems_of_module(source) == []
 
 
 @pytest.mark.parametrize(

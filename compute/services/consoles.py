@@ -47,7 +47,7 @@ ENDED_BY_STAFF = "The platform's staff ended this console."
 TOO_MANY = "You are at {most} consoles already: leave one first."
 AT_IT = "{name} is at this console since {since:%H:%M} UTC."
 SOMEBODY = "Somebody of the platform's staff"
-_OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
+_OFF_STATUSES = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 """Statuses of instances that are off. For other statuses, only the driver knows whether the machine is on."""
 
 
@@ -106,7 +106,7 @@ def _ask(session: ConsoleSession, user: User, instance: Instance, browser: Brows
     session.username, session.instance_number, session.instance_label = user.username, instance.pk, instance.label
     if why := refusal(session):
         raise Denied(why)
-    if instance.status in _OFF:
+    if instance.status in _OFF_STATUSES:
         raise Invalid(INSTANCE_OFF)
     attempts.check("console", f"user:{user.pk}")
     _make_room(session, instance, take_over)

@@ -152,7 +152,7 @@ def _apply(
         if problem.field not in problems:
             problems.add(problem.field, problem.reason)
     if record.type and not own:
-        _beside(record, domain, problems)
+        _note_cname_conflicts(record, domain, problems)
     problems.raise_any()
 
 
@@ -188,7 +188,7 @@ def check(record: Checked, zone: str) -> Problems:
     return problems
 
 
-def _beside(record: DomainRecord, domain: Domain, problems: Problems) -> None:
+def _note_cname_conflicts(record: DomainRecord, domain: Domain, problems: Problems) -> None:
     """Note a problem if another record of the domain forbids this one. A duplicate is valid, and served once."""
     others = domain.records.filter(name=record.name).exclude(pk=record.pk)
     if record.type == Type.CNAME:

@@ -27,7 +27,7 @@ def networks_of(region: str) -> list[str]:
         if pool.kind == AddressPool.Kind.SLAAC:
             found.append(_instances_of(network))
         elif pool.kind == AddressPool.Kind.PUBLIC and any(ip_address(each) in network for each in hosts):
-            found += _held(pool)
+            found += _assigned_addresses(pool)
         else:
             found.append(network)
         gateways.add(ip_network(pool.gateway))
@@ -58,7 +58,7 @@ def _instances_of(slaac: Network) -> Network:
     return IPv6Network((first, SLAAC_LENGTH), strict=False)
 
 
-def _held(pool: AddressPool) -> list[Network]:
+def _assigned_addresses(pool: AddressPool) -> list[Network]:
     assigned = Address.objects.filter(pool=pool, instance__isnull=False)
     return [ip_network(each) for each in assigned.values_list("address", flat=True)]
 

@@ -298,7 +298,7 @@ def _delete_host_object(world: World, driver: MemoryDriver) -> Job:
     return drift_verbs.discard(STAFF, drift)
 
 
-def _tidy(world: World, driver: MemoryDriver) -> Job:
+def _tidy_of_earlier_release(world: World, driver: MemoryDriver) -> Job:
     """The same deletion, as the release before enqueues it."""
     name = "aside/skerry-999999"
     driver.aside[name] = (str(world.host.uuid), {})
@@ -321,7 +321,7 @@ STAGES: dict[str, Stage] = {
     "redefine": _redefine,
     "set_aside_host_object": _set_aside_host_object,
     "delete_host_object": _delete_host_object,
-    "tidy": _tidy,
+    "tidy": _tidy_of_earlier_release,
     "volume_create": _volume_create,
     "volume_clone": _volume_clone,
     "volume_resize": _volume_resize,

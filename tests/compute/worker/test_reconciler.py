@@ -376,7 +376,7 @@ def job_on(host: Host, kind: str, drift_kind: str, name: str) -> Job:
 
 
 def test_jobs_of_the_release_before_are_finished(driver, instance, machine):
-    """That release has one kind for both effects, and may still enqueue it while workers are restarted."""
+    """The release before has one kind for both effects. Its processes may still enqueue jobs of that kind."""
     driver.machines[STRANGER] = {**machine}
     job = work(job_on(instance.host, "tidy", Kind.UNKNOWN_MACHINE, STRANGER), driver)
     assert (job.state, set(driver.aside)) == ("done", {f"aside/{STRANGER}"})

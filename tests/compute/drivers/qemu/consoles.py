@@ -31,31 +31,31 @@ class Console:
 
     def __init__(self, place: Path | socket.socket):
         self._socket = _connected(place) if isinstance(place, Path) else place
-        self._said = b""
+        self._output = b""
 
     def expect(self, pattern: bytes) -> re.Match[bytes]:
         """Wait for output that matches `pattern`, and drop all output up to the match."""
-        assert self.prints(pattern, TIMEOUT_SECONDS), f"{pattern!r} is not in {self._said[-2000:]!r}"
-        found = re.search(pattern, self._said)
+        assert self.prints(pattern, TIMEOUT_SECONDS), f"{pattern!r} is not in {self._output[-2000:]!r}"
+        found = re.search(pattern, self._output)
         assert found
-        self._said = self._said[found.end() :]
+        self._output = self._output[found.end() :]
         return found
 
     def prints(self, pattern: bytes, seconds: float) -> bool:
         """Tell whether this is printed within `seconds`."""
         deadline = time.monotonic() + seconds
-        while not re.search(pattern, self._said):
+        while not re.search(pattern, self._output):
             if time.monotonic() > deadline:
                 return False
             if select.select([self._socket], [], [], 0.2)[0]:
                 more = self._socket.recv(4096)
-                assert more, f"the console was closed after {self._said[-2000:]!r}"
-                self._said += more
+                assert more, f"the console was closed after {self._output[-2000:]!r}"
+                self._output += more
         return True
 
     def printed(self) -> str:
         """Return the output that was not dropped yet."""
-        return self._said.decode(errors="replace")
+        return self._output.decode(errors="replace")
 
     def wake(self) -> None:
         """Make the login prompt appear again. A getty that has just started drops earlier input."""
