@@ -40,9 +40,9 @@ def account_numbered(number: str) -> Account:
 def add_audit(parser: ArgumentParser, *, needs_reason: bool) -> None:
     """Add the options of an audited verb."""
     parser.add_argument(
-        "--reason", required=needs_reason, default="", help="why: stands in the event, where the account reads it"
+        "--reason", required=needs_reason, default="", help="reason for the event, which the account can read"
     )
-    parser.add_argument("--by", metavar="STAFF", help="the staff user who does it, whom event and log name")
+    parser.add_argument("--by", metavar="STAFF", help="staff user for the event and the log")
 
 
 @contextmanager

@@ -11,23 +11,32 @@ from compute.management.hosts import describe, host_called
 from compute.models import Host
 from compute.worker import hosts, official_images
 
-NO_HOST = "No host gets images of files: make serve HYPERVISOR=qemu, or manage.py host_add, adds one that does."
+NO_HOST = (
+    "No host can import images of files. `make serve HYPERVISOR=qemu` or `manage.py host_add` adds such a host."
+)
 
 
 def image_id(text: str) -> str:
     """Return the id of an official image. Raises `ArgumentTypeError`."""
     if not re.fullmatch(r"[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,62}", text):
-        raise ArgumentTypeError("an id is as compute/debian13: small letters and digits")
+        raise ArgumentTypeError("an id looks like compute/debian13: lower-case letters and digits")
     return text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options that choose the hosts, and how they get an image."""
     parser.add_argument(
-        "--host", action="append", default=[], metavar="LABEL", dest="labels", help="a host (all that run QEMU)"
+        "--host",
+        action="append",
+        default=[],
+        metavar="LABEL",
+        dest="labels",
+        help="label of a host; can be repeated (default: all that run QEMU)",
     )
-    parser.add_argument("--replace", action="store_true", help="in place of the image that a host has by this id")
-    parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+    parser.add_argument(
+        "--replace", action="store_true", help="replace the image with this id on hosts that have one"
+    )
+    parser.add_argument("--identity", default="", metavar="FILE", help="private key for your ssh")
 
 
 def hosts_called(labels: list[str]) -> list[Host]:

@@ -92,8 +92,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a look, not a result")
-    parser.add_argument("--fresh", action="store_true", help="fill the databases anew")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, for a first impression")
+    parser.add_argument("--fresh", action="store_true", help="fill the databases again")
     parser.add_argument("--drop", action="store_true", help="only drop the databases that are kept between runs")
     return parser.parse_args()
 

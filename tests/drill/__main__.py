@@ -40,7 +40,7 @@ def main() -> None:
     for line in report.lines():
         print(line)
     if report.failures:
-        sys.exit(f"what the processes said is in {folder / 'log'}")
+        sys.exit(f"the output of the processes is in {folder / 'log'}")
     shutil.rmtree(folder)
 
 
@@ -118,11 +118,13 @@ def announce(part: str) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.drill", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a look: each thing once, and short")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES, help="of a standstill, these alone")
-    parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=ATTACKS, help="these attacks alone")
-    parser.add_argument("--seed", default=secrets.token_hex(4), help="where chance begins")
+    parser.add_argument("--quick", action="store_true", help="run each part once and briefly")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="run only these parts")
+    parser.add_argument(
+        "--cases", nargs="+", choices=CASES, default=CASES, help="run only these cases of a standstill"
+    )
+    parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=ATTACKS, help="run only these attacks")
+    parser.add_argument("--seed", default=secrets.token_hex(4), help="seed of the random numbers")
     return parser.parse_args()
 
 

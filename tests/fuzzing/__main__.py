@@ -105,7 +105,7 @@ def sockets(seed: str, requests: int) -> list[str]:
     if requests >= JUDGED and after > warm * GROWTH:
         failures.append(f"memory grew from {warm:.0f} to {after:.0f} MB")
     if failures:
-        print(f"what the server said is in {folder / 'log'}")
+        print(f"the output of the server is in {folder / 'log'}")
     else:
         shutil.rmtree(folder)
     return failures
@@ -117,10 +117,12 @@ def summary(counts: dict[str, int]) -> str:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a look: few requests, memory is not judged")
-    parser.add_argument("--requests", type=int, help=f"how many to the server (by default {FULL_RUN[0]:,})")
-    parser.add_argument("--examples", type=int, help=f"how many for each operation (by default {FULL_RUN[1]})")
-    parser.add_argument("--seed", default=secrets.token_hex(4), help="where chance begins")
+    parser.add_argument("--quick", action="store_true", help="send few requests, and do not check the memory")
+    parser.add_argument("--requests", type=int, help=f"number of requests to the server (default: {FULL_RUN[0]:,})")
+    parser.add_argument(
+        "--examples", type=int, help=f"number of examples for each operation (default: {FULL_RUN[1]})"
+    )
+    parser.add_argument("--seed", default=secrets.token_hex(4), help="seed of the random numbers")
     arguments = parser.parse_args()
     requests, examples = QUICK_RUN if arguments.quick else FULL_RUN
     arguments.requests = requests if arguments.requests is None else arguments.requests

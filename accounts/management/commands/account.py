@@ -19,25 +19,29 @@ DETAILS = ("address_1", "address_2", "city", "state", "zip", "country", "phone",
 
 class Command(BaseCommand):
     help = (
-        "Accounts. `create` opens one and prints its id, alone on a line; it has no users: `user invite` makes "
-        "one. A suspended account's users and tokens are answered 401, and its computes run on."
+        "Manage accounts. `create` opens an account and prints its id on a line of its own. A new account has no "
+        "users: add one with `user invite`. Requests of a suspended account are answered 401. Its computes keep "
+        "running."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         create = verbs.add_parser("create", help="open an account")
-        create.add_argument("--company", required=True, help="who the customer is")
-        create.add_argument("--email", required=True, help="where the customer is written to")
+        create.add_argument("--company", required=True, help="name of the customer")
+        create.add_argument("--email", required=True, help="mail address of the customer")
         for name in OPTIONAL:
             create.add_argument(f"--{name.replace('_', '-')}", default="")
-        for verb, about in (("suspend", "keep its users and tokens out"), ("restore", "let them in again")):
+        for verb, about in (
+            ("suspend", "refuse all users and tokens of an account"),
+            ("restore", "accept them again"),
+        ):
             changed = verbs.add_parser(verb, help=about)
             changed.add_argument("account", metavar="ID")
             add_audit(changed, needs_reason=verb == "suspend")
-        listed = verbs.add_parser("list", help="accounts, oldest first")
-        listed.add_argument("--suspended", action="store_true", help="suspended ones alone")
+        listed = verbs.add_parser("list", help="list accounts, the oldest first")
+        listed.add_argument("--suspended", action="store_true", help="list only suspended accounts")
         add_json(listed)
-        shown = verbs.add_parser("show", help="one account")
+        shown = verbs.add_parser("show", help="show one account")
         shown.add_argument("account", metavar="ID")
         add_json(shown)
 

@@ -17,17 +17,21 @@ from config.processes.command_errors import refused
 
 class Command(BaseCommand):
     help = (
-        "Make a personal access token and print it, alone on a line. It cannot be read again. With --link there is "
-        "no token yet: an address is printed that shows it once to whoever opens it."
+        "Create a personal access token and print it on a line of its own. The token cannot be read again. With "
+        "--link, print an address instead: the first person who opens the address gets the token."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
-        parser.add_argument("--scopes", default="*", help='such as "computes:read_write"; * is all')
-        parser.add_argument("--expiry", help="UTC, such as 2030-01-31T12:00:00; by default it does not expire")
+        parser.add_argument("--scopes", default="*", help='such as "computes:read_write"; * means all scopes')
+        parser.add_argument(
+            "--expiry", help="time in UTC, such as 2030-01-31T12:00:00; by default the token does not expire"
+        )
         parser.add_argument("--label", default="create_token")
         parser.add_argument(
-            "--link", action="store_true", help="print an address that shows the token once, for somebody else"
+            "--link",
+            action="store_true",
+            help="print an address that shows the token once, to give to another person",
         )
         add_audit(parser, needs_reason=False)
 

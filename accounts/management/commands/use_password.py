@@ -14,8 +14,8 @@ from config.processes.command_errors import refused
 
 class Command(BaseCommand):
     help = (
-        "End a user's way in by the external provider, mail it an address at which to choose a password, and print "
-        "that address, alone on a line."
+        "Disconnect a user from the external sign-in provider. The user gets a mail with an address to choose a "
+        "password. The address is also printed, on a line of its own."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -29,62 +29,37 @@ from accounts.services.users import create, mail_password, password_path
 from config.errors import Invalid
 from config.processes.command_errors import refused
 
+CHANGES = (
+    ("disable", "refuse all sessions and tokens of a user", True),
+    ("enable", "accept a disabled user again", False),
+    ("reset-second-factor", "turn off the second factor of a user who lost it", True),
+    ("mail-password", "mail a user an address to choose a new password", False),
+)
+"""Verbs that change one user: name, help text, and whether a reason is required."""
+
 
 class Command(BaseCommand):
     help = (
-        "Users. `invite` mails the new user an address at which to choose a password, which is printed too, alone "
-        "on a line; `create` does the same, or with --password-stdin reads the password instead and mails nothing."
+        "Manage users. `invite` mails the new user an address to choose a password, and prints the address on a "
+        "line of its own. `create` does the same. With --password-stdin, it reads the password instead and sends "
+        "no mail."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        for verb, about in (("invite", "make a user, and mail an invitation"), ("create", "make a user")):
-            made = verbs.add_parser(verb, help=about)
-            made.add_argument("username")
-            made.add_argument("--email", required=True)
-            whose = made.add_mutually_exclusive_group()
-            whose.add_argument(
-                "--account", metavar="ID", help="the account's number, as `account create` prints it"
-            )
-            whose.add_argument(
-                "--staff",
-                action="store_true",
-                help="of no account: without a role, everything in the admin is open",
-            )
-            made.add_argument(
-                "--role", action="append", default=[],
-                help="of staff: support, operator, auditor, or a group of your own; may be given several times",
-            )  # fmt: skip
-            made.add_argument("--restricted", action="store_true", help="may do nothing until it is granted")
-            made.add_argument("--by", metavar="STAFF", help="the staff user who does it, for the log of new staff")
-            if verb == "create":
-                made.add_argument(
-                    "--password-stdin", action="store_true", help="read the password, a line, from standard input"
-                )
-        for verb, about, needs_reason in (
-            ("disable", "keep a user out: its sessions and tokens are answered 401", True),
-            ("enable", "let a disabled user in again", False),
-            ("reset-second-factor", "let a user in by password alone, who lost the second factor", True),
-            ("mail-password", "mail a user an address at which to choose a new password", False),
-        ):
+        _add_creation(verbs.add_parser("invite", help="create a user and mail an invitation"))
+        create = verbs.add_parser("create", help="create a user")
+        _add_creation(create)
+        create.add_argument(
+            "--password-stdin", action="store_true", help="read the password from the first line of standard input"
+        )
+        for verb, about, needs_reason in CHANGES:
             changed = verbs.add_parser(verb, help=about)
             changed.add_argument("username")
             add_audit(changed, needs_reason=needs_reason)
-        given = verbs.add_parser("role", help="say which roles a staff user has from now on")
-        given.add_argument("username")
-        which = given.add_mutually_exclusive_group(required=True)
-        which.add_argument(
-            "--role", action="append", default=[], help="these and no others; may be given several times"
-        )
-        which.add_argument("--superuser", action="store_true", help="everything in the admin is open")
-        which.add_argument("--none", action="store_true", help="nothing in the admin is open")
-        add_audit(given, needs_reason=False)
-        listed = verbs.add_parser("list", help="users, oldest first")
-        whose = listed.add_mutually_exclusive_group()
-        whose.add_argument("--account", metavar="ID", help="of this account alone")
-        whose.add_argument("--staff", action="store_true", help="the platform's staff alone")
-        add_json(listed)
-        shown = verbs.add_parser("show", help="one user")
+        _add_roles(verbs.add_parser("role", help="set the roles of a staff user"))
+        _add_filters(verbs.add_parser("list", help="list users, the oldest first"))
+        shown = verbs.add_parser("show", help="show one user")
         shown.add_argument("username")
         add_json(shown)
 
@@ -146,7 +121,7 @@ class Command(BaseCommand):
                 raise Invalid("It is off already.", "second_factor")
             who.log(user, "Turned the second factor off.")
         self.stdout.write(
-            f"{user.username} signs in by password alone, and is told so by mail.", self.style.SUCCESS
+            f"{user.username} signs in with the password only, and gets a mail about it.", self.style.SUCCESS
         )
 
     def _mail_password(self, options: dict[str, Any]) -> None:
@@ -180,6 +155,45 @@ class Command(BaseCommand):
             "account_name": str(user.account) if user.account else None,
         }  # fmt: skip
         show(self.stdout, {**_row(user), **more}, options["json"])
+
+
+def _add_creation(parser: ArgumentParser) -> None:
+    """Add the options of a verb that creates a user."""
+    parser.add_argument("username")
+    parser.add_argument("--email", required=True)
+    owner = parser.add_mutually_exclusive_group()
+    owner.add_argument("--account", metavar="ID", help="id of the user's account, as `account create` prints it")
+    owner.add_argument(
+        "--staff",
+        action="store_true",
+        help="create a staff user, without an account; without --role, a superuser",
+    )
+    parser.add_argument(
+        "--role",
+        action="append",
+        default=[],
+        help="role of a staff user: support, operator, auditor, or a group of your own; can be repeated",
+    )
+    parser.add_argument("--restricted", action="store_true", help="give no permissions without a grant")
+    parser.add_argument("--by", metavar="STAFF", help="staff user for the log, if the new user is a staff user")
+
+
+def _add_roles(parser: ArgumentParser) -> None:
+    """Add the options of `role`. One of them is required."""
+    parser.add_argument("username")
+    roles = parser.add_mutually_exclusive_group(required=True)
+    roles.add_argument("--role", action="append", default=[], help="replace all roles by this one; can be repeated")
+    roles.add_argument("--superuser", action="store_true", help="give all permissions in the admin")
+    roles.add_argument("--none", action="store_true", help="remove all roles")
+    add_audit(parser, needs_reason=False)
+
+
+def _add_filters(parser: ArgumentParser) -> None:
+    """Add the options of `list`."""
+    users = parser.add_mutually_exclusive_group()
+    users.add_argument("--account", metavar="ID", help="list only users of this account")
+    users.add_argument("--staff", action="store_true", help="list only staff users")
+    add_json(parser)
 
 
 def _rows(users: QuerySet[User]) -> list[Row]:

@@ -19,17 +19,19 @@ log = logging.getLogger(__name__)
 
 class Command(BaseCommand):
     help = (
-        "Write HAProxy's configuration and certificates from the load balancers of some regions, check it and "
-        "reload HAProxy. With --watch go on doing so, and report the status of nodes and what goes through."
+        "Write HAProxy's configuration and certificates for the load balancers of the given regions, check them "
+        "and reload HAProxy. With --watch, repeat this, and report the status and the traffic of nodes."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--region", action="append", default=[], help="of this host; may be given several times"
+            "--region", action="append", default=[], help="a region that this host serves; can be repeated"
         )
-        parser.add_argument("--watch", action="store_true", help="go on until stopped")
-        parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks (2)")
-        parser.add_argument("--no-reload", action="store_true", help="only write: before HAProxy's first start")
+        parser.add_argument("--watch", action="store_true", help="run until stopped")
+        parser.add_argument("--every", type=float, default=2.0, help="seconds between two runs (default: 2)")
+        parser.add_argument(
+            "--no-reload", action="store_true", help="do not reload HAProxy, because it does not run yet"
+        )
 
     def handle(self, *, region: list[str], watch: bool, every: float, no_reload: bool, **options: Any) -> None:
         unknown = set(region) - set(Region.objects.filter(pk__in=region).values_list("pk", flat=True))
@@ -58,9 +60,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(f"{exporter.config}: {'written' if written else 'as it was'} ({exporter.revision})")
         if exporter.refused:
-            raise CommandError(f"Left out, since HAProxy refuses them: {', '.join(map(str, exporter.refused))}")
+            raise CommandError(f"Left out, because HAProxy refuses them: {', '.join(map(str, exporter.refused))}")
         if exporter.unbindable:
-            raise CommandError(f"Left out, since nobody can listen there: {', '.join(sorted(exporter.unbindable))}")
+            raise CommandError(
+                f"Left out, because HAProxy cannot listen there: {', '.join(sorted(exporter.unbindable))}"
+            )
 
     def _await(self, exporter: Exporter) -> None:
         """Wait until HAProxy runs the new configuration. Raises `CommandError` after `RELOAD_PATIENCE` seconds."""

@@ -21,29 +21,33 @@ WOULD_CHANGE = 2
 
 class Command(BaseCommand):
     help = (
-        "Make regions, types, kernels, images, address pools and hosts what a file says (apply), write such a file "
-        "(export), or let `seed` add to a section again (release)."
+        "Manage regions, types, kernels, images, address pools and hosts by a file. `apply` changes the database "
+        "to match the file, `export` writes such a file, and `release` allows `seed` to add to a section again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        apply = verbs.add_parser("apply", help="show the difference, and make it so")
-        apply.add_argument("file", metavar="FILE", help="YAML or JSON; - is standard input")
+        apply = verbs.add_parser("apply", help="show the differences, and apply them")
+        apply.add_argument("file", metavar="FILE", help="a YAML or JSON file; - reads standard input")
         how = apply.add_mutually_exclusive_group()
         how.add_argument("--yes", action="store_true", help="do not ask")
         how.add_argument(
             "--check", "--dry-run", action="store_true",
-            help="change nothing; exit code 2 where something would change, 0 where nothing would",
+            help="change nothing; exit with 2 if there are differences, with 0 if not",
         )  # fmt: skip
-        apply.add_argument("--by", metavar="STAFF", help="the staff user whom the log of changes names")
-        apply.add_argument("--reason", default="", help="why, for the log of changes")
-        export = verbs.add_parser("export", help="write what there is as a file")
+        apply.add_argument("--by", metavar="STAFF", help="staff user for the log of changes")
+        apply.add_argument("--reason", default="", help="reason for the log of changes")
+        export = verbs.add_parser("export", help="write the present catalogue to a file")
         export.add_argument(
-            "file", metavar="FILE", nargs="?", default=STANDARD_INPUT, help="standard output if none"
+            "file", metavar="FILE", nargs="?", default=STANDARD_INPUT, help="default: standard output"
         )
-        export.add_argument("--format", choices=("yaml", "json"), help="by the file's name; else yaml")
-        export.add_argument("--only", metavar="SECTION,…", default=",".join(SECTIONS), help="some sections alone")
-        release = verbs.add_parser("release", help="let `seed` add to these sections again")
+        export.add_argument(
+            "--format", choices=("yaml", "json"), help="default: by the name of the file, else yaml"
+        )
+        export.add_argument(
+            "--only", metavar="SECTION,…", default=",".join(SECTIONS), help="export only these sections"
+        )
+        release = verbs.add_parser("release", help="allow `seed` to add to sections again")
         release.add_argument("sections", nargs="+", metavar="SECTION", help=", ".join(SECTIONS))
 
     def handle(self, *, verb: str, **options: Any) -> None:

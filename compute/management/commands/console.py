@@ -22,11 +22,13 @@ ESCAPE = b"\x1d"
 
 
 class Command(BaseCommand):
-    help = "Show the text console of an instance, what it printed before first, and type there. Ctrl-] leaves it."
+    help = "Open the text console of an instance in this terminal. Earlier output is shown first. Ctrl-] closes it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("instance", help="its id or its label")
-        parser.add_argument("--how", action="store_true", help="say how to get in, and leave it alone")
+        parser.add_argument("instance", help="id or label of the instance")
+        parser.add_argument(
+            "--how", action="store_true", help="print the ways to log in, without opening the console"
+        )
 
     def handle(self, *, instance: str, how: bool, **options: Any) -> None:
         found = named(instance)

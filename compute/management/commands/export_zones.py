@@ -1,4 +1,4 @@
-"""``manage.py export_zones DIRECTORY``: write the customers' domains as zones for a name server beside it."""
+"""``manage.py export_zones DIRECTORY``: write customers' domains as zones for a local name server."""
 
 import shlex
 import subprocess
@@ -15,12 +15,14 @@ from config.display.plurals import counted
 
 
 class Command(BaseCommand):
-    help = "Write the zones of all active domains for Knot DNS, and tell it what changed."
+    help = "Write the zones of all active domains as files for Knot DNS, and reload Knot DNS after a change."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", type=Path)
-        parser.add_argument("--reload", default="", help='run when something changed, such as "knotc reload"')
-        parser.add_argument("--watch", type=float, metavar="SECONDS", help="go on, looking every so often")
+        parser.add_argument("--reload", default="", help='command to run after a change, such as "knotc reload"')
+        parser.add_argument(
+            "--watch", type=float, metavar="SECONDS", help="run until stopped, with this pause between two exports"
+        )
 
     def handle(self, *, directory: Path, reload: str, watch: float | None, **options: Any) -> None:
         pending = True  # an earlier run may have been killed between its zones and the reload

@@ -19,40 +19,51 @@ from config.processes.command_errors import refused
 
 class Command(BaseCommand):
     help = (
-        "Add a host to a region: have its driver make it ready, measure what it has for instances, and let it take "
-        "some. Where that fails the host is not added. With --ssh it is another machine: your own ssh puts the "
-        "agent, a guest and the platform's key there."
+        "Add a host to a region. The driver prepares the host, its capacity is measured, and the host is enabled "
+        "for instances. If a step fails, the host is not added. With --ssh, the host is another machine: your own "
+        "ssh installs the agent, a guest and the platform's key on it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("label")
         parser.add_argument("--region", required=True)
-        parser.add_argument("--driver", default="qemu", help="qemu, simulated or another one of DRIVERS (qemu)")
         parser.add_argument(
-            "--location", default="", help="the host's directory for machines (with --ssh: /var/lib/skerry)"
+            "--driver", default="qemu", help="qemu, simulated or another of DRIVERS (default: qemu)"
         )
         parser.add_argument(
-            "--shared", default="", help="a directory that all hosts of the region share, for volumes"
+            "--location",
+            default="",
+            help="directory for machines on the host (default with --ssh: /var/lib/skerry)",
         )
-        parser.add_argument("--ssh", default="", metavar="USER@MACHINE", help="where the host is, such as root@hv1")
-        parser.add_argument("--port", type=int, default=22, help="of the host's ssh (22)")
-        parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+        parser.add_argument("--shared", default="", help="directory for volumes that all hosts of the region share")
         parser.add_argument(
-            "--fingerprint", default="", help="of the host's key, such as SHA256:…, instead of a question"
+            "--ssh", default="", metavar="USER@MACHINE", help="ssh destination of the host, such as root@hv1"
+        )
+        parser.add_argument("--port", type=int, default=22, help="ssh port of the host (default: 22)")
+        parser.add_argument("--identity", default="", metavar="FILE", help="private key for your ssh")
+        parser.add_argument(
+            "--fingerprint",
+            default="",
+            help="expected fingerprint of the host's key, such as SHA256:…, instead of a question",
         )
         parser.add_argument(
-            "--user", default="skerry", help="whom QEMU runs as on a host of root's; made there (skerry)"
+            "--user",
+            default="skerry",
+            help="user that runs QEMU if you log in as root; is created (default: skerry)",
         )
         parser.add_argument(
-            "--guest", default="", metavar="DIR", help="kernels and images for a host that has none (of make guest)"
+            "--guest",
+            default="",
+            metavar="DIR",
+            help="output of `make guest`, for a host without kernels and images",
         )
         parser.add_argument(
-            "--underlay", metavar="ADDRESS", help="its IPv4 address between hosts, for private network and VLANs"
+            "--underlay", metavar="ADDRESS", help="IPv4 address of the host for the private network and VLANs"
         )
         parser.add_argument(
             "--networking",
             action="store_true",
-            help="route to machines, filter and count their packets, as root of the host (docs/host-networks.md)",
+            help="route, filter and count packets of machines as root on the host (docs/host-networks.md)",
         )
 
     def handle(
@@ -67,7 +78,7 @@ class Command(BaseCommand):
         spec = registry.HostSpec(label, region, driver, location, shared, underlay=options["underlay"])
         try:
             if ssh:
-                registry.check_new(spec)  # before somebody compares keys for nothing
+                registry.check_new(spec)  # before the operator compares keys
                 spec = replace(spec, host_key=self._pinned(location, options["fingerprint"]))
             host = registry.add(spec)
         except DomainError as error:
@@ -80,7 +91,7 @@ class Command(BaseCommand):
             checked = hosts.check(host)
         except hosts.NotReady as error:
             if ssh:
-                with suppress(hosts.NotReady):  # what failed is said, not that this does as well
+                with suppress(hosts.NotReady):  # the first error is reported, not this one
                     joining.leave(host, options["identity"])
             registry.remove(host)
             raise CommandError(f"{label}: {error}") from error
@@ -95,12 +106,14 @@ class Command(BaseCommand):
         self.stdout.write(f"The host's key is {found.key.split()[0]} {found.fingerprint}")
         if expected:
             if not hmac.compare_digest(expected.encode(), found.fingerprint.encode()):
-                raise CommandError("That is another one than --fingerprint says.")
+                raise CommandError("The host's key has another fingerprint than --fingerprint.")
         else:
             try:
                 reply = input("Compare it with ssh-keygen -l on the host itself. Is it this one? [yes/no] ")
             except EOFError:
-                raise CommandError("Nobody is there to compare it: name it by --fingerprint.") from None
+                raise CommandError(
+                    "There is no terminal to ask on: give the fingerprint with --fingerprint."
+                ) from None
             if reply.strip() != "yes":
                 raise CommandError("Nothing is added.")
         return found.key

@@ -10,7 +10,7 @@ from compute.worker import hosts
 
 
 class Command(BaseCommand):
-    help = "Have a host's driver make it ready, measure what it has for instances, and write that to its row."
+    help = "Prepare a host with its driver, measure its capacity for instances, and save the capacity."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("label")

@@ -16,13 +16,15 @@ from config.processes.command_errors import refused
 
 class Command(BaseCommand):
     help = (
-        "Make this machine the host of a region of its own, local, whose instances are real: QEMU as the user who "
-        "runs the workers, with a network that leads out and, by ports of 127.0.0.1, in. May be repeated."
+        "Add this machine as the host of a new region, `local`, with real instances. QEMU runs as the user of the "
+        "workers. Instances reach the internet, and ports of 127.0.0.1 lead to them. The command can be repeated."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--programs", action="store_true", help="only say what this machine lacks for it, and change nothing"
+            "--programs",
+            action="store_true",
+            help="only list the programs that this machine lacks, and change nothing",
         )
 
     def handle(self, *, programs: bool = False, verbosity: int = 1, **options: Any) -> None:

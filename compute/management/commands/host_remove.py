@@ -32,11 +32,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("label")
-        parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh uses")
+        parser.add_argument("--identity", default="", metavar="FILE", help="private key for your ssh")
         parser.add_argument(
             "--leave-key",
             action="store_true",
-            help="leave the platform's key on the host, for a host that is gone or was installed again",
+            help="do not remove the platform's key, because the host is gone or was installed again",
         )
 
     def handle(self, *, label: str, identity: str, leave_key: bool, **options: Any) -> None:

@@ -12,13 +12,15 @@ from compute.worker import hosts, joining
 
 class Command(BaseCommand):
     help = (
-        "Put the agent of this release, and the platform's key, onto hosts that are reached by ssh, by your own "
-        "ssh: workers may not. Machines go on as they are."
+        "Install the agent of this release and the platform's key on hosts that are reached by ssh. The command "
+        "uses your own ssh, because workers have no permission to do this. Machines keep running."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("labels", nargs="*", metavar="label", help="of hosts (all that are reached by ssh)")
-        parser.add_argument("--identity", default="", metavar="FILE", help="the key that your ssh is to take")
+        parser.add_argument(
+            "labels", nargs="*", metavar="label", help="labels of hosts (default: all that are reached by ssh)"
+        )
+        parser.add_argument("--identity", default="", metavar="FILE", help="private key for your ssh")
 
     def handle(self, *, labels: list[str], identity: str, **options: Any) -> None:
         if labels:

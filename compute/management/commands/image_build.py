@@ -16,15 +16,17 @@ ROOMY = "/var/tmp"  # noqa: S108 - a directory of its own is made there
 
 class Command(BaseCommand):
     help = (
-        "Build a system of Debian from its packages, by mmdebstrap or debootstrap and as root, and make it an "
-        "official image of hosts that run QEMU; with --output a file for image_import instead."
+        "Build a Debian system from its packages and install it as an official image on hosts that run QEMU. With "
+        "--output, write a file for image_import instead. Needs root, and mmdebstrap or debootstrap."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("system", choices=sorted(SYSTEMS))
-        parser.add_argument("--output", type=Path, metavar="FILE", help="only build it, into this file")
-        parser.add_argument("--mirror", default="", metavar="ADDRESS", help="of Debian's packages")
-        parser.add_argument("--include", default="", metavar="PACKAGE,...", help="more packages")
+        parser.add_argument(
+            "--output", type=Path, metavar="FILE", help="write the system to this file, and import nothing"
+        )
+        parser.add_argument("--mirror", default="", metavar="ADDRESS", help="mirror of Debian's packages")
+        parser.add_argument("--include", default="", metavar="PACKAGE,...", help="additional packages")
         images.add_arguments(parser)
 
     def handle(

@@ -11,14 +11,17 @@ from compute.management import images
 
 class Command(BaseCommand):
     help = (
-        "Make the file of a system an official image, on hosts that run QEMU: one ext4 without partitions, raw, "
-        "packed by gzip or xz, or qcow2 (docs/guests.md has what such a system needs)."
+        "Import a file as an official image on hosts that run QEMU. The file is one ext4 file system without "
+        "partitions: raw, compressed with gzip or xz, or qcow2. docs/guests.md lists the requirements of a "
+        "system."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--id", type=images.image_id, required=True, help="such as compute/debian13")
-        parser.add_argument("--name", help="what people read (what the system calls itself)")
+        parser.add_argument(
+            "--id", type=images.image_id, required=True, help="id of the image, such as compute/debian13"
+        )
+        parser.add_argument("--name", help="label of the image (default: the name in the system's os-release)")
         images.add_arguments(parser)
 
     def handle(self, *, file: Path, id: str, name: str | None, labels: list[str], **options: Any) -> None:

@@ -10,16 +10,18 @@ from compute.services.seed import own_sections, seed
 
 class Command(BaseCommand):
     help = (
-        "Add the types, kernels, images and scripts that are missing. What exists stays as it is, and what was "
-        "deleted stays deleted."
+        "Add the missing types, kernels, images and scripts. Existing rows are not changed, and deleted rows are "
+        "not added again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--update", action="store_true", help="also reset what exists of the catalogue to its values"
+            "--update", action="store_true", help="also reset existing rows to the values of the catalogue"
         )
         parser.add_argument(
-            "--demo", action="store_true", help="also regions, with made-up hosts and addresses that lead nowhere"
+            "--demo",
+            action="store_true",
+            help="also add regions with simulated hosts, and addresses that are not routed",
         )
 
     def handle(

@@ -42,7 +42,7 @@ class Command(migrate.Command):
         parser.add_argument(
             "--one-by-one",
             action="store_true",
-            help="Apply each migration even where the database is empty, which ends with the same tables.",
+            help="Apply each migration, even to an empty database. The tables are the same.",
         )
 
     def handle(self, *args: Any, one_by_one: bool = False, **options: Any) -> None:

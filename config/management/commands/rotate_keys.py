@@ -55,12 +55,14 @@ class Column:
 
 class Command(BaseCommand):
     help = (
-        "Encrypt all secrets with the first of ENCRYPTION_KEYS. May run beside everything else, be interrupted "
-        "and be run again: each secret is changed by itself, and those that are done are left alone."
+        "Encrypt all secrets with the first of ENCRYPTION_KEYS. The other processes can keep running. You can "
+        "stop the command and run it again: finished secrets are skipped."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--check", action="store_true", help="only count; fails where an older key is in use")
+        parser.add_argument(
+            "--check", action="store_true", help="only count; exit with an error if an older key is in use"
+        )
 
     def handle(self, *, check: bool, **options: Any) -> None:
         self.done = self.changed = 0

@@ -45,11 +45,11 @@ BOOTING = "Booting a kernel here, by KVM or emulated, which may take minutes the
 
 
 class Command(BaseCommand):
-    help = "Run database, broker, API, worker and clock in this terminal, with a demo account."
+    help = "Run the database, broker, API, worker and clock in this terminal, with a demo account."
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", help=f"in place of PORT, or {demo.DEFAULT_PORT}")
+        parser.add_argument("--port", help=f"port of the API (default: PORT, else {demo.DEFAULT_PORT})")
 
     def handle(self, *args: Any, **options: Any) -> None:
         port = read_port(options["port"] or os.environ.get("PORT") or str(demo.DEFAULT_PORT))
@@ -117,7 +117,7 @@ class Command(BaseCommand):
             if ready:
                 ready = supervisor.run_until(works, WORKER_SECONDS)
             if ready is False:
-                say("No worker answers: what is begun waits for one. What ails it is said above.")
+                say("No worker answers, so jobs wait. The reason is in the lines above.")
             if ready is not None:
                 say(f"Ready after {self.progress.seconds():.1f} s")
                 say(demo.banner(port, known, demo.REAL if settings.HYPERVISOR == "QEMU" else demo.SIMULATED))

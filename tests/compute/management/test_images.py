@@ -88,10 +88,10 @@ def test_what_is_no_image_is_refused_and_leaves_nothing(host, tmp_path):
     ("words", "message"),
     [
         (["nowhere.raw", "--id", IMAGE], "There is no file"),
-        ([__file__, "--id", "Debian 13"], "an id is as"),
+        ([__file__, "--id", "Debian 13"], "an id looks like"),
         ([__file__, "--id", IMAGE, "--host", "hv9"], "There is no host hv9"),
         ([__file__, "--id", IMAGE, "--host", "simple"], "gets no images"),
-        ([__file__, "--id", IMAGE], "No host gets images"),
+        ([__file__, "--id", IMAGE], "No host can import images"),
     ],
 )
 def test_what_cannot_be_is_said(words, message):
