@@ -5,14 +5,12 @@ from django.db.models.functions import Now
 
 from accounts.models import Event
 from compute.drivers.base import Unreachable
-from compute.models import Address, Host, HostMigration, Instance, Job, Reservation
-from compute.services.hosts import moves
+from compute.models import Address, Host, Instance, Job, Reservation
 from compute.services.instances import instances
 from compute.worker import engine
 from tests.compute.memory_driver import CountingDriver
 from tests.compute.run_jobs import work
 from tests.config.admin.pages import do, messages_of, page_address
-from tests.factories import HostFactory, HostMigrationFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -74,27 +72,6 @@ def test_a_deletion_ends_and_frees_addresses_and_room(admin, deletion, running):
     assert "Ended by support (staff): It burnt down." in event.message
 
 
-def test_a_move_to_a_lost_host_leaves_the_instance_where_it_was(admin, running, world, driver, lost):
-    target = HostFactory(region=running.region)
-    HostMigrationFactory(instance=running)
-    job = moves.migrate(world.actor, running)
-    Job.objects.filter(pk=job.pk).update(state="undoing", step="move", run_at=Now())
-    job = undoing(Job.objects.get(pk=job.pk), lost(target))
-
-    do(admin, job, "give-up", **SURE)
-    work(job, CountingDriver(driver))
-
-    job.refresh_from_db()
-    running.refresh_from_db()
-    assert job.state == "failed"
-    assert "Not undone: move, stop." in job.error
-    assert running.status == "offline"
-    assert running.host_id != target.pk
-    assert [each.host_id for each in Reservation.objects.all()] == [running.host_id]
-    assert HostMigration.objects.get().status == "pending", "it is tried again later"
-    assert not running.jobs.filter(finished_at=None).exists(), "it is free for the next job"
-
-
 def test_staff_have_to_be_sure_and_say_why(admin, deletion):
     job, _ = deletion
     assert do(admin, job, "give-up", reason="It burnt down.").context["form"].errors.keys() == {"gone"}
@@ -109,12 +86,6 @@ def test_a_job_whose_host_answers_is_not_given_up(admin, deletion, running):
     assert "Its host answers" in do(admin, job, "give-up", **SURE).content.decode()
     job.refresh_from_db()
     assert "given_up" not in job.data
-
-
-def test_a_job_that_is_not_undoing_is_not_given_up(admin, running, world, lost):
-    lost(running.host)
-    job = running.jobs.get()
-    assert "Only a job that is undoing" in do(admin, job, "give-up", **SURE).content.decode()
 
 
 def test_the_button_stands_on_the_page_of_an_undoing_job_alone(admin, deletion, running):

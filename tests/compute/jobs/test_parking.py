@@ -10,8 +10,7 @@ from compute.drivers.base import Ended, Power, Unreachable
 from compute.jobs import parking, queue
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
-from compute.services.hosts import giving_up, maintenance, reachability
-from compute.services.hosts.silence import silent
+from compute.services.hosts import maintenance, reachability
 from compute.services.instances import power
 from compute.services.instances.instances import delete
 from compute.worker import engine
@@ -192,11 +191,6 @@ def test_work_on_volumes_goes_on_when_any_host_of_the_region_answers(world, driv
     assert parking.resume_all() == [job.pk]
 
 
-def test_staff_see_how_many_jobs_wait_for_it(world, driver, instance):
-    parked_reboot(world, instance, driver)
-    assert [host.waiting for host in silent()] == [1]
-
-
 # --- ends that do not wait ---------------------------------------------------------------------------------------
 
 
@@ -275,13 +269,6 @@ def test_one_whose_deadline_passes_while_its_call_hangs_is_given_up_at_its_next_
     run(job, driver)
     assert job.data["undo_reason"] == engine.OVERDUE
     assert job.run_at > clock() + 30 * MINUTE
-
-
-def test_staff_may_give_up_a_clone_whose_source_is_on_a_host_that_is_gone(world, driver):
-    job = staged("clone", world, driver)
-    source = HostFactory(region=world.region, unreachable_since=Now())
-    Job.objects.filter(pk=job.pk).update(waits_for=source)
-    assert source in giving_up.hosts_of(Job.objects.get(pk=job.pk))
 
 
 # --- an outage that is longer than the job's deadline -------------------------------------------------------------

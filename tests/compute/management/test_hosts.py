@@ -142,25 +142,6 @@ def test_a_region_offers_no_volumes_once_its_hosts_turn_out_to_have_others(regio
     assert region.capabilities == ["Computes"]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"driver": "none"}, "driver: There is no driver"),
-        ({"driver": "simulated"}, "driver: The hosts of a region have one driver"),
-        ({"label": "older"}, "label: Another host"),
-        ({"label": ""}, "label: A label"),
-        ({"underlay": "somewhere"}, "underlay: Must be an IPv4 address"),
-        ({"underlay": "127.0.0.1"}, "underlay: Must be an address that other"),
-        ({"underlay": "198.18.0.9"}, "underlay: Another host"),
-        ({"label": "x" * 65}, "label: A label"),
-    ],
-)
-def test_a_host_that_cannot_be_is_refused_by_field(region, given, message):
-    with pytest.raises(CommandError, match=message):
-        add(region, **given)
-    assert Host.objects.count() == 1
-
-
 def test_every_field_that_is_wrong_is_named(region):
     with pytest.raises(CommandError) as caught:
         call_command("host_add", "older", region="nowhere", driver="none")

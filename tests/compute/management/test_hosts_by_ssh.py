@@ -13,7 +13,7 @@ from compute.drivers.base import Power
 from compute.drivers.qemu.agent.serving import serving
 from compute.drivers.qemu.ssh import Place
 from compute.management.hosts import location_by_ssh
-from compute.models import Host, PlatformKey
+from compute.models import Host
 from compute.services.hosts import access
 from compute.worker import drivers, identity
 from tests.compute.drivers.qemu.disk_files import needs
@@ -77,16 +77,6 @@ def add(host: SshHost, region, **options: str) -> str:
     return output.getvalue()
 
 
-def test_the_platform_has_one_key_which_is_kept_encrypted(tmp_path):
-    key = access.platform_key()
-    assert access.platform_key() == key
-    assert PlatformKey.objects.count() == 1
-    private = access.private_part(key)
-    assert "OPENSSH PRIVATE KEY" in private
-    assert private.encode() not in bytes(key.encrypted)
-    assert key.public.startswith("ssh-ed25519 ")
-
-
 def test_a_worker_has_the_key_in_a_file_of_its_own(tmp_path):
     path = identity.file()
     assert path.stat().st_mode & 0o777 == 0o600
@@ -103,12 +93,6 @@ def test_a_directory_that_others_may_write_gets_no_key(tmp_path):
     with pytest.raises(drivers.DriverError):
         identity.file()
     assert list(folder.iterdir()) == []
-
-
-def test_what_is_no_key_has_no_fingerprint():
-    for text in ("", "ssh-ed25519", "ssh-ed25519 !!"):
-        with pytest.raises(ValueError, match="no public key"):
-            access.fingerprint(text)
 
 
 def test_a_host_by_ssh_is_added_by_ssh_alone(region):

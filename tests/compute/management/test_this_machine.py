@@ -11,10 +11,9 @@ from django.core.management import CommandError, call_command
 from compute.drivers.base import HostImage, HostReport, Refused
 from compute.drivers.qemu import this_machine
 from compute.models import AddressPool, Host
-from compute.services.hosts.this_machine import HOST, REGION, ensure
+from compute.services.hosts.this_machine import HOST, REGION
 from compute.worker import drivers
 from config.laptop.serving import demo
-from regions.models import Region
 from tests.compute.memory_driver import MemoryDriver
 
 pytestmark = pytest.mark.django_db
@@ -141,24 +140,6 @@ def test_the_region_its_host_and_its_addresses_are_made_once(ready):
     kinds = AddressPool.objects.filter(region=REGION).order_by("kind").values_list("kind", "network")
     assert list(kinds) == [("public", "198.19.240.0/24"), ("slaac", "2001:db8:1fff:ffff::/64")]
     assert "local-h1 takes instances: 8192 MB of memory" in output.getvalue()
-
-
-def test_a_folder_that_moved_is_where_the_host_is_now(ready):
-    first = ensure("qemu", "/old", "/old/shared")
-    second = ensure("qemu", "/new", "/new/shared")
-    assert first == second
-    assert Host.objects.get(label=HOST).location == "/new"
-
-
-def test_networks_of_others_are_left_to_them(ready, region):
-    AddressPool.objects.create(region=region, kind="public", network="198.19.240.0/23", gateway="198.19.240.1")
-    ensure("qemu", "/here", "/here/shared")
-    assert AddressPool.objects.get(region=REGION, kind="public").network == "198.19.242.0/24"
-
-
-@pytest.fixture
-def region() -> Region:
-    return Region.objects.create(id="elsewhere", country="no")
 
 
 def test_the_banner_names_what_boots_there(ready):
