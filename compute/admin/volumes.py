@@ -12,7 +12,7 @@ from compute.admin.jobs import job_buttons, started
 from compute.admin.timeline import story
 from compute.models import Instance, Volume, VolumeDevice
 from compute.models.volumes import volume_name
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from config.admin.display import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
@@ -20,7 +20,7 @@ from config.admin.verbs import Verb
 
 
 def detach(request: HttpRequest, volume: Volume) -> str:
-    job = volumes.detach(staff(request, volume.account_id), volume)
+    job = attaching.detach(staff(request, volume.account_id), volume)
     if job is None:
         return "nothing to do: the volume is not attached, or the deletion of its instance detaches it."
     return started(job)

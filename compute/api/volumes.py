@@ -19,7 +19,7 @@ from compute.serializers.volumes import (
     changes_of,
     spec_of,
 )
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from config.api.access import READ_ONLY, READ_WRITE
 from config.api.operations import operation
@@ -91,7 +91,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         `persist_across_boots` false, the volume is in no profile, and the next boot is without it.
         """
         volume, given = self.get_object(), self.body()
-        changed = volumes.attach(self.actor, volume, Place(**given), given.problems)
+        changed = attaching.attach(self.actor, volume, Place(**given), given.problems)
         return Response(self.get_serializer(changed).data)
 
     @action(detail=True, methods=["post"])
@@ -101,7 +101,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
 
         If the event `volume_detach` fails, the volume is shown as attached again.
         """
-        volumes.detach(self.actor, self.get_object())
+        attaching.detach(self.actor, self.get_object())
         return Response({})
 
 

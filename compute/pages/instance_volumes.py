@@ -11,7 +11,7 @@ from compute.models import Volume
 from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
 from compute.pages.choices import MOST_CHOICES
 from compute.serializers.volumes import VolumeAttach, VolumeCreate, spec_of
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from config.errors import Invalid
 from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
@@ -69,7 +69,7 @@ class AttachVolumeView(FormPage):
         volume = Volume.objects.writable_by(self.actor).filter(pk=pk).first() if isinstance(pk, int) else None
         if volume is None:
             raise Invalid("Choose a volume.", "volume")
-        volumes.attach(self.actor, volume, Place(**form.given), form.given.problems)
+        attaching.attach(self.actor, volume, Place(**form.given), form.given.problems)
         return f"The volume {volume} is being attached."
 
 
@@ -119,5 +119,5 @@ class DetachVolumeView(ConfirmationPage):
         return found
 
     def perform(self, form: forms.Form) -> str:
-        volumes.detach(self.actor, self.volume)
+        attaching.detach(self.actor, self.volume)
         return f"The volume {self.volume} is being detached."

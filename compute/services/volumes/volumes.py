@@ -1,4 +1,4 @@
-"""Volumes: creating, attaching, enlarging, cloning and deleting them. Sizes are in GB.
+"""Volumes: creating, cloning, changing, enlarging and deleting them. Sizes are in GB.
 
 One job at a time works on a volume. A request to attach or delete a busy volume is accepted, and its job waits its
 turn. Other requests are refused as ``Compute busy.``, which clients know to retry.
@@ -11,26 +11,25 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.services.events import EntityRef, open_event, record_event
+from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.data import (
-    VolumeAttachData,
     VolumeCreateData,
     VolumeData,
     VolumeDeleteData,
-    VolumeDetachData,
     VolumeResizeData,
 )
-from compute.jobs.queue import enqueue, enqueue_alone
-from compute.models import Instance, Job, Volume, VolumeDevice
+from compute.jobs.queue import enqueue_alone
+from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref, volume_ref
-from compute.services.common.locks import check_idle, check_writable, lock_any, lock_present
+from compute.services.common.locks import check_idle, check_writable, lock_present
 from compute.services.volumes import attachments
+from compute.services.volumes.changes import begin_alone, check_free, lock_row, note_unless_active
 from compute.services.volumes.places import Place, check_stays, choose_profile, find_instance
 from config.db.inserts import draw_keys
-from config.db.rows import differing, lock, write
+from config.db.rows import differing, write
 from config.db.unique import note_taken
-from config.errors import Busy, Invalid, Missing, Problems
+from config.errors import Busy, Invalid, Problems
 from regions.models import Region
 from tags.services import check_tags, differing_tags, set_tags
 
@@ -41,7 +40,6 @@ disks."""
 MIN_SIZE, MAX_SIZE = 10, 10240
 WRONG_SIZE = f"Must be {MIN_SIZE}-{MAX_SIZE}"
 ATTACHED = "This volume must be detached before it can be deleted."
-IN_USE = "The compute runs from this volume: shut it down first."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +94,7 @@ def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> 
     if config:
         attachments.fill_slots(config, [key])
     data = VolumeCreateData(volume_id=key, region_id=region.pk, instance_id=instance.pk if instance else None)
-    _begin_alone("volume_create", actor, volume, data, instance_ref(instance) if instance else None)
+    begin_alone("volume_create", actor, volume, data, instance_ref(instance) if instance else None)
     return volume
 
 
@@ -109,8 +107,8 @@ def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | 
     of the volume is live.
     """
     problems = problems or Problems()
-    locked = _lock_row(volume)
-    _note_unless_active(locked, "clone", problems)
+    locked = lock_row(volume)
+    note_unless_active(locked, "clone", problems)
     if refusal := locked.region.refusal():
         problems.add(None, refusal)
     (key,) = draw_keys(Volume)
@@ -124,7 +122,7 @@ def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | 
     )
     note_taken(copy, problems)
     problems.raise_any()
-    _check_free(locked)
+    check_free(locked)
     copy.save(force_insert=True)
     grant_creator(actor, "volume", key)
     event = open_event(
@@ -149,109 +147,6 @@ def hardware_in(region: Region) -> str:
     return Volume.Hardware.NVME if NVME in region.capabilities else Volume.Hardware.HDD
 
 
-# --- attaching ----------------------------------------------------------------------------------------
-
-
-@transaction.atomic
-def attach(actor: Actor, volume: Volume, place: Place, problems: Problems | None = None) -> Volume:
-    """Attach a volume to an idle instance of its region, running or not; a job plugs it into a machine that is on.
-
-    The volume is shown as attached at once, and as detached again if the job fails. While the volume is being made,
-    resized or detached, the job waits. If the instance has the volume already, nothing changes. Raises as `create`,
-    `Invalid` if another instance has the volume, and `Busy` while a job of the instance is live.
-    """
-    problems = problems or Problems()
-    instance = find_instance(actor, place, problems)
-    locked = _lock_row(volume)
-    if instance and locked.instance_id == instance.pk:
-        problems.raise_any()
-        return locked
-    if locked.instance_id is not None:
-        problems.add(None, attachments.ATTACHED_ELSEWHERE)
-    elif instance and instance.region_id != locked.region_id:
-        problems.add("compute_id", "The compute is in another region than the volume.")
-    config = choose_profile(instance, place, problems) if instance else None
-    instance = problems.checked(instance)
-    check_idle(instance)
-    waits = Job.objects.filter(volume=locked, finished_at=None).exists()
-    locked.instance = instance
-    locked.save(update_fields=["instance", "updated"])
-    if config:
-        attachments.fill_slots(config, [locked.pk])
-    enqueue(
-        "volume_attach",
-        instance,
-        actor,
-        data=VolumeAttachData(volume_id=locked.pk, waits=waits),
-        volume=None if waits else locked,
-        about=volume_ref(locked),
-        secondary=instance_ref(instance),
-    )
-    return locked
-
-
-@transaction.atomic
-def detach(actor: Actor, volume: Volume) -> Job | None:
-    """Detach a volume from its instance and remove it from its profiles; a running machine loses it while it runs.
-
-    The volume is shown as detached at once, and as attached again if the job fails. If the volume is not attached,
-    nothing changes and the function returns None. An instance that is being deleted does not count as busy.
-
-    Raises `Invalid` if the volume is not active or the instance runs from it. Raises `Denied` if the actor may not
-    change the instance, and `Busy` while a job of the volume or the instance is live.
-    """
-    instance = Instance.objects.filter(volumes=volume.pk).first()
-    if instance is None:
-        return None
-    check_writable(actor, instance)
-    try:
-        locked_instance = lock_any(instance)
-    except Missing:  # the instance was deleted just now, and the volume detached with that
-        return None
-    locked = _lock_row(volume)
-    if locked.instance_id is None:
-        return None
-    if locked.instance_id != locked_instance.pk:
-        raise Busy  # another request has just attached the volume to another instance
-    if locked_instance.status == Instance.Status.DELETING:
-        return _detach_from_deleting(actor, locked, locked_instance)
-    problems = Problems()
-    _note_unless_active(locked, "detach", problems)
-    if locked_instance.status == Instance.Status.RUNNING and _is_root(locked_instance, locked):
-        problems.add(None, IN_USE)
-    problems.raise_any()
-    check_idle(locked_instance)
-    _check_free(locked)
-    return enqueue(
-        "volume_detach",
-        locked_instance,
-        actor,
-        data=VolumeDetachData(volume_id=locked.pk, places=attachments.take_out(locked)),
-        volume=locked,
-        about=volume_ref(locked),
-        secondary=instance_ref(locked_instance),
-    )
-
-
-def _detach_from_deleting(actor: Actor, locked: Volume, instance: Instance) -> Job | None:
-    """Detach a locked volume from an instance that is being deleted.
-
-    The job runs without an instance, so that it does not wait for the deletion. If another job of the volume lives,
-    nothing changes and the function returns None: the end of the deletion detaches the volume.
-    """
-    if Job.objects.filter(volume=locked, finished_at=None).exists():
-        return None
-    attachments.take_out(locked)
-    data = VolumeDetachData(volume_id=locked.pk, places=(), instance_id=instance.pk)
-    return _begin_alone("volume_detach", actor, locked, data, instance_ref(instance))
-
-
-def _is_root(instance: Instance, volume: Volume) -> bool:
-    """Tell whether the profile that the instance has booted has its root on the volume."""
-    named = VolumeDevice.objects.filter(config=instance.booted_config_id, volume=volume).select_related("config")
-    return any(device.config.root_device == f"/dev/{device.slot}" for device in named)
-
-
 # --- changing and deleting ----------------------------------------------------------------------------
 
 
@@ -269,7 +164,7 @@ def update(
     is then. Raises `Invalid` with every failing field, `Missing` if the volume is gone.
     """
     problems = problems or Problems()
-    locked = _lock_row(volume)
+    locked = lock_row(volume)
     wanted = differing(locked, fields)
     fresh = differing_tags(tags, locked.tags)
     if fresh is not None:
@@ -293,20 +188,20 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
     `Busy` while a job of the volume, or of a clone of it, is live.
     """
     problems = problems or Problems()
-    locked = _lock_row(volume)
-    _note_unless_active(locked, "resize", problems)
+    locked = lock_row(volume)
+    note_unless_active(locked, "resize", problems)
     if size is not None and size <= locked.size:
         problems.add("size", "Storage volumes can only be resized up")
     elif size is not None and size < MIN_SIZE:
         problems.add("size", WRONG_SIZE)
     size = problems.checked(size)
-    _check_free(locked)
+    check_free(locked)
     # a copy in progress keeps the size that the original had at its start
     if Job.objects.filter(kind="volume_clone", finished_at=None, data__copy_of=locked.pk).exists():
         raise Busy
     locked.status, locked.size = Volume.Status.RESIZING, size
     locked.save(update_fields=["status", "size", "updated"])
-    _begin_alone(
+    begin_alone(
         "volume_resize", actor, locked, VolumeResizeData(volume_id=locked.pk, region_id=locked.region_id, size=size)
     )
     return locked
@@ -325,7 +220,7 @@ def delete(actor: Actor, volume: Volume) -> None:
     if instance is not None:
         check_writable(actor, instance)
         instance = lock_present([instance.pk]).get(instance.pk)
-    locked = _lock_row(volume)
+    locked = lock_row(volume)
     if locked.instance_id is not None:
         if instance is None or instance.pk != locked.instance_id:
             raise Busy  # it was attached just now
@@ -353,39 +248,6 @@ def _release(actor: Actor, locked: Volume, instance: Instance) -> None:
     check_idle(instance)
     attachments.take_out(locked)
     record_event(actor, "volume_detach", volume_ref(locked), instance_ref(instance))
-
-
-# --- all of these -------------------------------------------------------------------------------------
-
-
-def _lock_row(volume: Volume) -> Volume:
-    """Lock the volume's row and read it anew. If the instance's row is locked too, it must be locked before."""
-    return lock(Volume.objects.filter(pk=volume.pk))
-
-
-def _note_unless_active(locked: Volume, verb: str, problems: Problems) -> None:
-    if locked.status != Volume.Status.ACTIVE:
-        problems.add(None, f"Cannot {verb} a volume that is {locked.status}.")
-
-
-def _check_free(locked: Volume) -> None:
-    """Raise `Busy` while a job of the locked volume lives."""
-    if Job.objects.filter(volume=locked, finished_at=None).exists():
-        raise Busy
-
-
-def _begin_alone(
-    kind: str, actor: Actor, volume: Volume, data: VolumeData, secondary: EntityRef | None = None
-) -> Job:
-    """Enqueue a job of the volume, without an instance."""
-    event = open_event(
-        username=actor.username,
-        account_id=volume.account_id,
-        action=kind,
-        entity=volume_ref(volume),
-        secondary=secondary,
-    )
-    return enqueue_alone(kind, actor, event, data, volume=volume)
 
 
 def _region(spec: VolumeSpec, instance: Instance | None, problems: Problems) -> Region | None:

@@ -26,7 +26,7 @@ from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.instances.rescue import rescue
 from compute.services.instances.resize import mutate, resize
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import work, work_through
@@ -264,13 +264,13 @@ def _volume_attach(world: World, driver: MemoryDriver) -> Job:
     """An attachment to a running instance."""
     _forget_volumes()
     volume, instance = volume_of(world, driver), deployed(world, driver)
-    return volumes.attach(world.actor, volume, Place(compute_id=instance.pk)).jobs.get(finished_at=None)
+    return attaching.attach(world.actor, volume, Place(compute_id=instance.pk)).jobs.get(finished_at=None)
 
 
 def _volume_detach(world: World, driver: MemoryDriver) -> Job:
     """A detachment from a running instance."""
     _forget_volumes()
-    return volumes.detach(world.actor, volume_of(world, driver, instance=deployed(world, driver)))
+    return attaching.detach(world.actor, volume_of(world, driver, instance=deployed(world, driver)))
 
 
 def _volume_delete(world: World, driver: MemoryDriver) -> Job:

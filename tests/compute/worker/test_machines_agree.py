@@ -21,7 +21,7 @@ from compute.models import Backup, Config, Image, Instance, Job, Volume, VolumeD
 from compute.models.volumes import volume_name
 from compute.services.backups.backups import enable, snapshot
 from compute.services.instances.rescue import rescue
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, dying_once_at, failing_at
 from tests.compute.run_jobs import work, work_through
@@ -172,7 +172,7 @@ def loose(world, driver, running) -> Volume:
     """A volume that a client attached, until the next boot."""
     volume = volume_of(world, driver)
     place = Place(compute_id=running.pk, persist_across_boots=False)
-    volumes.attach(world.actor, volume, place)
+    attaching.attach(world.actor, volume, place)
     work(Job.objects.get(kind="volume_attach", finished_at=None), driver)
     return Volume.objects.get(pk=volume.pk)
 
@@ -227,7 +227,7 @@ def test_a_volume_that_a_profile_names_stays_attached_though_another_is_booted(w
     volume = volume_of(world, driver)
     other = Config.objects.create(instance=running, label="other")
     work(enqueue("shutdown", running, world.actor), driver)
-    volumes.attach(world.actor, volume, Place(compute_id=running.pk, config_id=other.pk))
+    attaching.attach(world.actor, volume, Place(compute_id=running.pk, config_id=other.pk))
     work(Job.objects.get(kind="volume_attach", finished_at=None), driver)
 
     boot(world, driver, running)
@@ -251,7 +251,7 @@ def test_a_new_volume_that_waits_to_be_attached_survives_a_boot(world, driver, r
 
 def test_a_volume_that_cannot_be_plugged_in_again_is_detached(world, driver, running, loose):
     """The detachment failed, and the machine was deleted meanwhile."""
-    job = volumes.detach(world.actor, loose)
+    job = attaching.detach(world.actor, loose)
     driver.before = losing_at(len(driver.calls), lose_machines, driver)
 
     work(job, driver)

@@ -15,7 +15,7 @@ from compute.machine_names import machine_name
 from compute.models import Instance, Job, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.instances import instances
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from compute.services.volumes.volumes import VolumeSpec
 from compute.worker import engine
 from tests.compute.memory_driver import CountingDriver, MemoryDriver, WorkerDied, failing_at
@@ -226,7 +226,7 @@ def test_the_customer_sees_it_come_to_be(world, instance, volume, driver):
     assert Volume.objects.get().status == "creating"
     work_all(driver)
     other = deployed(world, driver, label="other")
-    volumes.attach(world.actor, volume, volumes.Place(compute_id=other.pk))
+    attaching.attach(world.actor, volume, volumes.Place(compute_id=other.pk))
     work_all(driver)
     assert volume_name(volume.pk) in driver.plugged(machine_name(other.pk))
 

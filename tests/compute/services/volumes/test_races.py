@@ -13,7 +13,7 @@ from compute.models.volumes import volume_name
 from compute.services.instances import configs
 from compute.services.instances.configs import ConfigChanges
 from compute.services.removal import remove
-from compute.services.volumes import volumes
+from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from compute.services.volumes.volumes import VolumeSpec
 from compute.worker import engine
@@ -51,7 +51,7 @@ def test_of_instances_that_want_one_volume_at_once_one_gets_it(world, others):
     def want(number: int):
         instance = others[number]
         if number % 2:
-            return volumes.attach(world.actor, mine(volume), Place(compute_id=instance.pk))
+            return attaching.attach(world.actor, mine(volume), Place(compute_id=instance.pk))
         devices = {"sda": {"volume_id": volume.pk}}
         return configs.update(world.actor, instance.configs.get(), ConfigChanges(devices=devices))
 
@@ -115,7 +115,7 @@ def test_volumes_attached_at_once_do_not_share_a_slot_or_exceed_eight(world, oth
 def test_a_profile_that_names_a_volume_which_is_being_detached_has_it_or_has_it_not(world, driver):
     instance = deployed(world, driver)
     volume = volume_of(world, driver, instance=instance)
-    job = volumes.detach(world.actor, volume)
+    job = attaching.detach(world.actor, volume)
     config = instance.configs.get()
 
     def act(number: int):
@@ -142,7 +142,10 @@ def test_a_volume_is_not_missing_because_its_instance_goes_meanwhile(world, othe
 
     def act() -> None:
         try:
-            volumes.detach(world.actor, volume) if verb == "detach" else volumes.attach(world.actor, volume, place)
+            if verb == "detach":
+                attaching.detach(world.actor, volume)
+            else:
+                attaching.attach(world.actor, volume, place)
         except DomainError as refusal:
             messages.extend((problem.field, problem.reason) for problem in refusal.problems)
         finally:
@@ -163,7 +166,7 @@ def test_an_attachment_waits_for_a_job_that_was_begun_while_it_waited(world, dri
     """The volume is free for a moment between two resizes."""
     volume = volume_of(world, driver)
     first = volumes.resize(world.actor, volume, 30).jobs.get(finished_at=None)
-    volumes.attach(world.actor, mine(volume), Place(compute_id=others[0].pk))
+    attaching.attach(world.actor, mine(volume), Place(compute_id=others[0].pk))
     attachment = Job.objects.get(kind="volume_attach")
     assert work(first, driver).state == "done"
     second = volumes.resize(world.actor, mine(volume), 40).jobs.get(finished_at=None)
