@@ -74,7 +74,7 @@ else
 FOR_SERVING := laptop
 endif
 
-# What real machines need is checked first: nobody waits for packages to be told that a program is missing.
+# What real machines need is checked first: so nobody waits for packages before the message that a program is missing.
 ifeq ($(HYPERVISOR) $(filter serve,$(MAKECMDGOALS)),qemu serve)
 $(BIN)/python $(VENV)/.installed-laptop $(VENV)/.installed-qemu: | programs
 endif
@@ -168,7 +168,7 @@ $(BIN)/python:
 	@echo "Making the environment in $(VENV)"
 	@$(PYTHON) -m venv --clear --without-pip $(VENV)
 
-# Whoever has more has the less as well: the smaller lock files count as installed with the larger one.
+# Each lock file contains the smaller ones. So they count as installed together with it.
 $(VENV)/.installed: $(call changed,requirements.lock,$(VENV)/.installed) | $(BIN)/python
 	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev
 	@$(INSTALL) requirements.lock

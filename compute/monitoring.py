@@ -6,7 +6,7 @@ from django.db.models import Case, Count, Max, Min, OuterRef, Q, When
 from django.db.models.functions import Now
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 
-from compute.jobs import metrics  # noqa: F401 - what workers count is told by web processes
+from compute.jobs import metrics  # noqa: F401 - web processes export the counters of workers
 from compute.jobs.definition import KINDS
 from compute.models import AddressPool, Drift, Heartbeat, Host, Instance, Job
 from compute.services import missing_processes

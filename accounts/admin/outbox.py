@@ -1,6 +1,6 @@
 """Mails and short messages that wait to be sent, or were given up.
 
-Staff see recipient, subject, state and error. A customer can be told whether a message was sent, and an operator
+Staff see recipient, subject, state and error. Staff can tell a customer whether a message was sent, and an operator
 sees the gateway's answer. The content stays encrypted and is not read: an invitation's address or a code allows
 signing in as the recipient. The service keeps such secrets out of subjects and errors.
 """

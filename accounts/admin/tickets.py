@@ -87,7 +87,7 @@ class ReplyForm(forms.Form):
         super().__init__(data)
         recipient = tickets.mail_recipient(ticket)
         self.fields["description"].help_text = (
-            f"{recipient.username} is told by a mail to {recipient.email}." if recipient else NOBODY_MAILED
+            f"{recipient.username} gets a mail to {recipient.email}." if recipient else NOBODY_MAILED
         )
 
 

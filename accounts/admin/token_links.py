@@ -23,7 +23,7 @@ from config.admin.verbs import Once, Verb
 
 MOST_DAYS = 3650
 ADVICE = (
-    "Send it to the user, and to nobody else, by a way that you trust: whoever opens it first gets the token."
+    "Send it only to the user, over a channel that you trust: the first person who opens it gets the token."
     " Programs that look at addresses do not use it up, for the page has a button."
 )
 
@@ -73,7 +73,10 @@ def hand_over(request: HttpRequest, user: User, given: dict[str, Any]) -> Once:
 HAND_OVER = Verb(
     "hand-over-token", "Make a link to a token", hand_over, form=LinkForm, danger=True,
     permission="accounts.add_tokenlink", offered=lambda user: user.account_id is not None,
-    confirm="Whoever opens the link is shown a new token of the user, once. The account is told, with your name.",
+    confirm=(
+        "The first person who opens the link gets a new token of the user. An event of the account records it, with"
+        " your name."
+    ),
 )  # fmt: skip
 
 
@@ -100,7 +103,7 @@ class TokenLinkPage(ReadOnlyPage):
     verbs = (
         Verb(
             "take-back", "Take back", take_back, danger=True, permission="delete",
-            confirm="Whoever has the address is shown nothing any more.",
+            confirm="The address stops working.",
         ),
     )  # fmt: skip
 

@@ -61,7 +61,7 @@ class PersonalTokenPage(ReadOnlyPage):
     verbs = (
         Verb(
             "revoke", "Revoke", revoke, danger=True, permission="delete",
-            confirm="Whoever uses it will be answered 401 from now on. This cannot be taken back.",
+            confirm="Requests with it are answered 401 from now on. This cannot be undone.",
         ),
     )  # fmt: skip
 

@@ -244,7 +244,7 @@ class UserPage(Page, UserAdmin):
             "second-factor-off", "Turn second factor off", turn_second_factor_off, form=ProofForm, danger=True,
             offered=lambda user: user.two_factor_auth,
             confirm=(
-                "Whoever has the password gets in from then on, without a code. Make sure that it is the user who"
+                "Then the password is enough to sign in, without a code. Make sure that it is the user who"
                 " asks. The user can set it up again."
             ),
         ),

@@ -39,7 +39,7 @@ class AccountLoginViewSet(LoginViewSet):
 
 
 class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
-    """Browsers that were told to remember the acting user. They need no second factor."""
+    """Browsers that remember the acting user. They need no second factor."""
 
     serializer_class = TrustedDeviceResource
     filterset_class = TrustedDeviceFilterSet

@@ -36,10 +36,10 @@ class LoginResource(Resource):
 
 
 class TrustedDeviceResource(Resource):
-    """A browser that was told to remember the user."""
+    """A browser that remembers the user."""
 
     id = IntegerField()
-    created = DateTimeField(help_text="When the browser was told to remember the user, in UTC.")
+    created = DateTimeField(help_text="When the user chose to be remembered by the browser, in UTC.")
     expiry = DateTimeField(help_text="When it is forgotten, in UTC; as a rule 30 days later.")
     user_agent = CharField(help_text="How the browser named itself.")
     last_authenticated = DateTimeField(help_text="When it was last used to sign in, in UTC.")

@@ -42,7 +42,7 @@ class TicketResource(Resource):
         help_text=Meanings(
             "How far it is.",
             {
-                "new": "Nobody has looked at it yet.",
+                "new": "Support has not read it yet.",
                 "open": "It is worked on.",
                 "closed": "It is settled.",
             },

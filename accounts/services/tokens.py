@@ -133,6 +133,6 @@ def _record(actor: Actor | None, user: User, action: str, token: EntityRef) -> N
     if user.account_id is None:
         return  # staff are on no account, so they have no events
     actor = actor or Actor(user.account_id, user.pk, user.username)
-    # So that the user sees the event, whoever caused it.
+    # The user sees the event, no matter who caused it.
     of = None if actor.user_id == user.pk else profile_ref(user)
     record_event(actor, action, token, of)

@@ -78,7 +78,8 @@ class DiskResource(Resource):
     )
     size = IntegerField(min_value=1, max_value=MAX_INTEGER, help_text="MB.")
     filesystem = ChoiceField(
-        Disk.Filesystem.choices, help_text=Meanings("What it is said to hold.", FILESYSTEMS_MEAN)
+        Disk.Filesystem.choices,
+        help_text=Meanings("The content of the disk, as its creator declared it.", FILESYSTEMS_MEAN),
     )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
@@ -101,7 +102,7 @@ class DiskCreate(DeployRequest):
     filesystem = ChoiceField(
         Disk.Filesystem.choices,
         required=False,
-        help_text=Meanings("What it is to hold. By default `ext4`.", FILESYSTEMS_MEAN),
+        help_text=Meanings("The content of the new disk. By default `ext4`.", FILESYSTEMS_MEAN),
     )
 
     class Meta:

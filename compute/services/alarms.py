@@ -82,7 +82,7 @@ def _tell() -> None:
     problems = _send(begun, over)
     changed = Alarm.objects.filter(pk__in=[alarm.pk for alarm in (*begun, *over)])
     if len(problems) == len(_ways()):
-        log.error("the operator cannot be told of %s: %s", _subject(begun, over), "; ".join(problems))
+        log.error("the operator cannot be notified of %s: %s", _subject(begun, over), "; ".join(problems))
         changed.update(error="; ".join(problems))
         return
     Alarm.objects.filter(pk__in=[alarm.pk for alarm in begun]).update(notified=Now())

@@ -76,7 +76,7 @@ def _work(job: Job, drivers: Drivers) -> None:
 def _run(claimed: Job, drivers: Drivers) -> None:
     """Work on the job until it ends, waits, fails for now, or must give its slot to other jobs.
 
-    A worker that was told to stop runs no further step, and has another worker notified.
+    A worker that is stopping runs no further step, and has another worker notified.
     """
     started = time.monotonic()
     job: Job | None = claimed

@@ -1,4 +1,4 @@
-"""A worker that was told to stop hands its jobs back, so that another worker continues at once.
+"""A worker that is stopping returns its jobs, so that another worker continues at once.
 
 Celery's warm shutdown waits for the tasks that run. A task may run many steps of a job. After the signal, it ends
 its present step, gives the lease back and has workers notified again. Celery would drop notifications that the
@@ -15,13 +15,13 @@ from celery.worker.consumer import Consumer, Tasks
 from config.processes.notify import notify
 
 _flag = mmap.mmap(-1, 1)
-"""A flag that is shared with forked processes, which get no signal when the worker is told to stop."""
+"""A flag that is shared with forked processes, which get no signal when the worker stops."""
 _taken: list[tuple[str, tuple[Any, ...]]] = []
-"""Tasks that had not begun when the worker was told to stop, with their arguments."""
+"""Tasks that had not begun when the worker began to stop, with their arguments."""
 
 
 def leaving() -> bool:
-    """Tell whether this process's worker was told to stop."""
+    """Tell whether this process's worker is stopping."""
     return _flag[0] != 0
 
 

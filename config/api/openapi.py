@@ -25,7 +25,7 @@ TAGS = {
     "compute types": "Plans: how large an instance is, and its price.",
     "domains": "Zones of the platform's name servers, and their records.",
     "images": "Templates of disks: the platform's, and the account's own.",
-    "managed": "Monitoring of services, with those who are told of problems.",
+    "managed": "Monitoring of services, and contacts who are notified of problems.",
     "networking firewalls": "Rules for the public traffic of computes.",
     "networking ips": "IP addresses of all computes, and moving them between computes.",
     "networking ipv4": "Older paths of what is below `networking/ips`.",

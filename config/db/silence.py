@@ -133,7 +133,7 @@ class Silence:
             try:
                 self.check_database()
             except Exception:
-                log.exception("it cannot be told whether the database answers")
+                log.exception("it is unknown whether the database answers")
             if self.turning:
                 continue
             self.turning = True

@@ -122,7 +122,7 @@ def _address() -> Iterator[tuple[str, str]]:
             f"SITE_URL is {settings.SITE_URL}, without https: SECURE_COOKIES keeps people from signing in.",
         )
     if "*" in settings.ALLOWED_HOSTS:
-        yield "E004", "ALLOWED_HOSTS is *: whoever asks by another name is answered with links to that name."
+        yield "E004", "ALLOWED_HOSTS is *: a request with another Host name gets links to that name."
     elif not _is_loopback(host) and not validate_host(host, settings.ALLOWED_HOSTS):
         yield "W005", f"ALLOWED_HOSTS lacks {host}, the host of SITE_URL: its pages answer 400."
     if not settings.NUM_PROXIES:
@@ -139,7 +139,7 @@ def _address() -> Iterator[tuple[str, str]]:
 
 def _secrets() -> Iterator[tuple[str, str]]:
     if settings.DEBUG:
-        yield "E008", "DEBUG is on: error pages show settings and source to whoever causes an error."
+        yield "E008", "DEBUG is on: error pages show settings and source to every client."
     if is_guessable(settings.SECRET_KEY):
         yield "E009", "SECRET_KEY can be guessed: `openssl rand -hex 32` makes one that cannot."
     one_key = settings.ENCRYPTION_KEYS == [settings.SECRET_KEY]
@@ -181,7 +181,7 @@ def _services() -> Iterator[tuple[str, str]]:
     if redis.hostname and not redis.password and not _is_loopback(redis.hostname):
         yield (
             "W020",
-            "REDIS_URL has no password: whoever reaches that server sends workers tasks, and lifts limits.",
+            "REDIS_URL has no password: anyone who reaches that server can send tasks to workers and lift limits.",
         )
     yield from _watching()
     named = {"PLATFORM_DOMAIN": [settings.PLATFORM_DOMAIN], "DNS_NAMESERVERS": settings.DNS_NAMESERVERS}
@@ -196,7 +196,7 @@ def _watching() -> Iterator[tuple[str, str]]:
     if not (settings.OPERATOR_EMAILS or settings.OPERATOR_WEBHOOK):
         yield (
             "W021",
-            "OPERATOR_EMAIL and OPERATOR_WEBHOOK are not set: nobody is told when no worker, clock or host works.",
+            "OPERATOR_EMAIL and OPERATOR_WEBHOOK are not set: no alert is sent if workers, clock or hosts fail.",
         )
     if not settings.METRICS_TOKEN:
         yield "W022", "METRICS_TOKEN is not set: /metrics answers nobody, so nothing can watch this installation."

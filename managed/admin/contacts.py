@@ -49,7 +49,7 @@ def services_panel(contact: Contact) -> Panel:
     """Return the panel with the services of whose failures the contact is notified."""
     consulted = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
     return Panel.of(
-        "Is told of",
+        "Is notified of",
         ("Service", "Status"),
         ((link(service), status_pill(service)) for service in consulted.order_by("label")[:SERVICES_SHOWN]),
         empty="Nothing: no service consults this group.",

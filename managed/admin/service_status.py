@@ -98,7 +98,7 @@ class StatusDisplay:
         if service.status == Status.PROBLEM:
             yield format_html('<strong class="problem">It is down: {}.</strong>', service.error or "no word why")
             if service.issue is not None and service.issue.ticket.status == Ticket.Status.CLOSED:
-                yield "Its ticket was closed while it is down: nobody is told anew before it has been up."
+                yield "Its ticket was closed while it is down: no contact is notified again before it has been up."
         if self.late:
             yield format_html(
                 '<strong class="problem">It has waited for a check for {}: does a worker run?</strong>',

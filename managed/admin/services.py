@@ -107,7 +107,7 @@ class ServicePage(ReadOnlyPage):
         Verb("check-now", "Check now", check_now, offered=lambda service: service.status != Status.DISABLED),
         Verb(
             "disable", "Disable", disable, danger=True, offered=lambda service: service.status != Status.DISABLED,
-            confirm="Nobody is told any more when it falls, and an issue that it alone is part of is closed.",
+            confirm="Contacts are not notified any more when it is down. An issue of this service alone is closed.",
         ),
         Verb("enable", "Enable", enable, offered=lambda service: service.status == Status.DISABLED),
     )  # fmt: skip

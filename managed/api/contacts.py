@@ -33,7 +33,7 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
 
     @operation(WRITE, UNRESTRICTED)
     def create(self, request: Request) -> Response:
-        """Add a contact. Contacts of a group are told of problems of the services that consult it."""
+        """Add a contact. Contacts of a group are notified of problems of the services that consult it."""
         return Response(self.get_serializer(contacts.create(self.actor, self.validated())).data)
 
     @operation(WRITE, UNRESTRICTED)
@@ -45,6 +45,6 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
 
     @operation(WRITE, UNRESTRICTED)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a contact. The contact is not told of problems any more."""
+        """Delete a contact. The contact is not notified of problems any more."""
         contacts.delete(self.actor, self.get_object())
         return Response({})

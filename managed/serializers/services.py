@@ -68,7 +68,7 @@ class ServiceResource(Resource):
         max_length=50,
         required=False,
         allow_blank=True,
-        help_text="The group of contacts who are told of problems.",
+        help_text="The group of contacts who are notified of problems.",
     )
     notes = CharField(
         max_length=65535,

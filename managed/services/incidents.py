@@ -64,7 +64,7 @@ def leave(service: Service, why: str) -> None:
 
 
 def recover(service: Service) -> None:
-    """Remove a service that is up again from its issue, and notify its contacts, who were told of the failure."""
+    """Remove a service that is up again from its issue, and notify the contacts that got a mail of the failure."""
     ticket = service.issue.ticket if service.issue is not None else None  # staff deleted the issue
     leave(service, f"{service.label} is up again.")
     _mail_contacts(service, "managed_recovery", ticket)

@@ -15,7 +15,7 @@ class Worker:
             assert work(job, configured).state == Job.State.DONE, job.error
 
     def close(self) -> None:
-        """Close the drivers: their connections would be in the way of whoever deletes the database."""
+        """Close the drivers, because open connections would block the deletion of the database."""
         for host in Host.objects.all():
             driver = configured.at(address_of(host))
             assert isinstance(driver, SimulatedDriver)

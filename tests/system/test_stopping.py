@@ -1,4 +1,4 @@
-"""A web process that is told to stop while a console is open."""
+"""A web process that gets SIGTERM while a console is open."""
 
 import asyncio
 import json

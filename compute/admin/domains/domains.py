@@ -23,12 +23,12 @@ from config.admin.verbs import Verb
 
 def disable(request: HttpRequest, domain: Domain) -> str:
     _set(request, domain, Domain.Status.DISABLED)
-    return "name servers answer for it no more, from their next look on."
+    return "name servers stop serving it with their next export."
 
 
 def enable(request: HttpRequest, domain: Domain) -> str:
     _set(request, domain, Domain.Status.ACTIVE)
-    return "name servers answer for it from their next look on."
+    return "name servers serve it from their next export on."
 
 
 def delete(request: HttpRequest, domain: Domain) -> str:

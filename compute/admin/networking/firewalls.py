@@ -36,17 +36,17 @@ def behind() -> Q:
 
 def enable(request: HttpRequest, firewall: Firewall) -> str:
     firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="enabled"))
-    return "its hosts are being told."
+    return "the rules are being sent to its hosts."
 
 
 def disable(request: HttpRequest, firewall: Firewall) -> str:
     firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="disabled"))
-    return "its hosts are being told to forget its rules."
+    return "its hosts are removing the rules."
 
 
 def deliver_again(request: HttpRequest, row: PacketFilter) -> str:
     firewalls.deliver_again(row.instance_id)
-    return "its host is being told."
+    return "the rules are being sent to its host."
 
 
 def status_pill(firewall: Firewall) -> SafeString:
@@ -59,7 +59,7 @@ def host_pill(row: PacketFilter | None) -> SafeString:
         return NOTHING
     if not row.pending:
         return pill("has it", GOOD)
-    return pill("fails", BAD) if row.error else pill("being told", BUSY)
+    return pill("fails", BAD) if row.error else pill("being sent", BUSY)
 
 
 def firewalls_panel(instance: Instance) -> Panel:
@@ -151,10 +151,10 @@ class Host(admin.SimpleListFilter):
     parameter_name = "host"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("behind", "Does not have it yet"), ("failing", "… and fails"), ("told", "Has it")]
+        return [("behind", "Does not have it yet"), ("failing", "… and fails"), ("sent", "Has it")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[PacketFilter]) -> QuerySet[PacketFilter]:
-        chosen = {"behind": behind(), "failing": behind() & ~Q(error=""), "told": ~behind()}
+        chosen = {"behind": behind(), "failing": behind() & ~Q(error=""), "sent": ~behind()}
         return queryset.filter(chosen.get(self.value() or "", Q()))
 
 

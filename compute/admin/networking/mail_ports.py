@@ -21,7 +21,7 @@ def close_ports(request: HttpRequest, account: Account) -> str:
 
 
 def _describe_delivery(number: int) -> str:
-    return f"the hosts of {counted(number, 'instance')} are being told."
+    return f"the change is being sent to the hosts of {counted(number, 'instance')}."
 
 
 account_verb(Verb("open_mail_ports", "Open mail ports", open_ports, offered=mail_ports.are_closed))

@@ -85,7 +85,7 @@ class DomainResource(Resource):
         required=False,
         max_length=254,
         allow_blank=True,
-        help_text="The mail address of whoever looks after the zone. Required of a master.",
+        help_text="The mail address of the zone's administrator. Required for a master.",
     )
     master_ips = addresses(
         "The servers that a slave is asked from; at most 1000 characters together. Required of a slave."

@@ -145,7 +145,7 @@ class NodeBalancerConfigRequest(Resource):
         Config.ProxyProtocol.choices,
         required=False,
         help_text=Meanings(
-            "Whether nodes are told the client's address by the PROXY protocol.",
+            "Whether nodes get the client's address by the PROXY protocol.",
             {
                 "none": "They are not; the default.",
                 "v1": "By version 1.",

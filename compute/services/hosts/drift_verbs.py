@@ -174,11 +174,11 @@ def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:
     a job of it is live."""
     locked = Drift.objects.select_for_update(no_key=True).get(pk=drift.pk)
     if locked.resolved_at is not None:
-        raise Invalid("This is over.")
+        raise Invalid("This drift is over.")
     if locked.kind not in kinds:
-        raise Invalid("This is not done about drift of this kind.")
+        raise Invalid("This does not apply to drift of this kind.")
     if not confirmed(locked):
-        raise Invalid("This was seen once, and may be over at the next look.")
+        raise Invalid("Only one comparison found this so far. The next one may not find it.")
     if locked.job is not None and locked.job.finished_at is None:
         raise Busy
     return locked

@@ -65,6 +65,6 @@ def _retry(claimed: delivery.Claim, error: Exception) -> None:
     )
     log.log(
         logging.DEBUG if known else logging.WARNING,
-        "the host of %s was not told of its firewall, attempt %s: %s",
+        "the firewall of %s was not sent to its host, attempt %s: %s",
         reachability.name_of(claimed.instance_id), claimed.attempt, message, exc_info=None if expected else error,
     )  # fmt: skip

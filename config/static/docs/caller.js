@@ -53,8 +53,8 @@ export class Caller {
       if (!/^[\x21-\x7e]+$/.test(token)) throw new Refused("Paste a token first: one word, as it was shown to you.");
       return token;
     }
-    const held = this.#made[this.choice];
-    if (held && performance.now() < held.until) return held.token;
+    const cached = this.#made[this.choice];
+    if (cached && performance.now() < cached.until) return cached.token;
     return this.#make(this.choice);
   }
 

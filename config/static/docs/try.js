@@ -18,19 +18,19 @@ export function requestOf(form) {
   // headers are ASCII, and so is JSON with escapes
   const headers = placed("header").map((field) => [field.name, escaped(field.value)]);
   const address = `${location.origin}${filled}${query.size ? `?${query}` : ""}`;
-  const [body, said] = bodyOf(placed, headers);
-  return { method, address, headers: Object.fromEntries(headers), body, said };
+  const [body, bodyArguments] = bodyOf(placed, headers);
+  return { method, address, headers: Object.fromEntries(headers), body, bodyArguments };
 }
 
 function bodyOf(placed, headers) {
   const parts = placed("form");
   if (parts.length) {
     const form = new FormData();
-    const said = parts.map((part) => {
+    const bodyArguments = parts.map((part) => {
       form.append(part.name, part.type === "file" ? part.files[0] : part.value);
       return ["-F", part.type === "file" ? `${part.name}=@${part.files[0].name}` : `${part.name}=${part.value}`];
     });
-    return [form, said.flat()];
+    return [form, bodyArguments.flat()];
   }
   const [whole] = [...placed("file"), ...placed("body")];
   if (!whole) return [undefined, []];
@@ -48,7 +48,7 @@ export function curlOf(request, withToken) {
   if (request.method !== "GET") line.push("-X", request.method);
   for (const [name, value] of Object.entries(request.headers)) line.push("-H", quoted(`${name}: ${value}`));
   if (withToken) line.push("-H", '"Authorization: Bearer $TOKEN"');
-  return [...line, ...request.said.map(quoted), quoted(request.address)].join(" ");
+  return [...line, ...request.bodyArguments.map(quoted), quoted(request.address)].join(" ");
 }
 
 function pair(name, value) {

@@ -52,7 +52,7 @@ def test_the_page_has_the_conversation_in_order(admin, world, ticket, support, r
 
 def test_a_reply_opens_it_is_told_by_mail_and_logged(admin, ticket):
     page = admin.get(page_address(ticket)).content.decode()
-    assert "worldowner is told by a mail to world@example.com." in page
+    assert "worldowner gets a mail to world@example.com." in page
     response = do(admin, ticket, "reply", description="Is the lamp on?")
     ticket.refresh_from_db()
     reply = TicketReply.objects.get()

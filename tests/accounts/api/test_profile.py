@@ -132,7 +132,7 @@ def test_a_token_of_the_suspended_is_no_token(client_for, owner, field):
 
 
 class TestMailAddress:
-    """The former address is notified of a change, whoever made it."""
+    """The former address is notified of every change."""
 
     @staticmethod
     def notifications() -> list[tuple[str, str]]:

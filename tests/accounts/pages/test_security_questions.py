@@ -62,4 +62,4 @@ def test_they_need_a_session_that_is_young_and_a_form_of_ours(browser):
 def test_staff_answer_them_too(staff_browser, staff):
     assert staff_browser.post(PAGE, GOOD)["Location"] == "/home/profile"
     assert questions.is_right(staff, 1, "bergen")
-    assert not Event.objects.exists(), "they are on no account that could be told"
+    assert not Event.objects.exists(), "they are on no account that could have an event"

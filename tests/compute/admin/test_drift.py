@@ -107,7 +107,7 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
 def test_a_verb_of_another_kind_is_refused(admin, running):
     row = drift(running.host, Kind.UNKNOWN_MACHINE)
     for verb in ("delete", "define-again", "point-here"):
-        assert "not done about drift of this kind" in messages_of(do(admin, row, verb))
+        assert "does not apply to drift of this kind" in messages_of(do(admin, row, verb))
     assert not Job.objects.filter(kind="set_aside_host_object").exists()
 
 

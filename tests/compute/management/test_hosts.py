@@ -128,7 +128,7 @@ def test_a_region_whose_only_host_has_no_volumes_offers_none(region, machine):
     assert region.capabilities == ["Computes"]
     output = StringIO()
     call_command("host_check", "hv1", stdout=output)
-    assert "from now on" not in output.getvalue(), "that is told once"
+    assert "from now on" not in output.getvalue(), "this is printed once"
 
 
 def test_a_region_offers_no_volumes_once_its_hosts_turn_out_to_have_others(region, machine):

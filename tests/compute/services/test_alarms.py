@@ -161,7 +161,7 @@ def test_the_operator_is_told_when_the_way_is_there_again(settings, hook, status
     alarms.check_alarms()
     alarm = Alarm.objects.get()
     assert (alarm.notified, alarm.error[:9]) == (None, "webhook: ")
-    assert "the operator cannot be told of No clock runs" in caplog.text
+    assert "the operator cannot be notified of No clock runs" in caplog.text
     hook.status = 200
     alarms.check_alarms()
     assert len(hook.taken) == 1

@@ -1,4 +1,4 @@
-"""A worker that is told to stop: the tasks that it has received and not started."""
+"""A worker that is stopping: the tasks that it has received and not started."""
 
 from dataclasses import dataclass, field
 

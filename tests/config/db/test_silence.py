@@ -205,7 +205,7 @@ def test_whatever_fails_the_watch_goes_on_until_the_loop_is_closed(monkeypatch, 
     asyncio.run(serve())
     assert database.there
     assert not watch.noted, "it has not been asked again"
-    assert "it cannot be told whether the database answers" in caplog.text
+    assert "it is unknown whether the database answers" in caplog.text
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""A serving process that is told to stop continues for a while, and reports that it drains."""
+"""A serving process that gets SIGTERM continues for a while, and reports that it drains."""
 
 import asyncio
 import os

@@ -255,7 +255,7 @@ def test_check_now_is_refused_while_managed_is_off(admin, watched):
 
 def test_disable_asks_first_and_enable_brings_it_back(admin, watched):
     asked = admin.post(page_address(watched.service).replace("/change/", "/do/disable/"))
-    assert "Nobody is told any more" in asked.content.decode()
+    assert "Contacts are not notified any more" in asked.content.decode()
     watched.service.refresh_from_db()
     assert watched.service.status == "problem"
 

@@ -29,7 +29,7 @@ def text_of(admin, obj) -> str:
 
 
 def test_its_page_tells_what_it_is_on_and_what_hosts_have(admin, firewall, running, driver):
-    assert "being told" in text_of(admin, firewall)
+    assert "being sent" in text_of(admin, firewall)
     packet_filters.apply(running.pk, driver)
     text = text_of(admin, firewall)
     assert "has it" in text
@@ -45,12 +45,12 @@ def test_a_packet_filter_says_what_the_host_is_to_filter_by(admin, firewall, run
 
 
 def test_staff_turn_one_off_and_on(admin, firewall, running):
-    assert "forget its rules" in messages_of(do(admin, firewall, "disable"))
+    assert "removing the rules" in messages_of(do(admin, firewall, "disable"))
     firewall.refresh_from_db()
     assert firewall.status == "disabled"
     event = Event.objects.latest("pk")
     assert (event.action, event.username) == ("firewall_disable", "staff")
-    assert "being told" in messages_of(do(admin, firewall, "enable"))
+    assert "being sent" in messages_of(do(admin, firewall, "enable"))
     assert LogEntry.objects.count() == 2
 
 
@@ -62,7 +62,7 @@ def test_staff_are_told_why_one_is_not_turned_on(admin, world, firewall, running
 
 def test_a_host_is_told_again(admin, firewall, running, driver):
     packet_filters.apply(running.pk, driver)
-    assert "being told" in messages_of(do(admin, PacketFilter.objects.get(), "tell"))
+    assert "being sent" in messages_of(do(admin, PacketFilter.objects.get(), "tell"))
     packet_filters.apply(running.pk, driver)
     assert driver.calls.count("set_firewall") == 2
 
@@ -80,8 +80,8 @@ def test_a_host_that_is_behind_for_long_needs_attention(admin, firewall, running
     def found(chosen: str) -> int:
         return len(admin.get(list_address(PacketFilter), {"host": chosen}).context["cl"].result_list)
 
-    assert [found(chosen) for chosen in ("behind", "failing", "told", "")] == [1, 1, 0, 1]
+    assert [found(chosen) for chosen in ("behind", "failing", "sent", "")] == [1, 1, 0, 1]
     assert "The host does not answer." in admin.get(list_address(PacketFilter)).content.decode()
     packet_filters.apply(running.pk, driver)
     assert line not in admin.get(index).content.decode()
-    assert [found(chosen) for chosen in ("behind", "failing", "told")] == [0, 0, 1]
+    assert [found(chosen) for chosen in ("behind", "failing", "sent")] == [0, 0, 1]

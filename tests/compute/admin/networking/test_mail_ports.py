@@ -38,7 +38,7 @@ def test_an_accounts_page_says_what_holds_and_why(admin, world, settings):
 def test_staff_open_and_close_them(admin, world, running):
     for verb, closed in (("open_mail_ports", False), ("close_mail_ports", True)):
         before = PacketFilter.objects.get().wanted
-        assert "the hosts of 1 instance are being told" in messages_of(do(admin, world.account, verb))
+        assert "sent to the hosts of 1 instance" in messages_of(do(admin, world.account, verb))
         row = PacketFilter.objects.get()
         assert (row.wanted, row.mail_ports_closed) == (before + 1, closed)
         event = Event.objects.latest("pk")

@@ -19,7 +19,7 @@ def test_what_was_seen_once_and_then_not_is_over_and_begins_anew(driver, instanc
     driver.machines[STRANGER] = {**machine}
     compare(driver)
     drift = Drift.objects.get()
-    with pytest.raises(Invalid, match="seen once"):
+    with pytest.raises(Invalid, match="Only one comparison"):
         drift_verbs.set_aside(STAFF, drift)
     del driver.machines[STRANGER]
     is_over(drift, driver)

@@ -51,7 +51,7 @@ def test_what_fails_after_a_ticket_was_closed_by_hand_is_another_issue(service, 
     checked = settle(service, UP)
     first.refresh_from_db()
     assert (checked.status, checked.issue, first.closed) == ("ok", None, closed)
-    assert "Up again: shop > account@example.com" in mails(), "who was told of the fall is told of the rise"
+    assert "Up again: shop > account@example.com" in mails(), "the contacts of the failure are notified of its end"
     second.refresh_from_db()
     assert (second.closed, second.ticket.status) == (None, "new")
 
@@ -119,7 +119,7 @@ def test_disabled_and_enabled_while_a_check_is_under_way(service, actor):
     services.enable(actor, service)
     assert not probing.settle(probe, DOWN)
     assert Service.objects.get().status == "pending"
-    assert claimed() == [service.pk], "due at once, whoever is at it still"
+    assert claimed() == [service.pk], "due at once, even if another process still checks it"
 
 
 def test_changed_while_a_check_is_under_way(service, actor):

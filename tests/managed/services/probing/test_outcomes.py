@@ -197,7 +197,7 @@ def test_services_that_fail_at_the_same_moment_share_one_issue_and_close_it_once
     assert Message.objects.count() == 16
 
 
-# --- who is told ------------------------------------------------------------------------------------------------
+# --- who is notified ----------------------------------------------------------------------------------------------
 
 
 def test_the_contacts_of_the_consultation_group_are_told(account):

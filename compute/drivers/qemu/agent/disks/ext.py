@@ -65,7 +65,7 @@ def minimum(path: Path) -> int:
     output = run("resize2fs", "-P", str(path)).stdout
     found = re.search(r"filesystem: (\d+)", output)
     if found is None:
-        raise Failed("The size of the files on the disk cannot be told.")
+        raise Failed("The size of the files on the disk cannot be determined.")
     return int(found[1]) * geometry(path)[1]
 
 

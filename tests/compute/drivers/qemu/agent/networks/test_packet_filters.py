@@ -339,7 +339,7 @@ else:
         own = socket.socket(family, type)
         own.bind(("", source))
         if kind == "udp":
-            # a host is told at once that its own packet was dropped
+            # a host learns at once that its own packet was dropped
             with contextlib.suppress(PermissionError):
                 own.sendto(b"hello", (address, port))
         elif port == ports[-1]:
