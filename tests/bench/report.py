@@ -1,6 +1,6 @@
 """Print the figures. The last six lines are for programs: ``bench <name> <number>``."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 from statistics import median
 

@@ -1,6 +1,6 @@
 """All measurements of one run, in order. Imported after Django is set up."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 import sys
 import time

@@ -1,6 +1,6 @@
 """``python -m tests.drill``: disturb, race and attack an installation, and tell what came of it: docs/drills.md."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 import argparse
 import os

@@ -1,6 +1,6 @@
 """The parts of a drill, one after the other, with the findings of each."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 import random
 import threading

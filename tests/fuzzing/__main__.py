@@ -1,6 +1,6 @@
 """``python -m tests.fuzzing``: many requests that nobody would write, and what came of them: docs/fuzzing.md."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 import argparse
 import json

@@ -76,7 +76,7 @@ class Command(BaseCommand):
             except HAProxyError as error:
                 log.debug("not yet: %s", error)
             time.sleep(0.05)
-        raise CommandError("HAProxy was reloaded and does not run the new configuration: its log says why.")
+        raise CommandError("HAProxy was reloaded and does not run the new configuration. Its log has the reason.")
 
     def _watch(self, exporter: Exporter, every: float) -> None:
         stopped = threading.Event()

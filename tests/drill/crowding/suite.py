@@ -1,6 +1,6 @@
 """Plays the attacks one after the other, on processes as in production, and measures the others' waits."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 import resource
 import time

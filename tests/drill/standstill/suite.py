@@ -1,6 +1,6 @@
 """The cases one after the other, on one installation, with the findings of each."""
 
-# ruff: noqa: T201  (printing is what it is for)
+# ruff: noqa: T201  (this module prints its results)
 
 import signal
 import time
