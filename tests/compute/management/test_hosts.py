@@ -88,11 +88,11 @@ def test_a_check_measures_a_disabled_host_and_leaves_it_disabled(region, machine
     add(region)
     Host.objects.filter(label="hv1").update(enabled=False)
     machine.report = replace(machine.report, memory=32 * GB)
-    said = StringIO()
-    call_command("host_check", "hv1", stdout=said)
+    output = StringIO()
+    call_command("host_check", "hv1", stdout=output)
     host = Host.objects.get(label="hv1")
     assert (host.memory, host.enabled) == (32 * GB, False)
-    assert "hv1 is disabled and takes no new instances: 32768 MB" in said.getvalue()
+    assert "hv1 is disabled and takes no new instances: 32768 MB" in output.getvalue()
 
 
 @pytest.mark.parametrize("error", [DriverError("The host does not answer."), DriverError("QEMU is missing.")])
