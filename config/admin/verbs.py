@@ -291,6 +291,7 @@ class VerbsMixin(admin.ModelAdmin):
             "action": action,
             "cancel": cancel,
             "form": form,
+            "of": None if action else objects[0],
         }
         return TemplateResponse(request, "admin/confirm_verb.html", context)
 
