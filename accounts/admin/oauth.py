@@ -228,7 +228,12 @@ class OAuthAccessTokenPage(TokenPage):
     task = Task.CUSTOMERS
     list_display = ("name", "user", "client", "scope", "age", "expires_at")
     fields = ("id", "user", "client", "scope", "created", "expires_at")
-    verbs = (Verb("revoke", "Revoke", revoke_access, danger=True, permission="delete"),)
+    verbs = (
+        Verb(
+            "revoke", "Revoke", revoke_access, danger=True, permission="delete",
+            offered=lambda token: not token.is_expired(),
+        ),
+    )  # fmt: skip
 
     @admin.display(description="Expires")
     def expires_at(self, token: OAuthAccessToken) -> SafeString:
@@ -244,7 +249,12 @@ class OAuthRefreshTokenPage(TokenPage):
         ("revoked", admin.EmptyFieldListFilter),
     )
     fields = ("id", "user", "client", "created", "state")
-    verbs = (Verb("revoke", "Revoke", revoke_refresh, danger=True, permission="delete"),)
+    verbs = (
+        Verb(
+            "revoke", "Revoke", revoke_refresh, danger=True, permission="delete",
+            offered=lambda token: token.revoked is None,
+        ),
+    )  # fmt: skip
 
     @admin.display(description="State")
     def state(self, token: OAuthRefreshToken) -> SafeString:

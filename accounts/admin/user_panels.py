@@ -45,8 +45,9 @@ def all_of(request: HttpRequest, user: User) -> list[Panel]:
         page = admin.site.get_model_admin(type(obj))
         if not isinstance(page, VerbsMixin):
             return SafeString("")
-        offered = [each for each in page.buttons(request, obj, back=page_of(user)) if each.offered]
-        return format_html_join("", "{}", ((each.html(),) for each in offered))
+        return format_html_join(
+            "", "{}", ((each.html(),) for each in page.buttons(request, obj, back=page_of(user)))
+        )
 
     return [
         signing_in_panel(user),

@@ -7,7 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, QueryDict
 from django.utils.html import format_html, format_html_join
@@ -171,14 +171,16 @@ class HostPage(SizesMixin, Page):
             " have room. What runs is shut down for its move, and booted again.",
         ),
         Verb(
-            "stop-draining", "Stop draining", stop_draining, offered=lambda host: not host.enabled,
+            "stop-draining", "Stop draining", stop_draining, offered=lambda host: not host.enabled and host.moves_waiting,
             confirm="Moves that have not begun are cancelled, also those that were scheduled one by one.",
         ),
         Verb("compare", "Compare with the rows", compare),
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Host]:
-        return super().get_queryset(request).annotate(instances_number=Count("instances"), clock=Now())
+        moves = HostMigration.objects.filter(instance__host=OuterRef("pk"), status=HostMigration.Status.PENDING)
+        rows = super().get_queryset(request)
+        return rows.annotate(instances_number=Count("instances"), moves_waiting=Exists(moves), clock=Now())
 
     def save_model(self, request: HttpRequest, obj: Host, form: forms.ModelForm, change: bool) -> None:
         """Write only the changed fields: the reservations may have changed since the row was read."""

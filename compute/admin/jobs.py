@@ -40,6 +40,11 @@ def run_now(request: HttpRequest, job: Job) -> str:
     return "it is due now, and workers were notified."
 
 
+def waits_for_a_worker(job: Job) -> bool:
+    """Tell whether "Run now" has an effect: no worker runs the job, and it does not wait for a silent host."""
+    return job.state in Job.LIVE and job.lease_until is None and job.waits_for_id is None
+
+
 def cancel(request: HttpRequest, job: Job) -> str:
     if not queue.cancel(job):
         raise Invalid("It is finished, queued, or being undone already.")
@@ -180,17 +185,17 @@ class JobPage(ReadOnlyPage):
     )  # fmt: skip
     verbs = (
         Verb(
-            "run_now", "Run now", run_now, offered=lambda job: job.state in Job.LIVE,
+            "run_now", "Run now", run_now, offered=waits_for_a_worker,
             ask_for_many="They are tried again at once.",
         ),
         Verb(
-            "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == "active",
+            "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == Job.State.ACTIVE and not job.cancelled,
             confirm="It stops before its next step and undoes what it did, as after a failure. "
             "A cancelled provisioning takes the instance away, and a deletion goes on.",
         ),
         Verb(
             "give-up", "Give up undoing", give_up, danger=True, form=GiveUpForm,
-            offered=lambda job: job.state == Job.State.UNDOING,
+            offered=giving_up.is_possible,
             confirm="For a host that never comes back. The job ends as failed, and what it has not undone stays"
             " there: machines, disks, volumes. A deletion ends as if it had succeeded.",
         ),
@@ -314,7 +319,6 @@ def job_buttons(site: admin.AdminSite, request: HttpRequest, back: str) -> Calla
     assert isinstance(page, JobPage)  # noqa: S101
 
     def buttons(job: Job) -> SafeString:
-        offered = [button for button in page.buttons(request, job, back=back) if button.offered]
-        return format_html_join("", "{}", ((button.html(),) for button in offered))
+        return format_html_join("", "{}", ((button.html(),) for button in page.buttons(request, job, back=back)))
 
     return buttons

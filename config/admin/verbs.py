@@ -52,7 +52,7 @@ class Verb:
 
     `effect` carries it out and returns the result as a short sentence, or `Once`. It refuses with a `DomainError`.
     `confirm` is a question that staff must answer first. `offered` tells whether the verb makes sense for an object
-    as it was read. The service makes the final decision.
+    as it was read: otherwise its page has no button. The service makes the final decision.
 
     `form` builds the verb's form from an object and the data sent (None at first). The effect takes the form's
     cleaned data as a third argument. The form shows the effect's problems at its fields. Such a verb is for one
@@ -86,7 +86,6 @@ class Button:
     label: str
     address: str
     danger: bool
-    offered: bool
 
     def html(self) -> SafeString:
         """Return the button as HTML for a cell of a panel.
@@ -138,15 +137,15 @@ class VerbsMixin(admin.ModelAdmin):
         return self.may(request, verb)
 
     def buttons(self, request: HttpRequest, obj: Model, back: str = "") -> list[Button]:
-        """Return the buttons of the verbs that this user may use on `obj`.
+        """Return the buttons of the verbs that apply to `obj` and that this user may use.
 
-        They return to `back`, or to the object's page.
+        Each returns to `back`, or to the object's page.
         """
         query = f"?{urlencode({'next': back})}" if back else ""
         return [
-            Button(verb.label, self._address_of(verb, obj) + query, verb.danger, verb.offered(obj))
+            Button(verb.label, self._address_of(verb, obj) + query, verb.danger)
             for verb in self.verbs
-            if not (verb.open or verb.for_lists) and self.may_on(request, verb, obj)
+            if not (verb.open or verb.for_lists) and self.may_on(request, verb, obj) and verb.offered(obj)
         ]
 
     def open_forms(self, request: HttpRequest, obj: Model) -> list[OpenForm]:

@@ -81,7 +81,7 @@ class RevealPage(ReadOnlyPage):
         return super().get_queryset(request).select_related("account")
 
     def buttons(self, request: HttpRequest, obj: Any, back: str = "") -> list[Button]:
-        own = [Button(LABEL, reveal_address(obj, back), True, True)] if self.may_reveal(request) else []
+        own = [Button(LABEL, reveal_address(obj, back), True)] if self.may_reveal(request) else []
         return [*own, *super().buttons(request, obj, back)]
 
     def get_urls(self) -> list[URLPattern]:

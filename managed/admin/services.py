@@ -49,6 +49,12 @@ def check_now(request: HttpRequest, service: Service) -> str:
     return "it is due now. Load the page again in a few seconds."
 
 
+def can_be_checked(service: "WithAnnotations[Service, Clocked]") -> bool:
+    """Tell whether the service is watched, and no check of it is in progress."""
+    status = StatusDisplay(service)
+    return status.watched and not status.is_being_checked
+
+
 def disable(request: HttpRequest, service: Service) -> str:
     services.disable(staff(request, service.account_id), service)
     return "it is not watched any more."
@@ -104,7 +110,7 @@ class ServicePage(ReadOnlyPage):
         )}),
     )  # fmt: skip
     verbs = (
-        Verb("check-now", "Check now", check_now, offered=lambda service: service.status != Status.DISABLED),
+        Verb("check-now", "Check now", check_now, offered=can_be_checked),
         Verb(
             "disable", "Disable", disable, danger=True, offered=lambda service: service.status != Status.DISABLED,
             confirm="Contacts are not notified any more when it is down. An issue of this service alone is closed.",

@@ -109,6 +109,7 @@ class AddressPoolPage(Page):
     verbs = (
         Verb(
             "delete", "Delete", remove, danger=True, permission="delete",
+            offered=lambda pool: not (pool.used or pool.cut),
             confirm="Its free addresses are deleted with it. A pool with used ones is refused.",
         ),
     )  # fmt: skip

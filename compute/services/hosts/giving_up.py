@@ -22,12 +22,22 @@ def give_up(actor: Actor, job: Job, reason: str) -> None:
     if job.state != Job.State.UNDOING:
         problems.add(None, "Only a job that is undoing can be given up. Cancel one that is active.")
     needed = hosts_of(job)
-    if needed and all(host.unreachable_since is None for host in needed):
+    if _all_answer(needed):
         names = ", ".join(host.label for host in needed)
         problems.add(None, f"Its host answers ({names}): mend what the error names, then run it now.")
     problems.raise_any()
     if not queue.give_up(job, f"Ended by support ({actor.username}): {reason}"):
         raise Invalid("It has ended meanwhile.")
+
+
+def is_possible(job: Job) -> bool:
+    """Tell whether staff may give up the job, as it was read; one query if it is undoing, otherwise none."""
+    return job.state == Job.State.UNDOING and not _all_answer(hosts_of(job))
+
+
+def _all_answer(needed: list[Host]) -> bool:
+    """Tell whether all hosts that a job needs answer. False if the job needs no host."""
+    return bool(needed) and all(host.unreachable_since is None for host in needed)
 
 
 def hosts_of(job: Job) -> list[Host]:

@@ -88,7 +88,14 @@ def test_a_job_whose_host_answers_is_not_given_up(admin, deletion, running):
     assert "given_up" not in job.data
 
 
-def test_the_button_stands_on_the_page_of_an_undoing_job_alone(admin, deletion, running):
+def buttons_of(admin, job) -> list[str]:
+    """Return the labels of the buttons on the job's page."""
+    return [button.label for button in admin.get(page_address(job)).context["verbs"]]
+
+
+def test_the_button_stands_on_the_page_of_a_job_that_is_undoing_on_a_silent_host(admin, deletion, running):
     job, _ = deletion
-    button = next(each for each in admin.get(page_address(job)).context["verbs"] if each.label == "Give up undoing")
-    assert button.offered
+    assert "Give up undoing" in buttons_of(admin, job)
+    assert "Give up undoing" not in buttons_of(admin, running.jobs.earliest("pk"))
+    Host.objects.update(unreachable_since=None)
+    assert "Give up undoing" not in buttons_of(admin, job)
