@@ -1,17 +1,17 @@
 """Kinds of admin page. A list needs the same few queries whatever its length, and never scans a big table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ERROR_FLAG
-from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib.admin.widgets import AdminSplitDateTime, AutocompleteSelect
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError
-from django.db.models import Field, ForeignKey, Model, Q, QuerySet
+from django.db.models import DateTimeField, Field, ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
@@ -71,6 +71,11 @@ class Panel:
     more: str = ""
     empty: str = "None."
 
+    def labelled_rows(self) -> Iterator[tuple[Row, list[tuple[str, Any]]]]:
+        """Yield each row, and its cells with the header of each, which narrow windows show beside the cell."""
+        for row in self.rows:
+            yield row, list(zip(self.headers, row.cells, strict=True))
+
     @classmethod
     def of(cls, title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], **rest: Any) -> "Panel":
         return cls(title, headers, [Row(cells) for cells in rows], **rest)
@@ -82,6 +87,18 @@ class Autocomplete(AutocompleteSelect):
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
         key = self.field.target_field
         return super().optgroups(name, [each for each in value if is_possible(key, each)], attr)
+
+
+class NamedDateTime(AdminSplitDateTime):
+    """Django's widget for a date and a time, with a name for each of its two fields."""
+
+    NAMES = ("Date in UTC, such as 2026-05-31", "Time in UTC, such as 14:30")
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        for part, title in zip(context["widget"]["subwidgets"], self.NAMES, strict=True):
+            part["attrs"]["aria-label"] = title
+        return context
 
 
 class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
@@ -96,6 +113,9 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
     `link_filters` are lookups across relations that links from other pages use. Lookups of `secret` fields are
     refused, since a list that can be filtered by a digest reveals the digest bit by bit.
 
+    `labels` and `help_texts` are the words for fields and displays, in place of the model's. Fields that a form
+    declares have their own words.
+
     The column ``age`` shows how long ago the row's field `born` was. `task` is the group of the page on the first
     page and in the side bar.
     """
@@ -109,6 +129,9 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
     link_filters: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     born = "created"
+    labels: ClassVar[Mapping[str, str]] = {}
+    help_texts: ClassVar[Mapping[str, str]] = {}
+    formfield_overrides = {DateTimeField: {"form_class": forms.SplitDateTimeField, "widget": NamedDateTime}}
 
     @admin.display(description="Age")
     def age(self, obj: Any) -> SafeString:
@@ -190,9 +213,20 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change=change, **kwargs)
+        words: dict[str, Any] = {"help_texts": self._help_texts(request, obj)}
+        if self.labels:
+            words["labels"] = self.labels
+        form = super().get_form(request, obj, change=change, **{**words, **kwargs})
         problems = getattr(request, "refused", ())
         return refused(form, problems) if problems else form
+
+    def _help_texts(self, request: HttpRequest, obj: Any) -> dict[str, str]:
+        """Return the help texts of the form and the page, without the texts of fields that were typed on creation:
+        these texts say what to type."""
+        options = getattr(self.form, "_meta", None)  # Django's plain form has none
+        texts = {**((options and options.help_texts) or {}), **self.help_texts}
+        now_fixed = {*self.get_readonly_fields(request, obj)} - {*self.readonly_fields} if obj else set()
+        return texts | dict.fromkeys(now_fixed & texts.keys(), "")
 
     def panels(self, request: HttpRequest, obj: Any) -> list[Panel]:
         """Return the panels below the fields of `obj`."""
