@@ -1,7 +1,7 @@
 """Hosts: where instances run, how much of them is free, and whether they take new ones."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from django import forms
 from django.conf import settings
@@ -21,7 +21,7 @@ from compute.services.hosts.access import fingerprint
 from compute.services.hosts.placement import RESOURCES
 from compute.services.hosts.registry import check_driver, check_underlay, tell_peers_soon
 from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, gigabytes, link, list_of, moment, pill, span
-from config.admin.forms import ReasonForm
+from config.admin.forms import LONGEST_REASON, ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
@@ -34,34 +34,44 @@ if TYPE_CHECKING:
 FULL_HOST_SHARE = 0.95
 """The share of a host's memory, cores or disk in use from which on it counts as full."""
 RESERVATIONS_SHOWN = 50
+DRIVER_HELP = (
+    "The program that controls the host. simulated: no real machines, for trying things out. qemu: real machines."
+    " All"
+    " hosts of a region have the same driver. It cannot change while instances are on the host."
+)
+NAMES = {"memory": "memory", "vcpus": "cores", "disk": "disk"}
+"""The names of a host's resources on pages."""
 
 
 def begin_maintenance(request: HttpRequest, host: Host) -> str:
-    return f"instances that are to be stopped: {maintenance.begin(host)}."
+    return f"instances that will be shut down: {maintenance.begin(host)}."
 
 
 def end_maintenance(request: HttpRequest, host: Host) -> str:
-    return f"instances that are to be booted again: {maintenance.end(host)}."
+    return f"instances that will be booted again: {maintenance.end(host)}."
 
 
 def drain(request: HttpRequest, host: Host, given: dict[str, Any]) -> str:
     number = draining.drain(host, given["reason"])
-    return f"it takes no more instances; moves scheduled: {number}. {given['reason']}"
+    return f"the host takes no new instances. Moves scheduled: {number}. {given['reason']}"
 
 
 def stop_draining(request: HttpRequest, host: Host) -> str:
-    return f"moves cancelled: {draining.stop(host)}. It stays closed until you enable it."
+    return f"moves cancelled: {draining.stop(host)}. The host takes no new instances until you enable it."
 
 
 class DrainForm(ReasonForm):
     def __init__(self, host: Host, data: QueryDict | None = None):
         super().__init__(host, data)
-        self.fields["reason"].help_text = "Owners read it beside the move, in their notifications and its event."
+        self.fields["reason"].help_text = (
+            "Why the host is emptied, such as: Replacement of a disk. Owners of the instances read it in their"
+            f" notifications and in the event of the move. At most {LONGEST_REASON} characters."
+        )
 
 
 def compare(request: HttpRequest, host: Host) -> str:
     drift_records.compare_soon(host.pk)
-    return "it is compared with the rows in a moment."
+    return "the host will be compared with the database in a moment."
 
 
 def shares(host: Host) -> dict[str, float]:
@@ -84,13 +94,63 @@ def drivers() -> list[tuple[str, str]]:
 class HostForm(forms.ModelForm):
     """Keeps the capacity from falling below the reservations, which may grow while staff type."""
 
-    driver = forms.ChoiceField(choices=drivers, initial=SIMULATED, help_text="What speaks with the host.")
-    memory = GigabytesField(label="Memory", initial=4 * 1024 * 1024, help_text="GB for instances.")
-    disk = GigabytesField(label="Disk", initial=256 * 1024 * 1024, help_text="GB for instances.")
+    driver = forms.ChoiceField(
+        choices=drivers,
+        initial=SIMULATED,
+        help_text=DRIVER_HELP,
+    )
+    memory = GigabytesField(
+        label="Memory for instances (GB)",
+        initial=4 * 1024 * 1024,
+        help_text="In GB, such as 64 or 0.5. Leave some memory of the machine for the host itself.",
+    )
+    disk = GigabytesField(
+        label="Disk space for instances (GB)",
+        initial=256 * 1024 * 1024,
+        help_text="In GB, such as 2000. Leave some space of the disk for the host itself.",
+    )
 
     class Meta:
         model = Host
         fields = ("label", "region", "enabled", "driver", "location", "shared", "underlay", *RESOURCES)
+        labels: ClassVar[dict[str, str]] = {
+            "enabled": "Takes new instances",
+            "shared": "Shared folder for volumes",
+            "underlay": "Address between hosts",
+            "vcpus": "Cores for instances",
+            "vcpus_used": "Cores used",
+            "uuid": "UUID",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "label": "The name of the host for staff, such as hv1. No other host may have it. At most 64"
+            " characters.",
+            "region": "The region that the host belongs to. It cannot change later.",
+            "enabled": (
+                "If ticked, new instances and instances that move can be placed here. If not, instances that are"
+                " here"
+                " keep running."
+            ),
+            "driver": DRIVER_HELP,
+            "location": (
+                "Where the driver finds the host and its folder. By ssh: ssh://root@hv1:22/var/lib/skerry. On the"
+                " machine of the workers: /var/lib/skerry. Leave it empty for a simulated host."
+            ),
+            "shared": (
+                "A folder that all hosts of the region have in common, for example by NFS, such as /srv/skerry. If"
+                " empty, the host cannot have volumes."
+            ),
+            "underlay": (
+                "The IPv4 address of the host in the network between the hosts of the region, such as 10.0.0.1. If"
+                " empty, private addresses and VLANs work only between instances of this host."
+            ),
+            "vcpus": "The number of virtual cores that instances can have together, such as 64.",
+            "key": "The fingerprint of the SSH key that was stored when the host was added.",
+            "deploys": "The official images that can be deployed here.",
+            "answers": "Whether the host answered the last check. Jobs wait for a host that does not answer.",
+            "maintenance_since": "During maintenance, the instances of the host are off.",
+            "uuid": "The identifier that clients of the API see in place of the name.",
+            "open_drift": "Differences between the host and the database.",
+        }
 
     def clean(self) -> dict[str, Any] | None:
         # locked until the row is saved, since the admin's request is one transaction
@@ -98,13 +158,17 @@ class HostForm(forms.ModelForm):
         for name in RESOURCES if locked else ():
             used, asked = getattr(locked, f"{name}_used"), self.cleaned_data.get(name)
             if asked is not None and asked < used:
-                self.add_error(name, f"Instances hold {used if name == 'vcpus' else gigabytes(used)} of it.")
+                self.add_error(
+                    name, f"Must be at least {used if name == 'vcpus' else gigabytes(used)}, which instances use."
+                )
         region, driver = self.cleaned_data.get("region", locked and locked.region), self.cleaned_data.get("driver")
         if region and driver and (locked is None or locked.driver != driver):
             problems = Problems()
             check_driver(region, driver, problems, but=locked)
             if locked and locked.instances.exists():
-                problems.add("driver", "Its instances are known to the present one alone.")
+                problems.add(
+                    "driver", "Must not change while instances are on the host: only the present driver knows them."
+                )
             for problem in problems:
                 self.add_error(problem.field, problem.reason)
         if underlay := self.cleaned_data.get("underlay"):
@@ -143,11 +207,20 @@ class HostPage(SizesMixin, Page):
     list_filter = (Answers, "region", "enabled")
     search_fields = ("^label",)
     ordering = ("label",)
-    fields = (
-        ("label", "region"), "enabled", "driver", "location", "key", "shared", "underlay", "deploys",
-        ("memory", "memory_held"), ("vcpus", "vcpus_used"), ("disk", "disk_held"),
-        "answers", "answers_error", "maintenance_since", "uuid",
-        ("instances_count", "live_jobs", "open_drift"), "created",
+    fieldsets = (
+        (None, {"fields": (
+            "label", "region", "enabled", ("memory", "memory_held"), ("vcpus", "vcpus_used"), ("disk", "disk_held"),
+        )}),
+        ("How the platform reaches it", {
+            "fields": ("driver", "location", "shared", "underlay", "key", "deploys"),
+            "description": (
+                "To add a real machine, use the command manage.py host_add: it also installs what the host needs."
+            ),
+        }),
+        ("State", {"fields": (
+            "answers", "answers_error", "maintenance_since", ("instances_count", "live_jobs"), "open_drift",
+            ("uuid", "created"),
+        )}),
     )  # fmt: skip
     readonly_fields = (
         "key", "deploys", "memory_held", "vcpus_used", "disk_held", "answers", "answers_error", "maintenance_since",
@@ -158,29 +231,42 @@ class HostPage(SizesMixin, Page):
         Verb(
             "begin-maintenance", "Begin maintenance", begin_maintenance, danger=True,
             offered=lambda host: host.maintenance is None,
-            confirm="What runs there is shut down and stays off until the maintenance ends. It takes no instances.",
+            confirm="All instances of the host are shut down, and stay off until the maintenance ends. Until then,"
+            " the host takes no new instances.",
         ),
         Verb(
             "end-maintenance", "End maintenance", end_maintenance,
             offered=lambda host: host.maintenance is not None,
-            confirm="What the maintenance stopped is booted again.",
+            confirm="The instances that the maintenance stopped are booted again.",
         ),
         Verb(
             "drain", "Drain", drain, danger=True, form=DrainForm, offered=lambda host: bool(host.instances_number),
-            confirm="It takes no more instances, and all that are there move to other hosts of the region as these"
-            " have room. What runs is shut down for its move, and booted again.",
+            confirm="The host takes no new instances. All its instances move to other hosts of the region that have"
+            " room. A running instance is shut down, moved, and booted again.",
         ),
         Verb(
-            "stop-draining", "Stop draining", stop_draining, offered=lambda host: not host.enabled and host.moves_waiting,
-            confirm="Moves that have not begun are cancelled, also those that were scheduled one by one.",
+            "stop-draining", "Stop draining", stop_draining,
+            offered=lambda host: not host.enabled and host.moves_waiting,
+            confirm="Cancels all moves from this host that have not begun, including single moves that staff"
+            " scheduled.",
         ),
-        Verb("compare", "Compare with the rows", compare),
+        Verb("compare", "Compare with the database", compare),
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Host]:
         moves = HostMigration.objects.filter(instance__host=OuterRef("pk"), status=HostMigration.Status.PENDING)
         rows = super().get_queryset(request)
         return rows.annotate(instances_number=Count("instances"), moves_waiting=Exists(moves), clock=Now())
+
+    def get_fieldsets(self, request: HttpRequest, obj: Host | None = None) -> Any:
+        """Return the fieldsets. For a new host, only the fields that staff fill in."""
+        found = super().get_fieldsets(request, obj)
+        if obj is not None:
+            return found
+        typed = {*HostForm.Meta.fields}
+        lines = [(title, options, [_only(line, typed) for line in options["fields"]]) for title, options in found]
+        kept = [(title, {**options, "fields": [line for line in parts if line]}) for title, options, parts in lines]
+        return [(title, options) for title, options in kept if options["fields"]]
 
     def save_model(self, request: HttpRequest, obj: Host, form: forms.ModelForm, change: bool) -> None:
         """Write only the changed fields: the reservations may have changed since the row was read."""
@@ -206,37 +292,39 @@ class HostPage(SizesMixin, Page):
         error = format_html('<span class="problem">{}</span>', host.unreachable_error)
         return format_html("{} (since {})", error, moment(host.unreachable_since))
 
-    @admin.display(description="Its key")
+    @admin.display(description="SSH host key")
     def key(self, host: Host) -> SafeString:
         """The fingerprint of the key by which a host that is reached by ssh proves itself."""
         return format_html("{}", fingerprint(host.host_key)) if host.host_key else NOTHING
 
-    @admin.display(description="Deploys")
+    @admin.display(description="Images")
     def deploys(self, host: Host) -> SafeString:
         """The official images that can be deployed there."""
         if host.images is None:
             return pill("any image", GOOD)
         return format_html("{}", ", ".join(host.images)) if host.images else pill("no image", BAD)
 
-    @admin.display(description="Jobs")
+    @admin.display(description="Live jobs")
     def live_jobs(self, host: Host) -> SafeString:
         """A link to the live jobs that need the host."""
         if host.pk is None:
             return NOTHING
-        return format_html('<a href="{}">live jobs</a>', list_of(Job, host=host.pk, now="live"))
+        return format_html('<a href="{}">list of live jobs</a>', list_of(Job, host=host.pk, now="live"))
 
-    @admin.display(description="Drift")
+    @admin.display(description="Differences")
     def open_drift(self, host: Host) -> SafeString:
         """A link to where the host differs from the rows."""
         if host.pk is None:
             return NOTHING
-        return format_html('<a href="{}">open drift</a>', list_of(Drift, host__id__exact=host.pk, state="open"))
+        return format_html(
+            '<a href="{}">list of open differences</a>', list_of(Drift, host__id__exact=host.pk, state="open")
+        )
 
     @admin.display(description="New instances")
     def state(self, host: Host) -> SafeString:
         if host.maintenance:
             return pill("in maintenance", BUSY)
-        return pill("takes them", GOOD) if host.enabled else pill("takes none", QUIET)
+        return pill("accepted", GOOD) if host.enabled else pill("not accepted", QUIET)
 
     @admin.display(description="Instances")
     def instances_count(self, host: Host) -> SafeString:
@@ -248,7 +336,7 @@ class HostPage(SizesMixin, Page):
     @admin.display(description="Used")
     def used(self, host: Host) -> SafeString:
         found = (
-            pill(f"{name} {share:.0%}", BAD if share >= FULL_HOST_SHARE else QUIET)
+            pill(f"{NAMES[name]} {share:.0%}", BAD if share >= FULL_HOST_SHARE else QUIET)
             for name, share in shares(host).items()
         )
         return format_html_join(" ", "{}", ((each,) for each in found))
@@ -274,18 +362,27 @@ class HostPage(SizesMixin, Page):
         return moment(host.maintenance)
 
 
+def _only(line: str | tuple[str, ...], names: set[str]) -> tuple[str, ...]:
+    """Return the fields of a line of a fieldset that are in `names`."""
+    return tuple(name for name in ([line] if isinstance(line, str) else line) if name in names)
+
+
 def draining_panel(host: Host) -> Panel:
     """The moves from the host, and whether there is room for them; five queries at most."""
     progress = draining.progress(host)
     if not progress.moving + progress.waiting:
-        return Panel("Moves from here", (), empty="None is scheduled.")
+        return Panel("Moves from here", (), empty="No moves are scheduled.")
     rows = draining.moves_from(host)[:RESERVATIONS_SHOWN]
     found: list[tuple[Any, ...]] = [
         (link(row.instance), link(row, row.status), moment(row.when), row.reason, status_pill(row.instance))
         for row in rows
     ]
-    lacking = [name for name, (reserved, free) in draining.room(host).items() if reserved > free]
-    room = pill(f"not enough {' and '.join(lacking)} on other hosts", BAD) if lacking else pill("room enough", GOOD)
+    lacking = [NAMES[name] for name, (reserved, free) in draining.room(host).items() if reserved > free]
+    room = (
+        pill(f"not enough {' and '.join(lacking)} on other hosts", BAD)
+        if lacking
+        else pill("enough room on other hosts", GOOD)
+    )
     total = (
         f"{progress.left} left: {progress.moving} moving, {progress.waiting} waiting, {progress.staying} staying"
     )
@@ -317,6 +414,6 @@ def reservations_panel(host: Host) -> Panel:
     return Panel.of(
         "Reservations",
         ("Instance", "Memory", "Cores", "Disk", "State"),
-        ((*cells, "here" if here else "on its way") for *cells, here in found),
+        ((*cells, "here" if here else "moving") for *cells, here in found),
         more=list_of(Instance, host__id__exact=host.pk),
     )

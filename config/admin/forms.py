@@ -6,15 +6,15 @@ from django import forms
 from django.http import QueryDict
 
 LONGEST_REASON = 200
-READ_BY_CUSTOMERS = "It stands in the account's event, for the customer to read too."
+READ_BY_CUSTOMERS = "The customer reads it in the account's events."
 
 
 class ReasonForm(forms.Form):
-    """The reason for what staff do to a customer's things."""
+    """The reason for a change that staff make to a customer's objects."""
 
     reason = forms.CharField(
         max_length=LONGEST_REASON,
-        help_text=READ_BY_CUSTOMERS,
+        help_text=f"Such as: Unpaid invoices since March. At most {LONGEST_REASON} characters. {READ_BY_CUSTOMERS}",
         widget=forms.TextInput(attrs={"class": "vTextField"}),
     )
 

@@ -33,7 +33,7 @@ class GigabytesField(forms.DecimalField):
             return None
         megabytes = gigabytes * MB
         if megabytes != int(megabytes):
-            raise forms.ValidationError("It has to be whole MB: 0.5, 0.25 or 1.75, for example.")
+            raise forms.ValidationError("Type a size that is a whole number of MB, such as 0.5, 0.25 or 1.75.")
         return int(megabytes)
 
     def has_changed(self, initial: Any, data: Any) -> bool:

@@ -97,7 +97,7 @@ def a_long_page(visitor: Visitor, there: There) -> None:
 def a_confirmation(visitor: Visitor, there: There) -> None:
     visitor.visit(page_address(there.instance.host))
     visitor.press("Begin maintenance")
-    assert "stays off until the maintenance ends" in visitor.text
+    assert "stay off until the maintenance ends" in visitor.text
 
 
 def a_ticket(visitor: Visitor, there: There) -> None:

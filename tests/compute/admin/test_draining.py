@@ -40,7 +40,7 @@ def test_a_drained_host_is_closed_and_empty_at_the_end(admin, running, neighbour
     assert not host.enabled
     page = admin.get(page_address(host)).content.decode()
     assert "2 left: 0 moving, 2 waiting, 0 staying" in page
-    assert "room enough" in page
+    assert "enough room on other hosts" in page
     assert f"{list_address(HostMigration)}?instance__host__id__exact={host.pk}" in page
 
     assert moves.start_due() == 2
@@ -53,7 +53,7 @@ def test_a_drained_host_is_closed_and_empty_at_the_end(admin, running, neighbour
     assert not Instance.objects.filter(host=host).exists()
     assert {each.status for each in HostMigration.objects.all()} == {"done"}
     assert {each.host_id for each in Instance.objects.all()} == {other.pk}
-    assert "None is scheduled." in admin.get(page_address(host)).content.decode()
+    assert "No moves are scheduled." in admin.get(page_address(host)).content.decode()
 
 
 def test_a_drain_without_room_waits_and_says_so(admin, running):

@@ -24,13 +24,13 @@ def run_all(driver) -> None:
 def test_maintenance_begins_after_a_question_and_is_logged(admin, running, driver):
     host = running.host
     asked = admin.post(page_address(host).replace("/change/", "/do/begin-maintenance/"))
-    assert "stays off until the maintenance ends" in asked.content.decode()
+    assert "stay off until the maintenance ends" in asked.content.decode()
     host.refresh_from_db()
     assert host.maintenance is None
 
     response = do(admin, host, "begin-maintenance")
-    assert "instances that are to be stopped: 1." in messages_of(response)
-    assert "to be stopped: 1" in LogEntry.objects.get().change_message
+    assert "instances that will be shut down: 1." in messages_of(response)
+    assert "will be shut down: 1" in LogEntry.objects.get().change_message
     run_all(driver)
     running.refresh_from_db()
     assert running.status == "stopped"
@@ -67,7 +67,7 @@ def test_capacity_cannot_be_set_below_what_is_used(admin, running):
     fields["disk"] = host.disk // 1024
     response = admin.post(page_address(host), fields)
     assert response.status_code == 200, "the form is shown again"
-    assert "Instances hold 2 GB of it." in response.content.decode()
+    assert "Must be at least 2 GB, which instances use." in response.content.decode()
     admin.post(page_address(host), {**fields, "memory": 2})
     host.refresh_from_db()
     assert (host.memory, host.memory_used) == (2048, 2048)
@@ -78,7 +78,7 @@ def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances
     fields = {"enabled": "on", "memory": host.memory // 1024, "vcpus": host.vcpus, "disk": host.disk // 1024}
     for there, driver, expected in (
         (other, "qemu", "The hosts of a region have one driver"),
-        (host, "qemu", "Its instances are known to the present one alone."),
+        (host, "qemu", "Must not change while instances are on the host: only the present driver knows them."),
         (other, "nothing", "Select a valid choice."),
     ):
         response = admin.post(page_address(there), {**fields, "label": there.label, "driver": driver})

@@ -22,7 +22,7 @@ def offered(admin, obj) -> set[str]:
 
 
 def test_of_hosts(admin, running):
-    empty, always = HostFactory(region=running.region), {"Compare with the rows"}
+    empty, always = HostFactory(region=running.region), {"Compare with the database"}
     assert offered(admin, empty) == {"Begin maintenance"} | always
     assert offered(admin, running.host) == {"Begin maintenance", "Drain"} | always
     Host.objects.update(enabled=False, maintenance=Now())

@@ -34,7 +34,7 @@ def test_what_is_typed_in_gb_is_kept_in_mb(typed, kept):
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ("0.0001", "whole MB"),
+        ("0.0001", "whole number of MB"),
         ("-1", "greater than or equal to 0"),
         ("2097152", "less than or equal to 2097151"),
         ("much", "Enter a number"),
