@@ -1,7 +1,7 @@
 """Regions: where services are offered."""
 
 from ipaddress import ip_address
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -26,7 +26,11 @@ class RegionForm(forms.ModelForm):
     capabilities = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="What clients may create here, and what they read the region offers.",
+        help_text=(
+            "The kinds of object that customers can create in the region. Customers see the list. If none is"
+            " ticked,"
+            " they can create nothing."
+        ),
     )
 
     class Meta:
@@ -34,6 +38,26 @@ class RegionForm(forms.ModelForm):
         fields = (
             "id", "country", "status", "retired", "capabilities", "resolvers_ipv4", "resolvers_ipv6", "position",
         )  # fmt: skip
+        labels: ClassVar[dict[str, str]] = {
+            "resolvers_ipv4": "IPv4 addresses of resolvers",
+            "resolvers_ipv6": "IPv6 addresses of resolvers",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "id": "Such as no-osl. Lower-case letters, digits and hyphens. Clients use it, and it cannot change"
+            " later.",
+            "country": "Two letters of ISO 3166, such as no.",
+            "status": "outage: all customers with objects in the region read a notice. It changes nothing else.",
+            "retired": (
+                "If ticked, nobody can create instances, volumes or load balancers here, and no instance can move"
+                " here. Objects that exist keep working."
+            ),
+            "resolvers_ipv4": "The name servers for instances, such as 192.0.2.1,192.0.2.2. It may be empty.",
+            "resolvers_ipv6": "The name servers for instances, such as 2001:db8::1,2001:db8::2. It may be empty.",
+            "position": (
+                "The place in lists, such as 25. The smallest number comes first. The regions of the catalogue have"
+                " 10, 20, 30 and so on."
+            ),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -45,7 +69,7 @@ class RegionForm(forms.ModelForm):
     def clean_country(self) -> str:
         country = self.cleaned_data["country"].lower()
         if not (len(country) == 2 and country.isascii() and country.isalpha()):
-            raise forms.ValidationError("Two letters of ISO 3166, such as no.")
+            raise forms.ValidationError("Type two letters of ISO 3166, such as no.")
         return country
 
     def clean_resolvers_ipv4(self) -> str:
@@ -92,9 +116,9 @@ class RegionPage(Page):
     def state(self, region: Region) -> SafeString:
         return pill(region.status, GOOD if region.status == Region.Status.OK else BAD)
 
-    @admin.display(description="Takes new")
+    @admin.display(description="New objects")
     def takes_new(self, region: Region) -> SafeString:
-        return pill("retired", QUIET) if region.retired else pill("open", GOOD)
+        return pill("retired", QUIET) if region.retired else pill("accepted", GOOD)
 
     @admin.display(description="Offers")
     def offers(self, region: Region) -> SafeString:

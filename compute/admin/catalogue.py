@@ -1,5 +1,8 @@
 """The catalogue of types, kernels and images. Rows in use cannot be deleted."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from django import forms
 from django.contrib import admin
 from django.db.models import Model, QuerySet
@@ -15,22 +18,57 @@ from config.admin.pages import Page
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
 
+POSITION = (
+    "The place in lists, such as 25. The smallest number comes first. The rows of the catalogue have 10, 20, 30"
+    " and so"
+    " on."
+)
+NEW_SLUG = "Lower-case letters, digits and hyphens. Clients use it, and it cannot change later."
+FIXED = "It cannot change later."
+
 
 class InstanceTypeForm(ModelForm):
-    memory = GigabytesField(label="Memory")
-    disk = GigabytesField(label="Disk")
+    memory = GigabytesField(label="Memory (GB)", help_text=f"In GB, such as 4 or 0.5. {FIXED}")
+    disk = GigabytesField(label="Disk (GB)", help_text=f"In GB, such as 80. {FIXED}")
     network_out = forms.IntegerField(
-        label="Network out", min_value=1, max_value=InstanceType.MOST_NETWORK_OUT, help_text="Mbit/s."
+        label="Outgoing bandwidth (Mbit/s)",
+        min_value=1,
+        max_value=InstanceType.MOST_NETWORK_OUT,
+        help_text="In Mbit/s, such as 4000.",
     )
 
     class Meta:
         model = InstanceType
         exclude: tuple[str, ...] = ()
+        labels: ClassVar[dict[str, str]] = {
+            "vcpus": "Cores",
+            "gpus": "GPUs",
+            "transfer": "Transfer (GB a month)",
+            "price_hourly": "Price for an hour",
+            "price_monthly": "Price for a month",
+            "backup_price_hourly": "Backups, for an hour",
+            "backup_price_monthly": "Backups, for a month",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "id": f"Such as g6-standard-2. {NEW_SLUG}",
+            "label": "The name that customers see, such as Standard 4 GB.",
+            "type_class": "The group of plans in lists. " + FIXED,
+            "deprecated": "If ticked, nobody can create instances with this plan. Instances with it keep running.",
+            "successor": "The plan that instances of a deprecated plan can upgrade to. If empty, there is none.",
+            "vcpus": "The number of virtual cores, such as 2. " + FIXED,
+            "gpus": "The number of graphics cards, usually 0. " + FIXED,
+            "transfer": "Outgoing traffic that the plan includes in a month, in GB, such as 4000.",
+            "price_hourly": "In USD, such as 0.03. Customers see it. Nothing is charged.",
+            "price_monthly": "In USD, such as 20. Customers see it. Nothing is charged.",
+            "backup_price_hourly": "In USD, such as 0.008. If empty, customers see no price.",
+            "backup_price_monthly": "In USD, such as 5. If empty, customers see no price.",
+            "position": POSITION,
+        }
 
 
 @admin.register(InstanceType)
 class InstanceTypePage(SizesMixin, Page):
-    """The resources of a type cannot change once it is sold: instances' disks were made to fit it."""
+    """The page of a plan. Its resources cannot change, because the disks of its instances were made to fit it."""
 
     task = Task.CATALOGUE
     form = InstanceTypeForm
@@ -45,10 +83,7 @@ class InstanceTypePage(SizesMixin, Page):
     fixed = ("id", "type_class", "memory", "disk", "vcpus", "gpus")
     fieldsets = (
         (None, {"fields": ("id", "label", "type_class", "deprecated", "successor", "position")}),
-        ("What it gives", {
-            "fields": (("memory", "disk"), ("vcpus", "gpus"), ("transfer", "network_out")),
-            "description": "Memory and disk in GB, transfer in GB a month, outgoing bandwidth in Mbit/s.",
-        }),
+        ("Resources", {"fields": (("memory", "disk"), ("vcpus", "gpus"), ("transfer", "network_out"))}),
         ("Prices in USD", {
             "fields": (("price_hourly", "price_monthly"), ("backup_price_hourly", "backup_price_monthly")),
         }),
@@ -67,7 +102,7 @@ class InstanceTypePage(SizesMixin, Page):
 
 
 class Kept(Page):
-    """Rows that other rows name by value: they are deprecated, never deleted."""
+    """A page of rows that other rows name by value: staff deprecate them and never delete them."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -76,6 +111,24 @@ class Kept(Page):
 @admin.register(Kernel)
 class KernelPage(Kept):
     task = Task.CATALOGUE
+    labels: ClassVar[Mapping[str, str]] = {
+        "kvm": "For KVM",
+        "xen": "For Xen",
+        "pvops": "Paravirtualized",
+        "built": "Built (UTC)",
+    }
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "id": "Such as compute/latest-64bit. Clients use it, and it cannot change later.",
+        "label": "The name that customers see, such as Latest 64 bit (6.1.0-x86_64).",
+        "version": "The version of Linux, such as 6.1.0.",
+        "kvm": "Whether the kernel runs on KVM, as all real hosts need. Customers see it.",
+        "xen": "Whether the kernel runs on Xen. Customers see it.",
+        "architecture": "The processors that the kernel is for. " + FIXED,
+        "pvops": "Whether the kernel has paravirtualized operations. Customers see it.",
+        "deprecated": "If ticked, customers see that they should choose another kernel.",
+        "built": "When the kernel was built. If empty, customers see no date.",
+        "position": POSITION,
+    }
     list_display = ("id", "label", "version", "architecture", "kvm", "pvops", "deprecated")
     list_filter = ("architecture", "kvm", "deprecated")
     search_fields = ("^id", "^label")
@@ -83,11 +136,26 @@ class KernelPage(Kept):
 
 
 class ImageForm(ModelForm):
-    size = GigabytesField(label="Size", initial=0, help_text="GB that a disk needs at least.")
+    size = GigabytesField(
+        label="Size (GB)",
+        initial=0,
+        help_text=f"The smallest disk that fits the image, in GB, such as 2.5. {FIXED}",
+    )
 
     class Meta:
         model = Image
         exclude: tuple[str, ...] = ()
+        labels: ClassVar[dict[str, str]] = {"created": "Created (UTC)", "eol": "End of life (UTC)"}
+        help_texts: ClassVar[dict[str, str]] = {
+            "id": "Such as compute/debian12. Clients use it, and it cannot change later.",
+            "label": "The name that customers see, such as Debian 12. At most 50 characters.",
+            "vendor": "The distribution, such as Debian. If empty, customers see none.",
+            "description": "A sentence for customers. It may be empty.",
+            "deprecated": "If ticked, customers see that they should choose another image.",
+            "created": "When the image was made. " + FIXED,
+            "eol": "When the distribution ends its updates. If empty, customers see no date.",
+            "position": POSITION,
+        }
 
 
 @admin.register(Image)

@@ -1,6 +1,6 @@
 """Host migrations: scheduled by staff, shown to the owner, and started by staff, the owner or the clock."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -28,13 +28,13 @@ TONES: dict[str, str] = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE
 
 def start(request: HttpRequest, migration: HostMigration) -> str:
     if migration.status != Status.PENDING:
-        raise Invalid("Only a migration that is pending can be started.")
+        raise Invalid("Only a pending migration can be started.")
     return started(moves.migrate(staff(request, migration.instance.account_id), migration.instance))
 
 
 def cancel(request: HttpRequest, migration: HostMigration) -> str:
     moves.cancel(migration)
-    return "it is not going to happen."
+    return "the instance stays on its host."
 
 
 def is_pending(migration: HostMigration) -> bool:
@@ -51,6 +51,12 @@ class MigrationForm(forms.ModelForm):
     class Meta:
         model = HostMigration
         fields = ("instance", "when", "reason")
+        labels: ClassVar[dict[str, str]] = {"when": "Start (UTC)"}
+        help_texts: ClassVar[dict[str, str]] = {
+            "instance": "Type the id of the instance, or the beginning of its label, and choose it from the list.",
+            "when": "When the move starts. The owner can start it earlier. A running instance is shut down for it.",
+            "reason": "Such as: The host gets new disks. The owner reads it. If empty, the owner reads no reason.",
+        }
 
     def clean_instance(self) -> Instance:
         instance: Instance = self.cleaned_data["instance"]
@@ -78,7 +84,9 @@ class HostMigrationPage(Page):
     verbs = (
         Verb(
             "start", "Start now", start, offered=is_pending,
-            confirm="What runs is shut down, moved to another host of its region, and booted again there.",
+            confirm="The instance moves to another host of its region. If it runs, it is shut down, moved, and"
+            " booted"
+            " again.",
         ),
         Verb("cancel", "Cancel", cancel, danger=True, offered=is_pending),
     )  # fmt: skip
@@ -108,7 +116,7 @@ class HostMigrationPage(Page):
     def state(self, migration: HostMigration) -> SafeString:
         return status_pill(migration)
 
-    @admin.display(description="When", ordering="when")
+    @admin.display(description="Start", ordering="when")
     def due(self, migration: HostMigration) -> SafeString:
         return moment(migration.when)
 
@@ -120,10 +128,11 @@ def migrations_panel(instance: Instance) -> Panel:
         (link(row, f"{row.pk}"), status_pill(row), moment(row.when), row.reason) for row in rows
     ]
     address = f"{reverse('admin:compute_hostmigration_add')}?{urlencode({'instance': instance.pk})}"
-    found.append((format_html('<a href="{}">schedule one</a>', address), "", "", ""))
+    if not any(row.status in (Status.PENDING, Status.STARTED) for row in rows):
+        found.append((format_html('<a href="{}">schedule a migration</a>', address), "", "", ""))
     return Panel.of(
         "Host migrations",
-        ("Id", "Status", "When", "Reason"),
+        ("Id", "Status", "Start", "Reason"),
         found,
         more=list_of(HostMigration, instance__id__exact=instance.pk),
     )

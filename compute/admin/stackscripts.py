@@ -1,5 +1,8 @@
 """Deployment scripts. Authors write them. Staff choose public scripts to highlight, or make them private."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from django.contrib import admin
 from django.db import transaction
 from django.forms import ModelForm
@@ -22,6 +25,21 @@ class StackScriptPage(Page):
     """Owners make and delete scripts; staff may make a public one private."""
 
     task = Task.CATALOGUE
+    labels: ClassVar[Mapping[str, str]] = {
+        "is_public": "Public",
+        "ordinal": "Recommended",
+        "logo_url": "Address of the logo",
+        "deployments_total": "Deployments",
+        "user_defined_fields": "Questions",
+        "rev_note": "Note on the revision",
+    }
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "is_public": "If ticked, all customers can use the script. Only staff can make a public script private.",
+        "ordinal": "0: not recommended. Otherwise the place among the recommended scripts, such as 1.",
+        "logo_url": "The address of a picture for the script, such as https://www.example.com/logo.svg. It may be"
+        " empty.",
+        "user_defined_fields": "The values that customers fill in when they deploy the script.",
+    }
     list_display = (
         "id",
         "label",
@@ -40,7 +58,7 @@ class StackScriptPage(Page):
     link_filters = ("account__id__exact",)
     fieldsets = (
         (None, {"fields": ("label", "account", "username", "description", ("is_public", "ordinal"), "logo_url")}),
-        ("What it runs", {"fields": ("images", "rev_note", "script", "user_defined_fields")}),
+        ("Script", {"fields": ("images", "rev_note", "script", "user_defined_fields")}),
         ("Use", {"fields": ("deployments_total", "created", "updated")}),
     )
     readonly_fields = (

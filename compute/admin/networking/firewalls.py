@@ -1,7 +1,8 @@
 """Firewalls, and whether hosts have their rules: for customers who are locked out, or whose rules do nothing."""
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, ClassVar, TypedDict
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -36,17 +37,17 @@ def behind() -> Q:
 
 def enable(request: HttpRequest, firewall: Firewall) -> str:
     firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="enabled"))
-    return "the rules are being sent to its hosts."
+    return "the hosts of its instances get the rules in a moment."
 
 
 def disable(request: HttpRequest, firewall: Firewall) -> str:
     firewalls.update(staff(request, firewall.account_id), firewall, FirewallChanges(status="disabled"))
-    return "its hosts are removing the rules."
+    return "the hosts of its instances remove the rules in a moment."
 
 
 def deliver_again(request: HttpRequest, row: PacketFilter) -> str:
     firewalls.deliver_again(row.instance_id)
-    return "the rules are being sent to its host."
+    return "the host gets the rules in a moment."
 
 
 def status_pill(firewall: Firewall) -> SafeString:
@@ -58,18 +59,18 @@ def host_pill(row: PacketFilter | None) -> SafeString:
     if row is None:
         return NOTHING
     if not row.pending:
-        return pill("has it", GOOD)
-    return pill("fails", BAD) if row.error else pill("being sent", BUSY)
+        return pill("up to date", GOOD)
+    return pill("fails", BAD) if row.error else pill("being updated", BUSY)
 
 
 def firewalls_panel(instance: Instance) -> Panel:
     """The firewalls that are on an instance, on its page."""
     devices = FirewallDevice.objects.filter(instance=instance).select_related("firewall").order_by("pk")
     row = PacketFilter.objects.filter(pk=instance.pk).first()
-    state = host_pill(row) if row is None else link(row, "has it" if not row.pending else "does not have it yet")
+    state = host_pill(row) if row is None else link(row, "up to date" if not row.pending else "not up to date yet")
     return Panel.of(
         "Firewalls",
-        ("Label", "Id", "Status", "Its host"),
+        ("Label", "Id", "Status", "Rules on the host"),
         (
             (link(each.firewall), each.firewall_id, status_pill(each.firewall), state if each.enabled else NOTHING)
             for each in devices
@@ -102,7 +103,9 @@ class FirewallPage(ReadOnlyPage):
         Verb(
             "disable", "Disable", disable, danger=True,
             offered=lambda firewall: firewall.status == Firewall.Status.ENABLED,
-            confirm="Everything will reach the instances they are on, which may send all but to closed mail ports.",
+            confirm="The firewall has no effect any more: all packets can reach its instances, and leave them."
+            " Closed mail"
+            " ports stay closed.",
         ),
     )  # fmt: skip
 
@@ -121,7 +124,7 @@ class FirewallPage(ReadOnlyPage):
             )
             for each in devices
         )
-        return [Panel.of("Instances it is on", ("Label", "Id", "Its host", "Since"), rows)]
+        return [Panel.of("Instances with this firewall", ("Label", "Id", "Rules on the host", "Since"), rows)]
 
     @admin.display(description="Status")
     def state(self, firewall: Firewall) -> SafeString:
@@ -151,7 +154,7 @@ class Host(admin.SimpleListFilter):
     parameter_name = "host"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("behind", "Does not have it yet"), ("failing", "… and fails"), ("sent", "Has it")]
+        return [("behind", "Not up to date"), ("failing", "… and fails"), ("sent", "Up to date")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[PacketFilter]) -> QuerySet[PacketFilter]:
         chosen = {"behind": behind(), "failing": behind() & ~Q(error=""), "sent": ~behind()}
@@ -160,9 +163,14 @@ class Host(admin.SimpleListFilter):
 
 @admin.register(PacketFilter)
 class PacketFilterPage(ReadOnlyPage):
-    """The packet filter of each instance, in words, and whether the host has it."""
+    """The packet filter of each instance, as text, and whether the host has the newest version."""
 
     task = Task.NETWORK
+    labels: ClassVar[Mapping[str, str]] = {
+        "wanted": "Newest version",
+        "applied": "Version on the host",
+        "attempt": "Attempts",
+    }
     list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
     list_display_links = ("instance_id",)
     list_select_related = ("instance",)
@@ -176,12 +184,12 @@ class PacketFilterPage(ReadOnlyPage):
         ("state", "instance_link"), ("wanted", "applied"), ("changed_at", "confirmed_at"), ("attempt", "error"),
         "rules",
     )  # fmt: skip
-    verbs = (Verb("tell", "Tell the host again", deliver_again),)
+    verbs = (Verb("tell", "Send to the host again", deliver_again),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PacketFilter]:
         return super().get_queryset(request).select_related("instance")
 
-    @admin.display(description="Its host")
+    @admin.display(description="Rules on the host")
     def state(self, row: PacketFilter) -> SafeString:
         return host_pill(row)
 
@@ -193,11 +201,11 @@ class PacketFilterPage(ReadOnlyPage):
     def changed_at(self, row: PacketFilter) -> SafeString:
         return moment(row.changed)
 
-    @admin.display(description="Confirmed")
+    @admin.display(description="Last confirmed")
     def confirmed_at(self, row: PacketFilter) -> SafeString:
         return moment(row.confirmed)
 
-    @admin.display(description="What it is to filter by")
+    @admin.display(description="Rules")
     def rules(self, row: PacketFilter) -> SafeString:
         found = delivery.read(row.instance_id)
         return format_html("<pre>{}</pre>", summary(found) if found else "")

@@ -21,7 +21,7 @@ def close_ports(request: HttpRequest, account: Account) -> str:
 
 
 def _describe_delivery(number: int) -> str:
-    return f"the change is being sent to the hosts of {counted(number, 'instance')}."
+    return f"the hosts of {counted(number, 'instance')} get the rules in a moment."
 
 
 account_verb(Verb("open_mail_ports", "Open mail ports", open_ports, offered=mail_ports.are_closed))
@@ -32,7 +32,9 @@ account_verb(
         close_ports,
         danger=True,
         offered=lambda account: not mail_ports.are_closed(account),
-        confirm="Its instances will not connect out to TCP ports 25, 465 and 587. Connections that stand go on.",
+        confirm="Instances of the account cannot open connections to TCP ports 25, 465 and 587 of others any"
+        " more. Open"
+        " connections continue.",
     )
 )
 
@@ -41,7 +43,7 @@ account_verb(
 def mail_ports_panel(account: Account) -> Panel:
     """Whether instances may connect out to mail ports, and why."""
     state = pill("closed", QUIET) if mail_ports.are_closed(account) else pill("open", GOOD)
-    return Panel.of("Mail ports", ("TCP 25, 465 and 587, outward", "Because"), [(state, _reason(account))])
+    return Panel.of("Mail ports", ("Outgoing TCP 25, 465 and 587", "Reason"), [(state, _reason(account))])
 
 
 def _reason(account: Account) -> str:
@@ -49,5 +51,5 @@ def _reason(account: Account) -> str:
         return "staff decided so"
     day = settings.MAIL_PORTS_CLOSED_AFTER
     if day is None:
-        return "they are closed for no new account"
+        return "mail ports are open for new accounts"
     return f"the account was opened {'after' if mail_ports.are_closed(account) else 'by'} {day}"

@@ -1,6 +1,7 @@
 """Address pools: adding networks that instances get their addresses from, and how full they are."""
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from django import forms
 from django.contrib import admin, messages
@@ -73,6 +74,15 @@ class PoolForm(forms.ModelForm):
     class Meta:
         model = AddressPool
         fields = ("region", "kind", "network", "gateway")
+        help_texts: ClassVar[dict[str, str]] = {
+            "region": "Instances of this region get addresses from the pool.",
+            "kind": (
+                "public: IPv4 addresses of the internet. private: IPv4 addresses between the instances of a region."
+                " slaac: one IPv6 address for each instance. routed: IPv6 ranges that customers request."
+            ),
+            "network": "The network and its prefix length, such as 198.51.100.0/24, or 2001:db8:1::/64 for slaac.",
+            "gateway": "The address of the router for the network, such as 198.51.100.1 or fe80::1.",
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -110,7 +120,7 @@ class AddressPoolPage(Page):
         Verb(
             "delete", "Delete", remove, danger=True, permission="delete",
             offered=lambda pool: not (pool.used or pool.cut),
-            confirm="Its free addresses are deleted with it. A pool with used ones is refused.",
+            confirm="Deletes the pool and its addresses. The pool is kept if one of its addresses is in use.",
         ),
     )  # fmt: skip
 
@@ -134,7 +144,7 @@ class AddressPoolPage(Page):
     def save_model(self, request: HttpRequest, obj: AddressPool, form: ModelForm, change: bool) -> None:
         number = pools.add_pool(obj)
         if obj.kind not in pools.IPV6:
-            messages.info(request, f"{obj} has {counted(number, 'address', 'addresses')} to give.")
+            messages.info(request, f"{obj} has {counted(number, 'free address', 'free addresses')}.")
 
     @admin.display(description="Used")
     def used_count(self, pool: "WithAnnotations[AddressPool, Counted]") -> SafeString:
@@ -156,7 +166,7 @@ class AddressPoolPage(Page):
     @admin.display(description="Filled")
     def filled(self, pool: "WithAnnotations[AddressPool, Counted]") -> SafeString:
         if pool.kind == AddressPool.Kind.SLAAC:
-            return pill("without end", QUIET)
+            return pill("unlimited", QUIET)
         if pool.kind == AddressPool.Kind.ROUTED:
             return NOTHING
         total, used = pool.total, pool.used
@@ -191,6 +201,8 @@ class AddressPage(ReadOnlyPage):
     them."""
 
     task = Task.NETWORK
+    labels: ClassVar[Mapping[str, str]] = {"rdns": "Reverse name"}
+    help_texts: ClassVar[Mapping[str, str]] = {"rdns": "If empty, the platform's default name."}
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")
     list_filter = (Used, InstancesAccountFilter, "public", "region", ("instance__host", HostFilter))
@@ -208,7 +220,7 @@ class AddressPage(ReadOnlyPage):
         except forms.ValidationError:
             return Q(pk__in=[])
 
-    @admin.display(description="Held by")
+    @admin.display(description="Used by")
     def holder(self, address: Address) -> SafeString:
         held_by = address.instance or address.nodebalancer
         return link(held_by) if held_by else pill("free", QUIET)

@@ -1,6 +1,6 @@
 """IPv6 ranges and pools, and addresses that instances share."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -23,7 +23,7 @@ from config.errors import Invalid
 
 def delete(request: HttpRequest, block: IPv6Range) -> str:
     ranges.delete(staff(request, block.account_id), block)
-    return "deleted; its addresses lead nowhere now."
+    return "deleted. Its addresses are not routed any more."
 
 
 class PoolForm(forms.ModelForm):
@@ -32,6 +32,22 @@ class PoolForm(forms.ModelForm):
     class Meta:
         model = IPv6Range
         fields = ("account", "region", "instance", "route_target")
+        labels: ClassVar[dict[str, str]] = {"route_target": "Route to"}
+        help_texts: ClassVar[dict[str, str]] = {
+            "account": "The id of the account that gets the addresses. The magnifying glass opens a list.",
+            "region": "The region of the addresses.",
+            "instance": (
+                "The id of an instance of this account and region. The addresses are routed to it. Leave it empty"
+                " if"
+                " you fill in the next field."
+            ),
+            "route_target": (
+                "The IPv6 address that the addresses are routed to, such as 2001:db8::1. Leave it empty if you"
+                " chose"
+                " an instance."
+            ),
+            "range": "The first address.",
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -62,7 +78,7 @@ class IPv6RangePage(Page):
     verbs = (
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete",
-            confirm="Their addresses will lead nowhere, and may be another customer's tomorrow.",
+            confirm="The addresses are not routed any more, and another customer may get them.",
         ),
     )  # fmt: skip
 
@@ -111,7 +127,7 @@ class AddressSharePage(ReadOnlyPage):
     def matches(self, term: str) -> Q:
         return super().matches(term) if is_id(term) else found(term, "address__address")
 
-    @admin.display(description="Held by")
+    @admin.display(description="Address of")
     def holder(self, share: AddressShare) -> SafeString:
         return link(share.address.instance)
 

@@ -33,4 +33,4 @@ class VLANPage(ReadOnlyPage):
         there = Instance.objects.filter(account=obj.account_id, region=obj.region_id)
         on_it = there.filter(configs__interfaces__contains=interface).distinct().order_by("pk")
         rows = ((link(instance), instance.pk, status_pill(instance)) for instance in on_it)
-        return [Panel.of("Instances on it", ("Label", "Id", "Status"), rows)]
+        return [Panel.of("Instances in this VLAN", ("Label", "Id", "Status"), rows)]

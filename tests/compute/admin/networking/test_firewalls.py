@@ -29,10 +29,10 @@ def text_of(admin, obj) -> str:
 
 
 def test_its_page_tells_what_it_is_on_and_what_hosts_have(admin, firewall, running, driver):
-    assert "being sent" in text_of(admin, firewall)
+    assert "being updated" in text_of(admin, firewall)
     packet_filters.apply(running.pk, driver)
     text = text_of(admin, firewall)
-    assert "has it" in text
+    assert "up to date" in text
     assert page_address(running) in text
     assert "<b>ssh" not in text
     assert page_address(firewall) in text_of(admin, running)
@@ -50,7 +50,7 @@ def test_staff_turn_one_off_and_on(admin, firewall, running):
     assert firewall.status == "disabled"
     event = Event.objects.latest("pk")
     assert (event.action, event.username) == ("firewall_disable", "staff")
-    assert "being sent" in messages_of(do(admin, firewall, "enable"))
+    assert "get the rules in a moment" in messages_of(do(admin, firewall, "enable"))
     assert LogEntry.objects.count() == 2
 
 
@@ -62,7 +62,7 @@ def test_staff_are_told_why_one_is_not_turned_on(admin, world, firewall, running
 
 def test_a_host_is_told_again(admin, firewall, running, driver):
     packet_filters.apply(running.pk, driver)
-    assert "being sent" in messages_of(do(admin, PacketFilter.objects.get(), "tell"))
+    assert "gets the rules in a moment" in messages_of(do(admin, PacketFilter.objects.get(), "tell"))
     packet_filters.apply(running.pk, driver)
     assert driver.calls.count("set_firewall") == 2
 

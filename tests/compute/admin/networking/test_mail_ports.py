@@ -30,7 +30,7 @@ def test_an_accounts_page_says_what_holds_and_why(admin, world, settings):
     Account.objects.update(created=datetime(2019, 1, 1, tzinfo=UTC))
     assert holds("open", "the account was opened by 2019-11-05")
     settings.MAIL_PORTS_CLOSED_AFTER = None
-    assert holds("open", "they are closed for no new account")
+    assert holds("open", "mail ports are open for new accounts")
     Account.objects.update(mail_ports_open=False)
     assert holds("closed", "staff decided so")
 
@@ -38,7 +38,7 @@ def test_an_accounts_page_says_what_holds_and_why(admin, world, settings):
 def test_staff_open_and_close_them(admin, world, running):
     for verb, closed in (("open_mail_ports", False), ("close_mail_ports", True)):
         before = PacketFilter.objects.get().wanted
-        assert "sent to the hosts of 1 instance" in messages_of(do(admin, world.account, verb))
+        assert "the hosts of 1 instance get the rules in a moment" in messages_of(do(admin, world.account, verb))
         row = PacketFilter.objects.get()
         assert (row.wanted, row.mail_ports_closed) == (before + 1, closed)
         event = Event.objects.latest("pk")
