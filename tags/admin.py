@@ -39,7 +39,7 @@ class TagPage(ReadOnlyPage):
     def panels(self, request: HttpRequest, obj: Tag) -> list[Panel]:
         rows = obj.taggings.order_by("entity_type", "entity_id")[:100]
         found = ((entity_link(row.entity_type, row.entity_id, ""),) for row in rows)
-        return [Panel.of("Is on", ("Entity",), found)]
+        return [Panel.of("Objects with this tag", ("Object",), found)]
 
     @admin.display(description="Objects")
     def objects_count(self, tag: "WithAnnotations[Tag, Counted]") -> int:

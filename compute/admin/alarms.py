@@ -16,7 +16,7 @@ class AlarmPage(ReadOnlyPage):
     task = Task.RECORDS
     list_display = ("subject", "state", "text", "began_at", "ended_at", "notified_at")
     search_fields = ("^subject", "text")
-    search_help_text = "What did not work: clock, worker, host hv2."
+    search_help_text = "What fails, such as clock, worker, or host hv2."
     ordering = ("-id",)
     sortable_by = ()
     fields = ("subject", "state", "text", "began_at", "ended_at", "notified_at", "error")
@@ -24,10 +24,10 @@ class AlarmPage(ReadOnlyPage):
     @admin.display(description="State")
     def state(self, alarm: Alarm) -> SafeString:
         if alarm.error:
-            return pill("cannot be notified", BAD)
+            return pill("notification failed", BAD)
         if alarm.ended:
-            return pill("over", GOOD)
-        return pill("wrong", BAD) if alarm.notified else pill("waits a minute", BUSY)
+            return pill("ended", GOOD)
+        return pill("lasts", BAD) if alarm.notified else pill("waits a minute", BUSY)
 
     @admin.display(description="Began")
     def began_at(self, alarm: Alarm) -> SafeString:

@@ -61,7 +61,7 @@ def address_pools(request: HttpRequest) -> Iterator[Notice]:
     if not request.user.has_perm("compute.view_addresspool"):
         return
     for pool, total, used in scarce():
-        text = f"{pool}: {total - used:,} of {counted(total, 'address', 'addresses')} left"
+        text = f"{pool}: {total - used:,} of {counted(total, 'address', 'addresses')} free"
         yield Notice(text, list_of(Address, pool__id__exact=pool.pk))
 
 
@@ -72,7 +72,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
         return
     number = PacketFilter.objects.filter(behind(), changed__lt=now() - LATE_AFTER).count()
     if number:
-        text = f"Firewalls that hosts do not have yet: of {counted(number, 'instance')}"
+        text = f"Firewall rules that are late on hosts: of {counted(number, 'instance')}"
         yield Notice(text, list_of(PacketFilter, host="behind"))
 
 

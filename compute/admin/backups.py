@@ -23,7 +23,7 @@ BACKUPS_SHOWN = 20
 
 def delete(request: HttpRequest, backup: Backup) -> str:
     backups.delete(staff(request, backup.account_id), backup)
-    return "it is gone, and what is kept of it will be soon."
+    return "deleted. Its data will be deleted in a moment."
 
 
 def status_pill(backup: Backup) -> SafeString:
@@ -64,7 +64,7 @@ class BackupPage(ReadOnlyPage):
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete",
             offered=lambda backup: backup.status not in Backup.IN_PROGRESS,
-            confirm="What is kept of it is deleted. This cannot be undone.",
+            confirm="Deletes the backup and its data. This cannot be undone.",
         ),
     )  # fmt: skip
     fields = (

@@ -76,7 +76,7 @@ def instances(request: HttpRequest) -> Iterator[Number | Figure]:
     yield Number("instances", f"{total:,}", list_of(Instance), f"{running:,} running")
     yield BarTable(
         "Instances by region and status",
-        ("Region", "Instances", "", "Of them"),
+        ("Region", "Instances", "", "By status"),
         [
             Row((
                 format_html('<a href="{}">{}</a>', list_of(Instance, region__id__exact=region), region),
@@ -159,7 +159,7 @@ def _host_state(host: Host) -> str:
         return pill("does not answer", BAD)
     if host.maintenance:
         return pill("in maintenance", BUSY)
-    return "" if host.enabled else pill("takes none", QUIET)
+    return "" if host.enabled else pill("closed", QUIET)
 
 
 def _meters(host: Host) -> Iterator[str]:
@@ -187,7 +187,7 @@ def newest() -> tuple[QuerySet[Job], datetime | None]:
 def note(edge: datetime | None, since: datetime) -> str:
     if edge is None or edge <= since:
         return ""
-    return f"Of the newest {WINDOW:,} jobs, the first of which is of {edge:%Y-%m-%d %H:%M}."
+    return f"Of the newest {WINDOW:,} jobs. The first is of {edge:%Y-%m-%d %H:%M}."
 
 
 @part(30)
@@ -285,15 +285,15 @@ def by_reason(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> Ba
         .order_by("-number", "reason")[:REASONS_SHOWN]
     )
     whole = max((each["number"] for each in reasons), default=0)
-    description = "Of the last day. Each leads to the last job that failed so." if reasons else ""
+    description = "Of the last day. Each links to the last job with this error." if reasons else ""
     return BarTable(
         "Failed jobs by reason",
         ("Reason", "Of kind", "Jobs", ""),
         [
             Row((
                 format_html(
-                    '<a href="{}" title="The last of them">{}</a>',
-                    page_of(Job(pk=each["last"])), Truncator(each["reason"] or "no error text").chars(120),
+                    '<a href="{}" title="The last job with this error">{}</a>',
+                    page_of(Job(pk=each["last"])), Truncator(each["reason"] or "no error").chars(120),
                 ),
                 ", ".join(each["kinds"]), f"{each['number']:,}", bar([(BAD, each["number"])], whole),
             ))

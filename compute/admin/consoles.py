@@ -27,15 +27,15 @@ def is_at_it(session: ConsoleSession) -> bool:
 
 def end(request: HttpRequest, session: ConsoleSession) -> str:
     consoles.end(session)
-    return "they leave within seconds."
+    return "the console closes within seconds."
 
 
 def state_of(session: ConsoleSession) -> SafeString:
     if is_at_it(session):
-        return pill("at it", GOOD)
+        return pill("open", GOOD)
     if session.opened is None:
-        return pill("asked for", QUIET)
-    return pill("ended", QUIET) if session.ended else pill("its server is gone", BUSY)
+        return pill("requested", QUIET)
+    return pill("ended", QUIET) if session.ended else pill("its server stopped", BUSY)
 
 
 def who(session: ConsoleSession) -> SafeString:
@@ -53,7 +53,9 @@ class ConsoleSessionPage(ReadOnlyPage):
     list_select_related = ("instance", "user")
     list_filter = ("staff", InstancesAccountFilter, ("instance__host", HostFilter))
     search_fields = ("=instance_number", "^instance_label", "^instance__label", "username", "user__username")
-    search_help_text = "An instance's id, how its label begins or began, or a username, as it is or was."
+    search_help_text = (
+        "An instance's id, how its label begins, or a username. Former labels and usernames count too."
+    )
     ordering = ("-id",)
     sortable_by = ()
     link_filters = ("instance__id__exact",)
@@ -61,7 +63,9 @@ class ConsoleSessionPage(ReadOnlyPage):
     fields = (
         "instance_link", "who", "state", "reason", "ip", "created_at", "opened_at", "ended_at", "outcome",
     )  # fmt: skip
-    verbs = (Verb("end", "End it", end, danger=True, offered=is_at_it, confirm="They have to leave the console."),)
+    verbs = (
+        Verb("end", "End session", end, danger=True, offered=is_at_it, confirm="Closes the console of this user."),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConsoleSession]:
         return super().get_queryset(request).select_related("instance", "user")
@@ -72,7 +76,7 @@ class ConsoleSessionPage(ReadOnlyPage):
             return link(session.instance)
         return format_html("{} ({}, deleted)", session.instance_label, session.instance_number)
 
-    @admin.display(description="Who")
+    @admin.display(description="User")
     def who(self, session: ConsoleSession) -> SafeString:
         return who(session)
 
@@ -80,15 +84,15 @@ class ConsoleSessionPage(ReadOnlyPage):
     def state(self, session: ConsoleSession) -> SafeString:
         return state_of(session)
 
-    @admin.display(description="Asked for")
+    @admin.display(description="Requested")
     def created_at(self, session: ConsoleSession) -> SafeString:
         return moment(session.created)
 
-    @admin.display(description="From")
+    @admin.display(description="Opened")
     def opened_at(self, session: ConsoleSession) -> SafeString:
         return moment(session.opened)
 
-    @admin.display(description="Until")
+    @admin.display(description="Ended")
     def ended_at(self, session: ConsoleSession) -> SafeString:
         return moment(session.ended)
 
@@ -104,7 +108,7 @@ def consoles_panel(instance: Instance) -> Panel:
     found.append((format_html('<a href="{}">open the console</a>', address), "", "", "", ""))
     return Panel.of(
         "Consoles",
-        ("When", "State", "Who", "Reason", "Until"),
+        ("Requested", "State", "User", "Reason", "Ended"),
         found,
         more=list_of(ConsoleSession, instance__id__exact=instance.pk),
     )

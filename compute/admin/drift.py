@@ -1,6 +1,7 @@
 """Drift: where hosts and rows differ, each with one verb."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -17,7 +18,6 @@ from config.admin.display import BAD, BUSY, QUIET, link, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
-from config.display.plurals import counted
 
 Kind = Drift.Kind
 NO_ACCOUNT = 0
@@ -25,7 +25,7 @@ NO_ACCOUNT = 0
 
 def set_aside(request: HttpRequest, drift: Drift) -> str:
     job = drift_verbs.set_aside(staff(request, NO_ACCOUNT), drift)
-    return f"job {job.pk} puts it away on {drift.host}."
+    return f"job {job.pk} sets it aside on {drift.host}."
 
 
 def discard(request: HttpRequest, drift: Drift) -> str:
@@ -39,12 +39,12 @@ def define_again(request: HttpRequest, drift: Drift) -> str:
 
 
 def point_here(request: HttpRequest, drift: Drift) -> str:
-    return f"the row says {drift_verbs.point_here(staff(request, NO_ACCOUNT), drift)} now."
+    return f"the database has the host {drift_verbs.point_here(staff(request, NO_ACCOUNT), drift)} now."
 
 
 def compare_again(request: HttpRequest, drift: Drift) -> str:
     drift_verbs.compare_again(drift)
-    return f"{drift.host} is compared in a moment."
+    return f"{drift.host} will be compared with the database in a moment."
 
 
 def of(kinds: frozenset[Kind]) -> Callable[[Drift], bool]:
@@ -55,21 +55,21 @@ def of(kinds: frozenset[Kind]) -> Callable[[Drift], bool]:
 VERBS = (
     Verb(
         "set-aside", "Set aside", set_aside, danger=True, offered=of(drift_verbs.SET_ASIDE),
-        confirm="It is renamed on its host, and kept there. A machine that nobody knows is shut down for it."
-        " One that is known has to be off, and to be on its row's host as well.",
+        confirm="Renames it on its host, and keeps it there. An unknown machine is shut down first. A known machine"
+        " must be off, and must also exist on the host that the database has for it.",
     ),
     Verb(
         "delete", "Delete for good", discard, danger=True, offered=of(drift_verbs.DELETED),
-        confirm="It is deleted on its host, with all that is in it. Nobody can bring it back.",
+        confirm="Deletes it on its host, with all its data. This cannot be undone.",
     ),
     Verb(
         "define-again", "Define it again", define_again, offered=of(drift_verbs.DEFINED),
-        confirm="The machine is made known to its host by the row, with those of its disks that are there."
-        " Where the row says that it runs and there was none, it is booted.",
+        confirm="Defines the machine on its host again, from the database, with the disks that exist there. If the"
+        " database has it as running, it is booted.",
     ),
     Verb(
-        "point-here", "Point the row to this host", point_here, offered=of(frozenset({Kind.WRONG_HOST})),
-        confirm="The row says from then on that the instance is where its machine was found.",
+        "point-here", "Set the host to this one", point_here, offered=of(frozenset({Kind.WRONG_HOST})),
+        confirm="Changes the host of the instance in the database to the host where its machine was found.",
     ),
 )  # fmt: skip
 COMPARE_AGAIN = Verb(
@@ -81,7 +81,7 @@ COMPARE_AGAIN = Verb(
 class State(admin.SimpleListFilter):
     title = "state"
     parameter_name = "state"
-    CHOICES = {"open": "Open", "once": "Seen once", "over": "Over"}
+    CHOICES = {"open": "Open", "once": "Seen once", "over": "Ended"}
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return list(self.CHOICES.items())
@@ -102,6 +102,12 @@ class DriftPage(ReadOnlyPage):
     """Open drift comes first."""
 
     task = Task.MACHINES
+    labels: ClassVar[Mapping[str, str]] = {"seen": "Comparisons in a row"}
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "name": "The name of the machine, disk, volume or file on the host.",
+        "seen": "The number of comparisons in a row that found the difference.",
+        "outcome": "Why the difference ended.",
+    }
     list_display = ("name", "kind_text", "host", "instance_link", "state", "detail", "first", "last")
     list_select_related = ("host", "instance", "job")
     list_filter = (State, "kind", "host")
@@ -133,11 +139,11 @@ class DriftPage(ReadOnlyPage):
     @admin.display(description="State")
     def state(self, drift: Drift) -> SafeString:
         if drift.resolved_at is not None:
-            return pill("over", QUIET)
+            return pill("ended", QUIET)
         if not confirmed(drift):
             return pill("seen once", QUIET)
         if drift.job is not None and drift.job.finished_at is None:
-            return pill("being put right", BUSY)
+            return pill("being repaired", BUSY)
         return pill("kept", QUIET) if drift.kind == Kind.SET_ASIDE else pill("open", BAD)
 
     @admin.display(description="First seen")
@@ -148,7 +154,7 @@ class DriftPage(ReadOnlyPage):
     def last(self, drift: Drift) -> SafeString:
         return moment(drift.last_seen)
 
-    @admin.display(description="Over since")
+    @admin.display(description="Ended")
     def ended(self, drift: Drift) -> SafeString:
         return moment(drift.resolved_at)
 
@@ -162,6 +168,6 @@ def open_drift(request: HttpRequest) -> Iterator[Notice]:
     number = waiting.aggregate(number=Count("pk"))["number"]
     if number:
         yield Notice(
-            f"Hosts differ from the rows in {counted(number, 'place')}",
+            f"Differences between hosts and the database: {number}",
             list_of(Drift, state="open"),
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class State(admin.SimpleListFilter):
     title = "state"
     parameter_name = "state"
-    CHOICES = {"runs": "Runs", "silent": "Fell silent", "stopped": "Stopped"}
+    CHOICES = {"runs": "Runs", "silent": "Silent", "stopped": "Stopped"}
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return list(self.CHOICES.items())

@@ -1,7 +1,8 @@
 """Instances: a search by anything a customer may name, and a page that shows the present state and history."""
 
 import ipaddress
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -34,7 +35,7 @@ from config.display.integers import is_id
 
 MOVING = "compute.add_hostmigration"
 """The permission to move instances, which takes capacity on hosts."""
-AWAY = "Staff moved it to another host."
+AWAY = "Staff moved the instance to another host."
 """The reason that owners read if staff moved an instance from a list."""
 
 
@@ -66,8 +67,8 @@ class MigrateForm(ReasonForm):
     host = forms.ModelChoiceField(
         Host.objects.none(),
         required=False,
-        empty_label="the one with the most room",
-        help_text="Open hosts of its region.",
+        empty_label="the host with the most room",
+        help_text="A host of the region that takes new instances. If you choose none, the host with the most room.",
     )
     field_order = ("host", "reason")
 
@@ -87,6 +88,27 @@ class InstancePage(ReadOnlyPage):
     """Read-only: only jobs change an instance. Staff act through the services, as customers do."""
 
     task = Task.MACHINES
+    labels: ClassVar[Mapping[str, str]] = {
+        "alert_cpu": "Alert: CPU",
+        "alert_io": "Alert: disk",
+        "alert_network_in": "Alert: incoming traffic",
+        "alert_network_out": "Alert: outgoing traffic",
+        "alert_transfer_quota": "Alert: transfer",
+        "watchdog_enabled": "Watchdog",
+        "backups_enabled": "Backups",
+        "backups_available": "Backup can be restored",
+        "backups_day": "Day of backups",
+        "backups_window": "Hours of backups",
+        "backups_last_successful": "Last successful backup",
+    }
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "alert_cpu": "Percent, 100 for each core. 0: no alert.",
+        "alert_io": "Operations per second. 0: no alert.",
+        "alert_network_in": "Mbit/s. 0: no alert.",
+        "alert_network_out": "Mbit/s. 0: no alert.",
+        "alert_transfer_quota": "Percent of the plan's transfer. 0: no alert.",
+        "watchdog_enabled": "If on, the platform boots the instance again when it stops without a request.",
+    }
     list_display = ("id", "label", "state", "account", "ipv4_list", "region", "type", "host", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region", "type", "host")
@@ -107,21 +129,25 @@ class InstancePage(ReadOnlyPage):
         )}),
     )  # fmt: skip
     verbs = (
-        Verb("boot", "Boot", boot, offered=can("boot"), ask_for_many="They are booted."),
-        Verb("reboot", "Reboot", reboot, offered=can("reboot"), confirm="They will be down for a moment."),
-        Verb("shutdown", "Shut down", shutdown, offered=can("shutdown"), confirm="They will be off until booted."),
+        Verb("boot", "Boot", boot, offered=can("boot"), ask_for_many="Boots the selected instances."),
+        Verb("reboot", "Reboot", reboot, offered=can("reboot"), confirm="The instance is shut down and booted"
+        " again. It does not answer for a moment."),
+        Verb("shutdown", "Shut down", shutdown, offered=can("shutdown"), confirm="The instance is off until"
+        " somebody boots it."),
         Verb(
             "migrate", "Migrate", migrate, form=MigrateForm, offered=can("migrate"), permission=MOVING,
-            confirm="It moves to another host of its region. What runs is shut down for that and booted again.",
+            confirm="The instance moves to another host of its region. If it runs, it is shut down, moved, and"
+            " booted"
+            " again.",
         ),
         Verb(
             "migrate-away", "Migrate away", migrate_away, for_lists=True, permission=MOVING,
-            confirm="They move to those hosts of their regions with the most room. What runs is shut down for that"
-            " and booted again.",
+            confirm="Each instance moves to the host of its region with the most room. A running instance is shut"
+            " down, moved, and booted again.",
         ),
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete", offered=can("delete"),
-            confirm="Their disks are deleted and their addresses given back. This cannot be undone.",
+            confirm="Deletes the instance and its disks, and releases its addresses. This cannot be undone.",
         ),
     )  # fmt: skip
 
@@ -229,7 +255,7 @@ def configs_panel(instance: Instance) -> Panel:
 
 
 def config_label(config: Config, instance: Instance) -> SafeString | str:
-    """The profile's label, and whether it is the one that boots next or a rescue's."""
+    """The profile's label, and whether it was booted last, or is the profile of a rescue."""
     if config.pk == instance.booted_config_id:
         return format_html("{} {}", config.label, pill("booted", GOOD))
     return format_html("{} {}", config.label, pill("rescue", BUSY)) if config.rescue else config.label
@@ -254,10 +280,10 @@ def addresses_panel(instance: Instance) -> Panel:
         found.append((link(block), block.get_kind_display(), None, link(block.pool)))
     for shared in Address.objects.filter(shares__instance=instance).select_related("pool").order_by("pk"):
         address = addresses([f"{shared.address}/{shared.prefix}"])
-        found.append((address, "shared with it", shared.rdns, link(shared.pool)))
+        found.append((address, "shared by another instance", shared.rdns, link(shared.pool)))
     for range_ in IPv6Range.objects.filter(shares__instance=instance).select_related("pool").order_by("pk"):
-        found.append((link(range_), "shared with it", None, link(range_.pool)))
-    return Panel.of("Addresses", ("Address", "Kind", "Reverse name set", "Pool"), found)
+        found.append((link(range_), "shared by another instance", None, link(range_.pool)))
+    return Panel.of("Addresses", ("Address", "Kind", "Reverse name", "Pool"), found)
 
 
 @account_panel

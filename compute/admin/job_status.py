@@ -33,7 +33,7 @@ TONES = {
 }  # fmt: skip
 UNDO = "undo "
 """The prefix of an undo's key in ``Job.step_seconds``; the step's name follows."""
-WORDS = {LEASED: "at work", DUE: "due now"}
+WORDS = {LEASED: "running", DUE: "due now"}
 OVERDUE_NOTIFICATIONS = 8
 """Notifications that a due job may miss before it counts as overdue."""
 
@@ -66,7 +66,7 @@ def waiting() -> Q:
 
 
 def stuck() -> Q:
-    """Jobs that staff should look at."""
+    """Jobs that need the attention of staff."""
     return overdue() | retrying() | (live() & Q(deadline_at__lt=Now()))
 
 
@@ -187,7 +187,7 @@ class JobProgress:
             return f"undoing, attempt {number}" if number else "undoing"
         if number == limit:
             return f"last attempt ({number} of {limit})"
-        return f"given up, ending it: attempt {number}" if number > limit else f"attempt {number} of {limit}"
+        return f"given up, ending: attempt {number}" if number > limit else f"attempt {number} of {limit}"
 
     def hosts(self) -> SafeString:
         """The host that the job worked on, or both hosts of a move. A job without a host in its data shows its
@@ -211,7 +211,7 @@ class JobProgress:
         if self.job.lease_until is None:
             return "free"
         if self.job.lease_until >= self._clock:
-            return f"leased until {self.job.lease_until:%H:%M:%S} ({span(self.job.lease_until - self._clock)} left)"
+            return f"until {self.job.lease_until:%H:%M:%S} ({span(self.job.lease_until - self._clock)} left)"
         return f"expired {span(self._clock - self.job.lease_until)} ago"
 
     def timing(self) -> str:
@@ -221,7 +221,7 @@ class JobProgress:
         if self.job.state == Job.State.QUEUED:
             return f"queued for {span(self._clock - self.job.created)}, behind the live job"
         if self.job.lease_until is not None and self.job.lease_until >= self._clock:
-            return f"at work, {span(self._clock - self.job.created)} old"
+            return f"running, {span(self._clock - self.job.created)} old"
         if self.job.waits_for_id is not None:
             host = Host.objects.filter(pk=self.job.waits_for_id).first() or "its host"  # which may be removed
             return f"waits until {host} answers, {span(self._clock - self.job.created)} old"
@@ -234,7 +234,7 @@ class JobProgress:
         if not self.live:
             return "–"
         left = self.job.deadline_at - self._clock
-        return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: it is given up"
+        return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: the job is given up"
 
     def error(self) -> SafeString:
         if self.superseded:

@@ -1,7 +1,7 @@
 """Jobs: the stuck ones, the reasons, and the actions of staff."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 def run_now(request: HttpRequest, job: Job) -> str:
     if not queue.run_now(job):
-        raise Invalid("It is finished, queued behind another, or at work right now.")
-    return "it is due now, and workers were notified."
+        raise Invalid("The job is finished, is queued behind another job, or a worker runs it now.")
+    return "the job is due now, and workers were notified."
 
 
 def waits_for_a_worker(job: Job) -> bool:
@@ -47,30 +47,34 @@ def waits_for_a_worker(job: Job) -> bool:
 
 def cancel(request: HttpRequest, job: Job) -> str:
     if not queue.cancel(job):
-        raise Invalid("It is finished, queued, or being undone already.")
-    return "it will stop before its next step and undo what can be undone."
+        raise Invalid("The job is finished, is queued, or is already being undone.")
+    return "the job will stop before its next step and undo its steps as far as possible."
 
 
 class GiveUpForm(ReasonForm):
     """The reason, and the confirmation that staff have handled what the job leaves behind."""
 
     gone = forms.BooleanField(
-        label="Its host is off for good, or cut off from the network: what is left there runs and answers no more",
-        help_text="Addresses and reservations of what could not be undone are free for others from then on.",
+        label="The host is off permanently, or has no network any more",
+        help_text=(
+            "Tick this only if nothing on the host can run or answer. The addresses and the room of the instance"
+            " are"
+            " given to others from then on."
+        ),
     )
 
 
 def give_up(request: HttpRequest, job: Job, given: dict[str, Any]) -> str:
     about = job.instance or job.volume or job.event
     giving_up.give_up(staff(request, about.account_id if about else 0), job, given["reason"])
-    return f"it ends in a moment, and its error says what it left behind. {given['reason']}"
+    return f"the job ends in a moment. Its error names what is left on the host. {given['reason']}"
 
 
 def started(job: Job | None) -> str:
     """Return the message of an admin action that enqueued `job`, or needed no job (None)."""
     if job is None:
-        return "nothing to do."
-    return f"job {job.pk} is {'queued behind the live one' if job.state == Job.State.QUEUED else 'on its way'}."
+        return "there is nothing to do."
+    return f"job {job.pk} is {'queued behind the live job' if job.state == Job.State.QUEUED else 'on its way'}."
 
 
 class Kind(admin.SimpleListFilter):
@@ -94,10 +98,10 @@ class Now(admin.SimpleListFilter):
         "stuck": ("Stuck", job_status.stuck),
         job_status.OVERDUE: ("… overdue", job_status.overdue),
         job_status.RETRYING: ("… retrying", job_status.retrying),
-        job_status.LEASED: ("At work", job_status.leased),
+        job_status.LEASED: ("A worker runs it", job_status.leased),
         job_status.WAITING: ("Waiting", job_status.waiting),
         "slow": ("… slower than usual", lambda: slow(usual_times())),
-        "live": ("All that live", job_status.live),
+        "live": ("All live jobs", job_status.live),
     }
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
@@ -168,6 +172,17 @@ class OfAccount(admin.SimpleListFilter):
 @admin.register(Job)
 class JobPage(ReadOnlyPage):
     task = Task.MACHINES
+    labels: ClassVar[Mapping[str, str]] = {
+        "run_at": "Next attempt",
+        "notified_at": "Workers notified",
+        "fence": "Claims",
+        "finished_at": "Finished",
+    }
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "fence": "How often a worker has claimed the job.",
+        "lease": "The time until which a worker keeps the job for itself.",
+        "deadline": "If the job is not finished by then, it is given up.",
+    }
     list_display = ("name", "instance_link", "account", "host", "progress", "details", "began")
     list_filter = (Now, "state", OnHost, OfAccount, Kind)
     search_fields = ("=instance_id", "^instance__label")
@@ -180,24 +195,25 @@ class JobPage(ReadOnlyPage):
             ("instance_link", "account"), "host", "progress", "plan", "step_of", "attempts", "error_text",
         )}),
         ("Lease and times", {"fields": ("timing", "lease", "run_at", "notified_at", "deadline", "fence")}),
-        ("What it was given", {"fields": ("by", "event_link", "pretty_data")}),
+        ("Request", {"fields": ("by", "event_link", "pretty_data")}),
         ("Dates", {"fields": (("created", "finished_at"),)}),
     )  # fmt: skip
     verbs = (
         Verb(
             "run_now", "Run now", run_now, offered=waits_for_a_worker,
-            ask_for_many="They are tried again at once.",
+            ask_for_many="Workers try the selected jobs again at once.",
         ),
         Verb(
-            "cancel", "Cancel", cancel, danger=True, offered=lambda job: job.state == Job.State.ACTIVE and not job.cancelled,
-            confirm="It stops before its next step and undoes what it did, as after a failure. "
-            "A cancelled provisioning takes the instance away, and a deletion goes on.",
+            "cancel", "Cancel", cancel, danger=True,
+            offered=lambda job: job.state == Job.State.ACTIVE and not job.cancelled,
+            confirm="The job stops before its next step, and undoes its steps, as after a failure. A cancelled"
+            " creation removes the instance. A deletion continues.",
         ),
         Verb(
             "give-up", "Give up undoing", give_up, danger=True, form=GiveUpForm,
             offered=giving_up.is_possible,
-            confirm="For a host that never comes back. The job ends as failed, and what it has not undone stays"
-            " there: machines, disks, volumes. A deletion ends as if it had succeeded.",
+            confirm="Only for a host that never answers again. The job ends as failed. Machines, disks and volumes"
+            " that it did not undo stay on the host. A deletion ends as if it had succeeded.",
         ),
     )  # fmt: skip
 
@@ -253,7 +269,7 @@ class JobPage(ReadOnlyPage):
     def step_of(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> str:
         return JobProgress(job).step()
 
-    @admin.display(description="Where it stands")
+    @admin.display(description="Progress")
     def details(self, job: "WithAnnotations[Job, job_status.ProgressColumns]") -> SafeString:
         return JobProgress(job).details()
 
@@ -289,7 +305,7 @@ class JobPage(ReadOnlyPage):
     def event_link(self, job: Job) -> SafeString:
         return link(job.event)
 
-    @admin.display(description="Data")
+    @admin.display(description="Data of the steps")
     def pretty_data(self, job: Job) -> SafeString:
         return pretty(job.data)
 
@@ -306,10 +322,10 @@ def jobs_panel(event: Event) -> Panel:
     found = ((job, JobProgress(job)) for job in rows)
     return Panel.of(
         "Job",
-        ("Job", "State", "Where it stands", "Host"),
+        ("Job", "State", "Progress", "Host"),
         ((link(job), progress.state(), progress.details(), progress.hosts()) for job, progress in found),
         more=list_of(Job, q=event.entity_id) if event.entity_type == "compute" else "",
-        empty="None, or it tells a later event by now.",
+        empty="No job, or its job reports to a later event now.",
     )
 
 

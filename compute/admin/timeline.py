@@ -41,7 +41,7 @@ def story(kind: str, key: int, account_id: int, jobs: QuerySet[Job], buttons: Bu
     entries.sort(key=lambda entry: entry[:3], reverse=True)
     return Panel(
         "Jobs and events",
-        ("When", "What", "State", "Where it stands", ""),
+        ("When", "What", "State", "Progress", ""),
         [entry[-1] for entry in entries[:ENTRIES_SHOWN]],
         more=list_of(Event, account__id__exact=account_id, **about),
         empty="Nothing happened yet.",

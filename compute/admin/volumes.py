@@ -28,7 +28,7 @@ def detach(request: HttpRequest, volume: Volume) -> str:
 
 def delete(request: HttpRequest, volume: Volume) -> str:
     volumes.delete(staff(request, volume.account_id), volume)
-    return "it is gone, and what is on it will be soon."
+    return "deleted. Its data will be deleted in a moment."
 
 
 def status_pill(volume: Volume) -> SafeString:
@@ -39,7 +39,7 @@ def slots_panel(volume: Volume) -> Panel:
     """The profiles that name the volume."""
     devices = VolumeDevice.objects.filter(volume=volume).select_related("config").order_by("config", "slot")
     rows = ((device.config_id, device.config.label, device.slot) for device in devices)
-    return Panel.of("In the profiles of its instance", ("Id", "Profile", "Slot"), rows)
+    return Panel.of("Configuration profiles with this volume", ("Id", "Profile", "Slot"), rows)
 
 
 @admin.register(Volume)
@@ -73,12 +73,12 @@ class VolumePage(ReadOnlyPage):
     verbs = (
         Verb(
             "detach", "Detach", detach, offered=lambda volume: volume.instance_id is not None,
-            confirm="A guest that is running loses it at once, mounted or not.",
+            confirm="A running instance loses the volume at once, even if it is mounted.",
         ),
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete",
             offered=lambda volume: volume.instance_id is None,
-            confirm="What is on them is deleted. This cannot be undone.",
+            confirm="Deletes the volume and its data. This cannot be undone.",
         ),
     )  # fmt: skip
 
@@ -94,7 +94,7 @@ class VolumePage(ReadOnlyPage):
     def gigabytes(self, volume: Volume) -> str:
         return f"{volume.size} GB"
 
-    @admin.display(description="On the hypervisor")
+    @admin.display(description="Name on the host")
     def on_hypervisor(self, volume: Volume) -> str:
         return volume_name(volume.pk)
 

@@ -18,22 +18,20 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.verbs import Verb
 
-"""The largest number of zone lines that a domain's page shows."""
-
 
 def disable(request: HttpRequest, domain: Domain) -> str:
     _set(request, domain, Domain.Status.DISABLED)
-    return "name servers stop serving it with their next export."
+    return "disabled. Name servers stop answering for it at their next check."
 
 
 def enable(request: HttpRequest, domain: Domain) -> str:
     _set(request, domain, Domain.Status.ACTIVE)
-    return "name servers serve it from their next export on."
+    return "enabled. Name servers answer for it from their next check on."
 
 
 def delete(request: HttpRequest, domain: Domain) -> str:
     domains.delete(staff(request, domain.account_id), domain)
-    return "it is gone, with its records."
+    return "deleted, with its records."
 
 
 def _set(request: HttpRequest, domain: Domain, status: str) -> None:
@@ -66,12 +64,13 @@ class DomainPage(ReadOnlyPage):
     verbs = (
         Verb(
             "disable", "Disable", disable, offered=lambda domain: domain.status == Domain.Status.ACTIVE,
-            confirm="Names in them are not found any more. Records stay.",
+            confirm="Names in the domain are not found any more. Its records are kept.",
         ),
         Verb("enable", "Enable", enable, offered=lambda domain: domain.status == Domain.Status.DISABLED),
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete",
-            confirm="Their records are deleted, and names in them are not found any more. This cannot be undone.",
+            confirm="Deletes the domain and its records. Names in it are not found any more."
+            " This cannot be undone.",
         ),
     )  # fmt: skip
 
@@ -82,11 +81,11 @@ class DomainPage(ReadOnlyPage):
     def state(self, domain: Domain) -> SafeString:
         return status_pill(domain)
 
-    @admin.display(description="Masters")
+    @admin.display(description="Primary name servers")
     def masters(self, domain: Domain) -> str:
         return ", ".join(domain.master_ips) or NOTHING
 
-    @admin.display(description="May transfer it")
+    @admin.display(description="May transfer the zone")
     def transfers(self, domain: Domain) -> str:
         return ", ".join(domain.axfr_ips) or NOTHING
 

@@ -1,6 +1,7 @@
 """Load balancers: their configs and nodes, and which nodes are up."""
 
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, TypedDict
 
 from django.contrib import admin
 from django.db.models import Count, Prefetch, Q, QuerySet
@@ -55,14 +56,19 @@ def health(balancer: "WithAnnotations[NodeBalancer, Counted]") -> SafeString:
 
 def delete(request: HttpRequest, balancer: NodeBalancer) -> str:
     nodebalancers.delete(staff(request, balancer.account_id), balancer)
-    return "deleted, and its address given back."
+    return "deleted, and its address released."
 
 
 @admin.register(NodeBalancer)
 class NodeBalancerPage(ReadOnlyPage):
-    """Owners make and change load balancers. Private keys of certificates are shown to nobody."""
+    """Owners create and change load balancers. No page shows a private key of a certificate."""
 
     task = Task.NETWORK
+    labels: ClassVar[Mapping[str, str]] = {"client_conn_throttle": "Connections per second for each client"}
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "client_conn_throttle": "0: no limit.",
+        "version": "A number that grows with each change.",
+    }
     list_display = ("id", "label", "account", "ipv4", "region", "state", "age")
     list_display_links = ("id", "label")
     list_select_related = ("account", "region")
@@ -75,7 +81,8 @@ class NodeBalancerPage(ReadOnlyPage):
     verbs = (
         Verb(
             "delete", "Delete", delete, danger=True, permission="delete",
-            confirm="What comes in on their addresses is served no more. This cannot be undone.",
+            confirm="Deletes the load balancer, and releases its address. Connections to it fail. This cannot be"
+            " undone.",
         ),
     )  # fmt: skip
     fields = (

@@ -12,7 +12,7 @@ TONES: dict[str, str] = {Status.UP: GOOD, Status.DOWN: BAD, Status.UNKNOWN: QUIE
 def configs_panel(configs: list[NodeBalancerConfig]) -> Panel:
     return Panel.of(
         "Configs",
-        ("Port", "Protocol", "Algorithm", "Stickiness", "Check", "PROXY protocol", "Certificate of"),
+        ("Port", "Protocol", "Algorithm", "Stickiness", "Check", "PROXY protocol", "Certificate for"),
         (
             (
                 config.port, config.protocol, config.algorithm, config.stickiness, check_text(config),

@@ -61,7 +61,7 @@ def test_a_session_is_found_by_both_names_of_a_user_who_has_another_now(admin, o
 
 def test_a_session_is_ended(admin, owner, instance):
     session = at_it(owner, instance)
-    assert "they leave within seconds" in messages_of(do(admin, session, "end"))
+    assert "the console closes within seconds" in messages_of(do(admin, session, "end"))
     assert consoles.still_there([session.pk]) == {session.pk: consoles.ENDED_BY_STAFF}
     assert "End it" in LogEntry.objects.latest("pk").change_message
     consoles.leave(session.pk, consoles.ENDED_BY_STAFF)
@@ -71,10 +71,10 @@ def test_a_session_is_ended(admin, owner, instance):
 def test_what_became_of_each_is_told(admin, owner, instance):
     session = at_it(owner, instance)
     for fields, state in (
-        ({}, "at it"),
+        ({}, "open"),
         ({"seen": session.created.replace(year=2020)}, "its server is gone"),
         ({"ended": session.created}, "ended"),
-        ({"opened": None, "ended": None}, "asked for"),
+        ({"opened": None, "ended": None}, "requested"),
     ):
         ConsoleSession.objects.update(**fields)
         assert f">{state}<" in admin.get(page_address(session)).content.decode()

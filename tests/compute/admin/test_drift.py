@@ -22,7 +22,7 @@ VERBS = {
     "Set aside": {Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST},
     "Delete for good": {Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL},
     "Define it again": {Kind.MISSING_MACHINE, Kind.WRONG_SIZE},
-    "Point the row to this host": {Kind.WRONG_HOST},
+    "Set the host to this one": {Kind.WRONG_HOST},
     "Compare again": {Kind.MISSING_DISK, Kind.MISSING_VOLUME, Kind.WRONG_POWER},
 }
 
@@ -98,7 +98,7 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
     assert f"job {job.pk} puts it away on {running.host}." in messages
     assert f"job {job.pk} puts it away" in LogEntry.objects.get().change_message
     assert job.created_by == "staff"
-    assert "being put right" in admin.get(list_address(Drift)).content.decode()
+    assert "being repaired" in admin.get(list_address(Drift)).content.decode()
     assert "Busy" in messages_of(do(admin, row, "set-aside")) or "busy" in messages_of(do(admin, row, "set-aside"))
     work(job, driver)
     assert set(driver.aside) == {"aside/skerry-999999"}
@@ -138,7 +138,7 @@ def test_a_host_is_compared_again(admin, running):
 
 
 def test_a_host_is_compared_from_its_own_page(admin, running):
-    assert "compared with the rows in a moment" in messages_of(do(admin, running.host, "compare"))
+    assert "compared with the database in a moment" in messages_of(do(admin, running.host, "compare"))
     assert drift_records.due() == [running.host_id]
 
 

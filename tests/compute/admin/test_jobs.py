@@ -41,9 +41,9 @@ STAGES_OF_JOBS = [
     pytest.param(
         {"run_at": Now() + HOUR, "attempt": 2, "error": "No."}, "retrying", True, "runs in", id="failed before"
     ),
-    pytest.param({"lease_until": Now() + HOUR, "attempt": 1}, "leased", False, "at work", id="a worker has it"),
+    pytest.param({"lease_until": Now() + HOUR, "attempt": 1}, "leased", False, "running", id="a worker has it"),
     pytest.param(
-        {"lease_until": Now() + HOUR, "attempt": 3, "error": "No."}, "leased", True, "at work", id="tries again"
+        {"lease_until": Now() + HOUR, "attempt": 3, "error": "No."}, "leased", True, "running", id="tries again"
     ),
     pytest.param(
         {"run_at": Now() - 3 * HOUR, "lease_until": Now() - 2 * HOUR, "attempt": 1},
@@ -167,7 +167,7 @@ def test_run_now_notifies_after_the_commit(admin, job, notified):
 
 def test_run_now_refuses_what_is_at_work(admin, job):
     Job.objects.filter(pk=job.pk).update(lease_until=Now() + HOUR)
-    assert "at work right now" in messages_of(do(admin, job, "run_now"))
+    assert "a worker runs it now" in messages_of(do(admin, job, "run_now"))
 
 
 def test_cancel_makes_it_unwind(admin, job, driver, running):

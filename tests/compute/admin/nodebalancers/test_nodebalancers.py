@@ -56,7 +56,7 @@ def test_staff_delete_one_in_its_accounts_name(admin, staff, balancer):
     address = page_address(balancer).replace("/change/", "/do/delete/")
     assert b"cannot be undone" in admin.post(address).content
     done = admin.post(address, {"confirmed": "yes"}, follow=True)
-    assert "deleted, and its address given back." in messages_of(done)
+    assert "deleted, and its address released." in messages_of(done)
     assert not NodeBalancer.objects.exists()
     event = Event.objects.get(action="nodebalancer_delete")
     assert (event.account, event.username) == (balancer.account, staff.username)
