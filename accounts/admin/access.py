@@ -25,7 +25,7 @@ def forget(request: HttpRequest, device: TrustedDevice) -> str:
 
 def revoke(request: HttpRequest, app: Authorization) -> str:
     access.revoke_app(staff(request, app.user.account_id or 0), app)
-    return "its access has ended."
+    return "the app has no access any more."
 
 
 def address_of(term: str) -> str | None:
@@ -72,7 +72,7 @@ class LoginPage(ReadOnlyPage):
     def by(self, login: Login) -> str:
         return link(login.user, login.username) if login.user else f"{login.username} (removed)"
 
-    @admin.display(description="Access then")
+    @admin.display(description="Access at that time")
     def access(self, login: Login) -> str:
         return "restricted" if login.restricted else "unrestricted"
 
@@ -93,7 +93,7 @@ class TrustedDevicePage(ReadOnlyPage):
     verbs = (
         Verb(
             "forget", "Forget", forget, danger=True, permission="delete",
-            confirm="They are logged out at their next page, and have to give the second factor again.",
+            confirm="The browser is logged out at its next page. The next login needs the second factor again.",
         ),
     )  # fmt: skip
 
@@ -148,7 +148,9 @@ class AuthorizationPage(ReadOnlyPage):
     verbs = (
         Verb(
             "revoke", "Revoke", revoke, danger=True, permission="delete",
-            confirm="The app's tokens for this user end at once, with those that it made. It can ask again.",
+            confirm="Revokes all tokens of the app for this user, and the tokens that the app created. The app"
+            " can ask the"
+            " user again.",
         ),
     )  # fmt: skip
 
@@ -167,6 +169,6 @@ class AuthorizationPage(ReadOnlyPage):
     def given(self, authorization: Authorization) -> SafeString:
         return moment(authorization.created)
 
-    @admin.display(description="Ends by itself")
+    @admin.display(description="Expires")
     def ends(self, authorization: Authorization) -> str:
-        return moment(authorization.expiry) if authorization.expiry else "not known until its next token"
+        return moment(authorization.expiry) if authorization.expiry else "known at its next token"

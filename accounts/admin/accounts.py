@@ -1,6 +1,6 @@
 """Accounts: search, and a page with all objects of one account."""
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from django import forms
 from django.conf import settings
@@ -50,7 +50,7 @@ account_verb(
         danger=True,
         form=ReasonForm,
         offered=lambda account: account.is_active,
-        confirm="Its users and tokens will be answered 401. Its instances run on.",
+        confirm="The users cannot sign in, and their tokens are answered 401. The instances keep running.",
     )
 )
 account_verb(Verb("activate", "Activate", activate, form=ReasonForm, offered=lambda account: not account.is_active))
@@ -63,12 +63,44 @@ class AccountForm(forms.ModelForm):
             "company", "email", "first_name", "last_name", "address_1", "address_2", "city", "state", "zip",
             "country", "phone", "tax_id", "total_payments", "extra_ipv4", "network_helper", "backups_enabled",
         )  # fmt: skip
+        labels: ClassVar[dict[str, str]] = {
+            "total_payments": "Paid in total (USD)",
+            "tax_id": "Tax id",
+            "zip": "Postal code",
+            "network_helper": "Network helper",
+            "backups_enabled": "Backups for new instances",
+            "euuid": "EUUID",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "company": "Such as Example Ltd. If empty, pages show the email address instead.",
+            "email": "Mails about the account go to this address, such as ops@example.com.",
+            "country": "Two letters of ISO 3166, such as NO. It may be empty.",
+            "phone": "With the country code, such as +47 22 12 34 56. It may be empty.",
+            "tax_id": "The number for taxes, such as NO123456789MVA. It may be empty.",
+            "total_payments": "Such as 25.00. From 25.00 on, users of the account see a referral code.",
+            "extra_ipv4": (
+                "The number of public IPv4 addresses that the account may have in addition to one for each"
+                " instance,"
+                " such as 4."
+            ),
+            "network_helper": (
+                "If ticked, the network helper is on in new configuration profiles: at boot, the host writes the"
+                " network settings of the system on the disk."
+            ),
+            "backups_enabled": "If ticked, all new instances have backups.",
+            "managed": "Whether managed monitoring is on. The customer turns it on.",
+            "euuid": "An identifier of the account for other systems. It never changes.",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         for name, quota in QUOTAS.items():
             self.initial.setdefault(QUOTA + name, self.instance.quotas.get(name, ""))
-            self.fields[QUOTA + name].help_text = f"Empty: {getattr(settings, quota.setting)}."
+            self.fields[
+                QUOTA + name
+            ].help_text = (
+                f"Such as {2 * getattr(settings, quota.setting)}. If empty, {getattr(settings, quota.setting)}."
+            )
 
     def own_quotas(self) -> dict[str, int]:
         """Return the quotas of the account that differ from the settings, by name."""
@@ -79,7 +111,7 @@ class AccountForm(forms.ModelForm):
         try:
             return services.country_of(self.cleaned_data["country"])
         except Invalid as error:
-            raise forms.ValidationError("There is no such country: two letters of ISO 3166, such as NO.") from error
+            raise forms.ValidationError("Type two letters of ISO 3166, such as NO.") from error
 
 
 AccountForm.declared_fields.update(
@@ -122,13 +154,13 @@ class AccountPage(Page):
             ("first_name", "last_name"), ("phone", "tax_id"), ("address_1", "address_2"), ("zip", "city"),
             ("state", "country"), "total_payments",
         )}),
-        ("What is created from now on", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
+        ("Defaults for new objects", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
         (
             "Quotas",
             {
                 "fields": tuple(QUOTA + name for name in QUOTAS),
                 "classes": ("collapse",),
-                "description": "How many the account may have, where not as many as others.",
+                "description": "The maximum numbers for this account. A number replaces the default.",
             },
         ),
         ("More", {"fields": ("managed", "euuid", ("opened", "updated_at"))}),
@@ -176,7 +208,7 @@ class AccountPage(Page):
     def name(self, account: Account) -> str:
         return str(account)
 
-    @admin.display(description="Standing")
+    @admin.display(description="Status")
     def status(self, account: Account) -> SafeString:
         return pill("active", GOOD) if account.is_active else pill("suspended", BAD)
 

@@ -46,7 +46,7 @@ def tickets(request: HttpRequest) -> Iterator[Number | Figure]:
     found = live.aggregate(number=Count("pk"), **counts)
     numbers = [found[f"of{index}"] for index in range(len(WAITS))]
     waiting, listed = sum(numbers), list_of(Ticket, now="waiting")
-    yield Number("tickets wait for us", f"{waiting:,}", listed, f"of {found['number']:,} not closed")
+    yield Number("tickets wait for support", f"{waiting:,}", listed, f"of {found['number']:,} not closed")
     yield BarTable(
         "Tickets by how long they wait",
         ("Since", "Tickets", ""),

@@ -1,6 +1,8 @@
 """Events, read-only."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -68,6 +70,17 @@ class Outcome(admin.SimpleListFilter):
 @admin.register(Event)
 class EventPage(ReadOnlyPage):
     task = Task.RECORDS
+    labels: ClassVar[Mapping[str, str]] = {
+        "percent_complete": "Percent complete",
+        "secondary_url": "Address of the second entity",
+        "entity_url": "Address of the entity",
+        "seen": "Seen by the customer",
+        "read": "Read by the customer",
+    }
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "duration": "In seconds, without the time in the queue.",
+        "time_remaining": "In seconds.",
+    }
     list_display = ("created", "age", "action", "entity", "state", "account", "by", "message")
     list_select_related = ("account",)
     list_filter = ("status", Outcome, AccountFilter, Since, Action)
@@ -76,7 +89,7 @@ class EventPage(ReadOnlyPage):
     fieldsets = (
         (None, {"fields": ("id", "account", "action", "state", "message", "by")}),
         ("About", {"fields": ("entity", "entity_url", "secondary", "secondary_url", "all_of_entity")}),
-        ("Course", {"fields": ("created", "started", "duration", "percent_complete", "rate", "time_remaining")}),
+        ("Progress", {"fields": ("created", "started", "duration", "percent_complete", "rate", "time_remaining")}),
         ("Client", {"fields": (("seen", "read"),)}),
     )
 
@@ -103,11 +116,11 @@ class EventPage(ReadOnlyPage):
     def by(self, event: Event) -> str:
         return event.username or "the platform"
 
-    @admin.display(description="All of this entity")
+    @admin.display(description="All events")
     def all_of_entity(self, event: Event) -> SafeString:
         if event.entity_id is None:
             return NOTHING
         address = list_of(
             Event, account__id__exact=event.account_id, entity_type=event.entity_type, entity_id=event.entity_id
         )
-        return format_html('<a href="{}">Its events</a>', address)
+        return format_html('<a href="{}">Events of this entity</a>', address)

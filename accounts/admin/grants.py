@@ -13,6 +13,8 @@ from config.display.integers import is_id
 LEVELS = [("", "no access"), *Level.choices]
 GRANTS_SHOWN = 200
 """The maximum number of grants on entities in one form. Further grants are changed by the entity's id."""
+GLOBAL_LABELS = {"account_access": "Access to the account and its bills", "cancel_account": "Cancel the account"}
+"""Labels of grants on the account whose names do not say enough."""
 MAX_IDS = 100
 """The maximum number of ids that one form accepts."""
 
@@ -23,7 +25,7 @@ class IdsField(forms.CharField):
     def clean(self, value: Any) -> list[int]:
         words = super().clean(value).replace(",", " ").split()
         if len(words) > MAX_IDS or not all(map(is_id, words)):
-            raise forms.ValidationError(f"Give at most {MAX_IDS} ids: numbers, separated by commas.")
+            raise forms.ValidationError(f"Type at most {MAX_IDS} ids: numbers, separated by commas.")
         return [int(word) for word in words]
 
 
@@ -45,22 +47,32 @@ class GrantsForm(forms.Form):
                 field: forms.Field = forms.ChoiceField(choices=LEVELS, required=False, initial=initial or "")
             else:
                 field = forms.BooleanField(required=False, initial=initial)
-            field.label = column.name
+            field.label = GLOBAL_LABELS.get(column.name) or column.name.replace("_", " ").capitalize()
             self.fields[column.name] = field
         for name, each in self.shown.items():
             self.fields[name] = forms.ChoiceField(
                 label=f"{each.kind} {each.label} ({each.key})", choices=LEVELS, required=False, initial=each.level
             )
         self.fields["kind"] = forms.ChoiceField(
-            label="Grant on more of the kind",
+            label="More objects: kind",
+            help_text="To grant access to objects that are not listed above, choose their kind here.",
             choices=[(kind.name, kind.name) for kind in grantable()],
             required=False,
         )
         self.fields["ids"] = IdsField(
-            label="with the ids", required=False, help_text="Separated by commas. An image's is its number."
+            label="More objects: ids",
+            required=False,
+            help_text=(
+                "Such as 17, 23. Of an image private/5, type 5. If empty, no further grants change. At most"
+                f" {MAX_IDS} ids."
+            ),
         )
         self.fields["level"] = forms.ChoiceField(
-            label="the level", choices=LEVELS, required=False, initial=Level.READ_ONLY
+            label="More objects: level",
+            choices=LEVELS,
+            required=False,
+            initial=Level.READ_ONLY,
+            help_text="What the user may do with the objects of these ids.",
         )
 
     def clean(self) -> dict[str, Any]:

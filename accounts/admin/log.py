@@ -26,6 +26,6 @@ class LogEntryPage(ReadOnlyPage):
         address = None if entry.is_deletion() else entry.get_admin_url()
         return format_html('<a href="{}">{}</a>', address, entry.object_repr) if address else entry.object_repr
 
-    @admin.display(description="What was done")
+    @admin.display(description="Change")
     def change_text(self, entry: LogEntry) -> str:
         return entry.get_change_message() or NOTHING

@@ -46,13 +46,13 @@ def activate(request: HttpRequest, client: OAuthClient) -> str:
     before = client.status
     set_status(request, client, Status.ACTIVE)
     if before == Status.SUSPENDED:
-        return "active. Users have to authorize it anew."
-    return "active. Apps go on with what they had."
+        return "active. Users have to authorize the app again."
+    return "active. The app works again with its tokens."
 
 
 def disable(request: HttpRequest, client: OAuthClient) -> str:
     set_status(request, client, Status.DISABLED)
-    return "disabled. What it was given is kept for when it is activated."
+    return "disabled. Its tokens are kept, and work again when you activate it."
 
 
 def suspend(request: HttpRequest, client: OAuthClient) -> str:
@@ -101,20 +101,20 @@ class OAuthClientPage(ReadOnlyPage):
         Verb(
             "disable", "Disable", disable, offered=lambda client: client.status == Status.ACTIVE,
             confirm=(
-                "A pause: they get no tokens, and those they have answer 401. What users allowed is kept, and goes"
-                " on when they are activated."
+                "Pauses the app: it gets no tokens, and its tokens are answered 401. If you activate it later, its"
+                " tokens work again."
             ),
         ),
         Verb(
             "suspend", "Suspend", suspend, danger=True, offered=lambda client: client.status != Status.SUSPENDED,
             confirm=(
-                "For abuse: they get no tokens, and all their codes, tokens and authorizations end for good."
-                " Activated again, they have to ask every user anew."
+                "For abuse: revokes all codes, tokens and authorizations of the app permanently. If you activate it"
+                " later, it has to ask every user again."
             ),
         ),
         Verb(
             "activate", "Activate", activate, offered=lambda client: client.status != Status.ACTIVE,
-            confirm="They may ask users for access again.",
+            confirm="The app can ask users for access again.",
         ),
     )  # fmt: skip
 
@@ -136,9 +136,9 @@ class OAuthClientPage(ReadOnlyPage):
 
     @admin.display(description="Kind")
     def kind(self, client: OAuthClient) -> str:
-        return "public: PKCE and no secret" if client.client_type == OAuthClient.CLIENT_PUBLIC else "confidential"
+        return "public (PKCE, no secret)" if client.client_type == OAuthClient.CLIENT_PUBLIC else "confidential"
 
-    @admin.display(description="Sends users back to")
+    @admin.display(description="Redirect addresses")
     def redirects(self, client: OAuthClient) -> SafeString:
         return lines(client.redirect_uris.split()) or NOTHING
 
@@ -163,7 +163,7 @@ def client_state(client: OAuthClient) -> SafeString:
 def authorizations_panel(client: OAuthClient) -> Panel:
     rows = Authorization.objects.filter(client=client).select_related("user").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
-        "Users who let it act",
+        "Users who authorized it",
         ("User", "Scopes", "Since", ""),
         ((link(each.user), each.scopes, moment(each.created), link(each, "authorization")) for each in rows),
         more=list_of(Authorization, q=client.client_id),

@@ -42,11 +42,16 @@ def late() -> Q:
 
 
 class StateFilter(admin.SimpleListFilter):
-    title = "where it stands"
+    title = "progress"
     parameter_name = "now"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("trouble", "In trouble"), ("given_up", "Given up"), ("late", "Late"), ("waiting", "Still tried")]
+        return [
+            ("trouble", "Given up or late"),
+            ("given_up", "Given up"),
+            ("late", "Late"),
+            ("waiting", "Still retried"),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
         wanted = {
@@ -57,7 +62,7 @@ class StateFilter(admin.SimpleListFilter):
 
 def send_again(request: HttpRequest, message: Message) -> str:
     outbox.send_again(message)
-    return "it is due now; a worker sends it within seconds."
+    return "due now. A worker sends it within seconds."
 
 
 def discard(request: HttpRequest, message: Message) -> str:
@@ -72,28 +77,33 @@ class MessagePage(ReadOnlyPage):
     list_display_links = ("id", "recipient")
     list_filter = (StateFilter, "channel")
     search_fields = ("=pk", "^recipient")
-    search_help_text = "Message id, or how an address or a number (+47…) begins. What was sent is not kept."
+    search_help_text = (
+        "Message id, or how an address or a number (+47…) begins. Messages that were sent are not kept."
+    )
     secret = ("encrypted",)
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (
         (None, {
             "fields": (("recipient", "about"), ("state", "tries"), ("written", "next_try"), "problem"),
-            "description": "What it says is encrypted, and shown to nobody: it may let somebody in.",
+            "description": "The text is encrypted and shown to nobody, because it may contain a secret for"
+            " signing in.",
         }),
     )  # fmt: skip
     verbs = (
         Verb(
             "send-again", "Send again", send_again,
             confirm=(
-                "They are tried at once, with all tries before them. An address to choose a password is good for"
-                " three days from when it was written, a code for ten minutes: past that, let people ask for a new"
-                " one. What a worker is just sending is tried again where that fails."
+                "Sends the message again at once, with all its attempts. A link to choose a password works for"
+                " three"
+                " days from the time it was written, and a code for ten minutes. For an older message, ask the"
+                " person"
+                " to request a new one."
             ),
         ),
         Verb(
             "discard", "Discard", discard, danger=True, permission="delete",
-            confirm="They are deleted unsent, and the recipients are not notified.",
+            confirm="Deletes the message. It is not sent, and nobody is notified.",
         ),
     )  # fmt: skip
 
@@ -101,7 +111,7 @@ class MessagePage(ReadOnlyPage):
     def about(self, message: Message) -> str:
         return message.subject or message.get_channel_display()
 
-    @admin.display(description="How it goes")
+    @admin.display(description="Progress")
     def how(self, message: Message) -> SafeString:
         again = "" if message.given_up else f", the next at {message.run_at:%H:%M:%S}"
         tries = format_html("{} {}{}", state_of(message), self.tries(message), again)
@@ -115,11 +125,11 @@ class MessagePage(ReadOnlyPage):
     def state(self, message: Message) -> SafeString:
         return state_of(message)
 
-    @admin.display(description="Tries")
+    @admin.display(description="Attempts")
     def tries(self, message: Message) -> str:
-        return f"{message.attempt} of {counted(settings.MESSAGE_ATTEMPTS, 'try', 'tries')}"
+        return f"{message.attempt} of {counted(settings.MESSAGE_ATTEMPTS, 'attempt')}"
 
-    @admin.display(description="Next try")
+    @admin.display(description="Next attempt")
     def next_try(self, message: Message) -> SafeString:
         return NOTHING if message.given_up else moment(message.run_at)
 
@@ -137,7 +147,7 @@ def state_of(message: Message) -> SafeString:
         return pill("given up", BAD)
     if message.created < now() - LATE_AFTER:
         return pill("late", BAD)
-    return pill("tried again", BAD) if message.error else pill("on its way", QUIET)
+    return pill("retried", BAD) if message.error else pill("on its way", QUIET)
 
 
 @watcher

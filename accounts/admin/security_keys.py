@@ -34,6 +34,7 @@ class SecurityKeyPage(ReadOnlyPage):
     verbs = (
         Verb(
             "remove", "Remove", remove, danger=True, permission="delete",
-            confirm="It lets nobody in from now on; codes of the app do. This cannot be taken back.",
+            confirm="Nobody can sign in with this key any more. Codes of the app still work."
+            " This cannot be undone.",
         ),
     )  # fmt: skip

@@ -59,11 +59,11 @@ def with_waiting(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
 
 
 class StateFilter(admin.SimpleListFilter):
-    title = "where it stands"
+    title = "progress"
     parameter_name = "now"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("waiting", "Waits for us"), ("answered", "Waits for the customer"), ("live", "Not closed")]
+        return [("waiting", "Waits for support"), ("answered", "Waits for the customer"), ("live", "Not closed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
         live = ~Q(status=Ticket.Status.CLOSED)
@@ -77,22 +77,28 @@ class ReplyForm(forms.Form):
     """A reply of support to the customer."""
 
     description = forms.CharField(
-        label="To the customer",
+        label="Reply to the customer",
         max_length=65535,
         widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField"}),
     )
-    close = forms.BooleanField(label="Close the ticket with it: it accepts no more replies", required=False)
+    close = forms.BooleanField(
+        label="Close the ticket with this reply",
+        required=False,
+        help_text="If ticked, nobody can reply any more, and the ticket cannot be opened again.",
+    )
 
     def __init__(self, ticket: Ticket, data: QueryDict | None = None):
         super().__init__(data)
         recipient = tickets.mail_recipient(ticket)
         self.fields["description"].help_text = (
-            f"{recipient.username} gets a mail to {recipient.email}." if recipient else NOBODY_MAILED
+            f"{recipient.username} gets a mail at {recipient.email}." if recipient else NOBODY_MAILED
         )
 
 
 NOBODY_MAILED = (
-    "No mail is sent: the user who opened it is deleted, suspended, or wants no mails. The reply is in the API."
+    "Nobody gets a mail: the user who opened the ticket is deleted, suspended, or wants no mails. The account can"
+    " read"
+    " the reply in the API."
 )
 
 
@@ -101,7 +107,7 @@ def reply(request: HttpRequest, ticket: Ticket, given: dict[str, Any]) -> str:
     tickets.reply(actor, ticket, given["description"])
     if given["close"]:
         tickets.close(actor, ticket)
-    message = f"sent, and {recipient.username} is notified by mail" if recipient else "sent, without a mail"
+    message = f"sent, and {recipient.username} gets a mail" if recipient else "sent, and nobody gets a mail"
     return f"{message}; the ticket is {'closed' if given['close'] else 'open'}."
 
 
@@ -157,7 +163,7 @@ class TicketPage(ReadOnlyPage):
         Verb("reply", "Reply", reply, form=ReplyForm, open=True, offered=is_live),
         Verb(
             "close", "Close ticket", close, offered=is_live,
-            confirm="A closed ticket accepts no more replies and cannot be reopened.",
+            confirm="Nobody can reply to a closed ticket, and it cannot be opened again.",
         ),
         Verb("keep-open", "Let only support close it", keep_open, offered=lambda it: is_live(it) and it.closable),
         Verb(
@@ -188,7 +194,10 @@ class TicketPage(ReadOnlyPage):
         try:
             file = tickets.path_of(kept).open("rb")
         except FileNotFoundError:
-            messages.error(request, f"{kept.name} is not on this host: is ATTACHMENTS_DIR the same on every one?")
+            messages.error(
+                request,
+                f"{kept.name} is not on this host. Check that ATTACHMENTS_DIR is the same folder on every host.",
+            )
             return HttpResponseRedirect(page_of(ticket))
         response = FileResponse(file, as_attachment=True, filename=kept.name, content_type=kept.media_type)
         response.headers["X-Content-Type-Options"] = "nosniff"
@@ -212,7 +221,7 @@ class TicketPage(ReadOnlyPage):
     def state(self, ticket: Ticket) -> SafeString:
         return pill(ticket.status, TONES[Ticket.Status(ticket.status)])
 
-    @admin.display(description="Waits for us")
+    @admin.display(description="Waits for support")
     def waits(self, ticket: "WithAnnotations[Ticket, Waiting]") -> SafeString:
         since = ticket.waiting
         if since is None:
@@ -246,7 +255,7 @@ class TicketPage(ReadOnlyPage):
 
     @admin.display(description="May be closed by")
     def may_close(self, ticket: Ticket) -> str:
-        return "the customer, and support" if ticket.closable else "support only"
+        return "the customer and support" if ticket.closable else "support only"
 
 
 def conversation(ticket: Ticket) -> Panel:
@@ -265,7 +274,7 @@ def conversation(ticket: Ticket) -> Panel:
     users = {user.username: user for user in named}
     return Panel(
         "Conversation",
-        ("When", "Who", "What"),
+        ("When", "Author", "Text"),
         [
             Row((moment(when), author_of(name, ours, users.get(name)), what), "ours" if ours else "")
             for when, _, name, what, ours in entries

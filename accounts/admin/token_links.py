@@ -1,7 +1,8 @@
 """Links that show a customer's new token once: make, list, take back. No page here shows the token."""
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -23,8 +24,8 @@ from config.admin.verbs import Once, Verb
 
 MOST_DAYS = 3650
 ADVICE = (
-    "Send it only to the user, over a channel that you trust: the first person who opens it gets the token."
-    " Programs that look at addresses do not use it up, for the page has a button."
+    "Send the address only to the user, by a channel that you trust. The first person who opens it and presses its"
+    " button gets the token."
 )
 
 
@@ -33,13 +34,14 @@ class LinkForm(ReasonForm):
 
     label = forms.CharField(
         max_length=MAX_LABEL_LENGTH,
-        help_text="What will use the token: the user reads it.",
+        help_text=f"The purpose of the token, such as Terraform. The user reads it. At most {MAX_LABEL_LENGTH}"
+        " characters.",
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
         choices=[(scope, describe(scope)) for scope in sorted(KNOWN)],
         initial=[],
-        help_text="What the token may do; the first is everything that the user may.",
+        help_text="What the token may do. The first choice is everything that the user may do.",
         widget=forms.CheckboxSelectMultiple,
     )
     days = forms.IntegerField(
@@ -47,7 +49,8 @@ class LinkForm(ReasonForm):
         min_value=1,
         max_value=MOST_DAYS,
         initial=90,
-        help_text="Days from now on that the token is good. Empty: until it is revoked.",
+        label="Lifetime (days)",
+        help_text="The number of days that the token works, such as 90. If empty, it works until it is revoked.",
     )
     field_order = ("label", "scopes", "days", "reason")
 
@@ -73,16 +76,14 @@ def hand_over(request: HttpRequest, user: User, given: dict[str, Any]) -> Once:
 HAND_OVER = Verb(
     "hand-over-token", "Make a link to a token", hand_over, form=LinkForm, danger=True,
     permission="accounts.add_tokenlink", offered=lambda user: user.account_id is not None,
-    confirm=(
-        "The first person who opens the link gets a new token of the user. An event of the account records it, with"
-        " your name."
-    ),
+    confirm="The first person who opens the link sees a new token of the user. The account gets an event with"
+    " your name.",
 )  # fmt: skip
 
 
 def take_back(request: HttpRequest, made: TokenLink) -> str:
     token_links.take_back(staff(request, made.user.account_id or 0), made)
-    return "taken back: it shows nothing any more."
+    return "taken back. The address shows nothing any more."
 
 
 @admin.register(TokenLink)
@@ -90,6 +91,12 @@ class TokenLinkPage(ReadOnlyPage):
     """Links that were not used yet. Used links are deleted, and their tokens are in the list of tokens."""
 
     task = Task.CUSTOMERS
+    labels: ClassVar[Mapping[str, str]] = {"token_expiry": "The token works until"}
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "label": "The label of the token.",
+        "scopes": "What the token may do. *: everything that the user may do.",
+        "token_expiry": "If empty, the token works until it is revoked.",
+    }
     list_display = ("__str__", "user", "scopes", "state", "by", "created_at", "ends")
     list_select_related = ("user",)
     list_filter = (UsersAccountFilter,)
@@ -103,13 +110,13 @@ class TokenLinkPage(ReadOnlyPage):
     verbs = (
         Verb(
             "take-back", "Take back", take_back, danger=True, permission="delete",
-            confirm="The address stops working.",
+            confirm="After this, the address shows nothing.",
         ),
     )  # fmt: skip
 
     @admin.display(description="State")
     def state(self, made: TokenLink) -> SafeString:
-        return pill("waits", GOOD) if made.expiry > now() else pill("expired", BAD)
+        return pill("unused", GOOD) if made.expiry > now() else pill("expired", BAD)
 
     @admin.display(description="Made by")
     def by(self, made: TokenLink) -> str:

@@ -61,7 +61,7 @@ class PersonalTokenPage(ReadOnlyPage):
     verbs = (
         Verb(
             "revoke", "Revoke", revoke, danger=True, permission="delete",
-            confirm="Requests with it are answered 401 from now on. This cannot be undone.",
+            confirm="Programs with this token are answered 401 from now on. This cannot be undone.",
         ),
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ class PersonalTokenPage(ReadOnlyPage):
 
     @admin.display(description="Made by")
     def app(self, token: PersonalToken) -> SafeString | str:
-        return link(token.client, token.client.name or token.client.client_id) if token.client else "its user"
+        return link(token.client, token.client.name or token.client.client_id) if token.client else "the user"
 
     @admin.display(description="Expires")
     def expires(self, token: PersonalToken) -> str:

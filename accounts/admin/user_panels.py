@@ -73,15 +73,18 @@ def signing_in_panel(user: User) -> Panel:
     identity = external.identity_of(user)
     begun = factor is not None and factor.pending_until is not None and factor.pending_until > now()
     rows: list[tuple[Any, ...]] = [
-        ("Password", "set" if user.has_usable_password() else "none: the user gets in by other ways, or not yet"),
+        (
+            "Password",
+            "set" if user.has_usable_password() else "none: the user signs in another way, or cannot sign in yet",
+        ),
         ("Second factor", pill("on", GOOD) if user.two_factor_auth else pill("off", QUIET)),
         ("Security questions", "answered" if answers >= ANSWERED_AT_A_TIME else "not answered"),
     ]
     if begun:
-        rows.insert(2, ("Second factor", "another one is being set up"))
+        rows.insert(2, ("Second factor", "a new one is being set up"))
     if identity is not None:
         rows.insert(0, (f"Provider ({user.authentication_type})", f"{identity} at {identity.issuer}"))
-    return Panel.of("Signing in", ("What", "State"), rows)
+    return Panel.of("Signing in", ("Way", "State"), rows)
 
 
 def logins_panel(user: User) -> Panel:
@@ -104,7 +107,7 @@ def devices_panel(user: User, buttons: Buttons) -> Panel:
             for each in rows
         ),
         more=list_of(TrustedDevice, q=user.username),
-        empty="None: the second factor is asked for at each login, where it is on.",
+        empty="None. If the second factor is on, each login needs it.",
     )
 
 
@@ -112,7 +115,7 @@ def apps_panel(user: User, buttons: Buttons) -> Panel:
     rows = Authorization.objects.active().filter(user=user).select_related("client")
     rows = rows.defer("client__client_secret", "client__thumbnail").order_by("-pk")[:ROWS_SHOWN]
     return Panel.of(
-        "Apps that may act for them",
+        "Authorized apps",
         ("App", "Scopes", "Since", "Until", ""),
         (
             (link(each.client), each.scopes, moment(each.created), moment(each.expiry), buttons(each))
@@ -134,7 +137,7 @@ def tokens_panel(user: User) -> Panel:
 
 def links_panel(user: User) -> Panel:
     return Panel.of(
-        "Links to tokens, not used yet",
+        "Unused links to tokens",
         ("Link", "Scopes", "Made by", "Works until"),
         link_rows(user),
         more=list_of(TokenLink, user__id__exact=user.pk),

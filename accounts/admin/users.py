@@ -1,6 +1,7 @@
 """Users: those of accounts, and the platform's staff."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -74,14 +75,18 @@ class ProofForm(ReasonForm):
 
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(user, data)
-        self.fields["reason"].help_text = f"How you made sure who asks. {READ_BY_CUSTOMERS}"
+        self.fields[
+            "reason"
+        ].help_text = "How you verified the identity of the caller, such as: Answered two security questions."
+        f" {READ_BY_CUSTOMERS}"
 
 
 class LogOutForm(ReasonForm):
     """A form for the reason, and whether to end tokens and apps along with sessions."""
 
     tokens = forms.BooleanField(
-        label="End personal access tokens and the access of apps as well: programs that use them stop",
+        label="Revoke personal access tokens and the access of apps too",
+        help_text="If ticked, programs that use these tokens stop working.",
         required=False,
     )
 
@@ -91,11 +96,12 @@ class AnswerForm(forms.Form):
     user.
     """
 
-    question = forms.TypedChoiceField(coerce=int)
+    question = forms.TypedChoiceField(coerce=int, help_text="Read this question to the caller.")
     response = forms.CharField(
-        label="What they answer",
+        label="Answer of the caller",
         max_length=255,
-        help_text="Case and spaces do not matter. The answer itself is kept as a hash, and shown to nobody.",
+        help_text="Type what the caller says. Upper and lower case and spaces do not matter. Nobody can read the"
+        " stored answer.",
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
     )
 
@@ -109,14 +115,14 @@ class AnswerForm(forms.Form):
 def check_answer(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
     attempts.check("second_factor", f"answers:{user.pk}")
     if not is_right(user, given["question"], given["response"]):
-        raise Invalid("That is not the answer.", "response")
-    return f"right. ({QUESTIONS[given['question']]})"
+        raise Invalid("The answer is wrong.", "response")
+    return f"the answer is right. ({QUESTIONS[given['question']]})"
 
 
 def turn_second_factor_off(request: HttpRequest, user: User, given: dict[str, Any]) -> str:
     message = f"Turned off by support: {given['reason']}"
     if not second_factor.disable(account_actor(request, user), user, message):
-        raise Invalid("It is off already.")
+        raise Invalid("The second factor is already off.")
     return f"off. {given['reason']}"
 
 
@@ -130,13 +136,13 @@ def change_grants(request: HttpRequest, user: User, given: dict[str, Any]) -> st
     except Invalid as error:
         if all(problem.field is None for problem in error.problems):
             raise
-        raise Invalid("Not all of these are the account's. Nothing was changed.", "ids") from error
-    return f"{number} changed; they apply from the next request on."
+        raise Invalid("Some ids are not of this account. Nothing was changed.", "ids") from error
+    return f"grants changed: {number}. They apply from the next request on."
 
 
 def untie(request: HttpRequest, user: User) -> str:
     external.untie(account_actor(request, user), user)
-    return f"a mail to {user.email} is on its way, to choose a password."
+    return f"a mail to {user.email} is on its way, with a link to choose a password."
 
 
 def mail_password(request: HttpRequest, user: User) -> str:
@@ -170,7 +176,7 @@ class PasswordState(ReadOnlyPasswordHashWidget):
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, value, attrs)
         usable = bool(value) and is_password_usable(value)
-        return {**context, "summary": [{"label": "One is set." if usable else "None is set."}]}
+        return {**context, "summary": [{"label": "A password is set." if usable else "No password is set."}]}
 
 
 class UserForm(UserChangeForm):
@@ -189,6 +195,34 @@ class UserPage(Page, UserAdmin):
     """
 
     task = Task.CUSTOMERS
+    labels: ClassVar[Mapping[str, str]] = {
+        "is_staff": "Staff",
+        "is_superuser": "Superuser",
+        "ip_whitelist_enabled": "IP address allow list",
+        "lish_auth_method": "Sign-in to consoles",
+        "authentication_type": "Signs in by",
+        "verified_phone_number": "Phone number",
+        "email_notifications": "Mails about events",
+    }
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "username": (
+            "The name for signing in, such as kari-n: 3 to 32 letters, digits, single hyphens and underscores."
+        ),
+        "email": "Mails to the user go to this address, such as kari@example.com.",
+        "account": (
+            "Type the id of the account, or the beginning of its company or email, and choose it from the list."
+            " Leave"
+            " it empty only for staff. It cannot change later."
+        ),
+        "restricted": (
+            "If ticked, the user may do only what grants allow. If not, the user may do everything on the account."
+        ),
+        "is_staff": "If ticked, the user can sign in to this admin.",
+        "is_superuser": "If ticked, the user may do everything in this admin, without roles or permissions.",
+        "groups": "The roles of a staff user: support, operator or auditor, or a group of your own.",
+        "user_permissions": "Permissions of this staff user in addition to those of the groups.",
+        "ip_whitelist_enabled": "An older protection. The user can turn it off, and nobody can turn it on.",
+    }
     form = UserForm
     add_form = NewUserForm
     change_password_form = PasswordForm
@@ -224,40 +258,44 @@ class UserPage(Page, UserAdmin):
     verbs = (
         Verb(
             "suspend", "Suspend", suspend, danger=True, form=ReasonForm, offered=lambda user: user.is_active,
-            confirm="They will not be able to log in, and their tokens will be answered 401.",
+            confirm="The user cannot sign in, and the tokens of the user are answered 401.",
         ),
         Verb("activate", "Activate", activate, form=ReasonForm, offered=lambda user: not user.is_active),
         Verb(
             "log-out", "Log out", log_out, danger=True, form=LogOutForm,
-            confirm="Their sessions end, and their browsers are forgotten: the second factor is asked for again.",
+            confirm="Ends all sessions of the user, and forgets browsers: the next login needs the second factor"
+            " again.",
         ),
         Verb(
             "grants", "Change grants", change_grants, form=GrantsForm, offered=lambda user: user.restricted,
-            confirm="What the user may do. Only what you change is written; it holds from the next request on.",
+            confirm="The permissions of the user. Only your changes are saved."
+            " They apply from the next request on.",
         ),
         Verb(
             "check-answer", "Check an answer", check_answer, form=AnswerForm,
             offered=lambda user: user.security_answers.exists(),
-            confirm="To be sure who calls: ask the question, and type what they say. It can be tried a few times.",
+            confirm="Verifies the identity of a caller. Ask the question, and type the answer. You have a few"
+            " attempts.",
         ),
         Verb(
             "second-factor-off", "Turn second factor off", turn_second_factor_off, form=ProofForm, danger=True,
             offered=lambda user: user.two_factor_auth,
             confirm=(
-                "Then the password is enough to sign in, without a code. Make sure that it is the user who"
-                " asks. The user can set it up again."
+                "After this, the password alone is enough to sign in. First verify that the user asks for this."
+                " The user"
+                " can turn a second factor on again."
             ),
         ),
         Verb(
             "untie", "End sign-in by provider", untie, danger=True,
             offered=lambda user: user.authentication_type != User.PASSWORD,
-            confirm="Their sessions end, and they are mailed an address at which to choose a password instead.",
+            confirm="Ends all sessions of the user, and mails the user a link to choose a password.",
         ),
         HAND_OVER,
         Verb(
             "mail-password", "Mail a password link", mail_password,
             offered=lambda user: user.is_active and user.authentication_type == User.PASSWORD,
-            confirm="They are mailed an address at which to choose a new password: good once, for three days.",
+            confirm="Mails the user a link to choose a new password. The link works once, for three days.",
         ),
     )  # fmt: skip
 
@@ -339,6 +377,10 @@ class GroupPage(Page, GroupAdmin):
     """Groups of staff, with their permissions in the admin. Each release resets the platform's own groups."""
 
     task = Task.CUSTOMERS
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "name": "Such as billing. No other group may have it.",
+        "permissions": "What staff in this group may view, add, change and delete in the admin.",
+    }
     list_display = ("name", "purpose")
     search_fields = ("^name",)
     search_help_text = "How a group's name begins."
@@ -350,6 +392,6 @@ class GroupPage(Page, GroupAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return not is_role(obj) and super().has_delete_permission(request, obj)
 
-    @admin.display(description="What it is for")
+    @admin.display(description="Purpose")
     def purpose(self, group: Group) -> str:
-        return ROLES.get(group.name, "your own")
+        return ROLES.get(group.name, "a group of your own")

@@ -52,7 +52,7 @@ def test_the_page_has_the_conversation_in_order(admin, world, ticket, support, r
 
 def test_a_reply_opens_it_is_told_by_mail_and_logged(admin, ticket):
     page = admin.get(page_address(ticket)).content.decode()
-    assert "worldowner gets a mail to world@example.com." in page
+    assert "worldowner gets a mail at world@example.com." in page
     response = do(admin, ticket, "reply", description="Is the lamp on?")
     ticket.refresh_from_db()
     reply = TicketReply.objects.get()
@@ -60,7 +60,7 @@ def test_a_reply_opens_it_is_told_by_mail_and_logged(admin, ticket):
     assert (reply.description, reply.created_by, reply.from_staff) == ("Is the lamp on?", "staff", True)
     assert Message.objects.get().recipient == "world@example.com"
     assert Event.objects.filter(action="ticket_update", username="staff", entity_id=ticket.pk).count() == 1
-    assert "worldowner is notified by mail; the ticket is open" in messages_of(response)
+    assert "worldowner gets a mail; the ticket is open" in messages_of(response)
     assert "Is the lamp on?" not in LogEntry.objects.get().change_message
 
 
@@ -74,7 +74,7 @@ def test_a_reply_may_close_it(admin, ticket):
 
 def test_who_wants_no_mails_is_sent_none_and_the_page_says_so(admin, ticket):
     User.objects.filter(username="worldowner").update(email_notifications=False)
-    assert "No mail is sent" in admin.get(page_address(ticket)).content.decode()
+    assert "Nobody gets a mail" in admin.get(page_address(ticket)).content.decode()
     do(admin, ticket, "reply", description="Done.")
     assert not Message.objects.exists()
 
