@@ -27,5 +27,5 @@ def unchecked(request: HttpRequest) -> Iterator[Notice]:
     number = Service.objects.filter(late()).count()
     if number:
         wait = counted(number, "managed service waits", "managed services wait")
-        text = f"{wait} for a check for more than {LATE_INTERVALS} intervals: does a worker run?"
+        text = f"{wait} for a check for more than {LATE_INTERVALS} intervals. Check that a worker runs."
         yield Notice(text, list_of(Service, now="late"))

@@ -102,7 +102,7 @@ def describe(spans: Iterable[Span]) -> str:
     spans = list(spans)
     checks, failed = sum(span.checks for span in spans), sum(span.failed for span in spans)
     if not checks:
-        return "Nothing was checked."
+        return "No checks."
     averages = [span.average for span in spans if span.average is not None]
     highest = [span.highest or span.average or 0 for span in spans]
     failures = f"{failed or 'None'} of {counted(checks, 'check')} failed."

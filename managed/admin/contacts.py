@@ -49,8 +49,8 @@ def services_panel(contact: Contact) -> Panel:
     """Return the panel with the services of whose failures the contact is notified."""
     consulted = Service.objects.filter(account=contact.account_id, consultation_group=contact.group or "")
     return Panel.of(
-        "Is notified of",
+        "Notified about",
         ("Service", "Status"),
         ((link(service), status_pill(service)) for service in consulted.order_by("label")[:SERVICES_SHOWN]),
-        empty="Nothing: no service consults this group.",
+        empty="No service notifies this group.",
     )

@@ -64,7 +64,7 @@ class CredentialPage(RevealPage):
     def used_by(self, credential: "WithAnnotations[Credential, Counted]") -> int:
         return credential.services_number
 
-    @admin.display(description="Given")
+    @admin.display(description="Created")
     def given(self, credential: Credential) -> SafeString:
         return moment(credential.created)
 
@@ -76,7 +76,7 @@ class CredentialPage(RevealPage):
 def services_panel(credential: Credential) -> Panel:
     """Return the panel with the services that the credential was given for."""
     return Panel.of(
-        "Services that it was given for",
+        "Services with this credential",
         ("Service", "Status", "Address"),
         (
             (link(service), status_pill(service), format_html(TARGET, service.address))
@@ -114,7 +114,7 @@ class DecryptionPage(ReadOnlyPage):
     list_filter = (Since, AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "username", "^label")
-    search_help_text = "A staff username, or how the label of what was read begins."
+    search_help_text = "A staff username, or how the label of the secret begins."
     ordering = ("-id",)
     sortable_by = ()
     fields = ("when", "username", "what", "account", "reason")
@@ -127,7 +127,7 @@ class DecryptionPage(ReadOnlyPage):
     def when(self, decryption: Decryption) -> SafeString:
         return moment(decryption.created)
 
-    @admin.display(description="What")
+    @admin.display(description="Secret")
     def what(self, decryption: Decryption) -> str:
         target = decryption.credential or decryption.key_pair
-        return f"{decryption.label}, gone" if target is None else link(target, decryption.label)
+        return f"{decryption.label}, deleted" if target is None else link(target, decryption.label)

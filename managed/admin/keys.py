@@ -4,7 +4,8 @@ The private key is decrypted like a credential.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -45,11 +46,11 @@ class KeyPairPage(RevealPage):
     def panels(self, request: HttpRequest, obj: KeyPair) -> list[Panel]:
         return [access_panel(obj.account), decryptions_panel(obj)]
 
-    @admin.display(description="Public half")
+    @admin.display(description="Public key")
     def public_half(self, pair: KeyPair) -> SafeString:
         return address(pair.public)
 
-    @admin.display(description="Made")
+    @admin.display(description="Created")
     def made(self, pair: KeyPair) -> SafeString:
         return moment(pair.created)
 
@@ -59,12 +60,17 @@ class ComputeSettingsPage(ReadOnlyPage):
     """The settings that accounts chose. Computes that are not listed have the defaults."""
 
     task = Task.MONITORING
+    help_texts: ClassVar[Mapping[str, str]] = {
+        "user": "If empty, root.",
+        "port": "If empty, 22.",
+        "ip": "The address for SSH. any: the first address.",
+    }
     list_display = ("instance_link", "account", "allowed", "command")
     list_display_links = None
     list_filter = ("access", InstancesAccountFilter, ("instance__host", HostFilter))
     link_filters = ("instance__account__id__exact",)
     search_fields = ("=instance_id", "^instance__label")
-    search_help_text = "A compute's id, or how its label begins."
+    search_help_text = "An instance's id, or how its label begins."
     ordering = ("-instance",)
     sortable_by = ()
     fields = ("instance_link", "account", "allowed", "user", "ip", "port", "command")
@@ -72,7 +78,7 @@ class ComputeSettingsPage(ReadOnlyPage):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ComputeSettings]:
         return super().get_queryset(request).select_related("instance__account")
 
-    @admin.display(description="Compute")
+    @admin.display(description="Instance")
     def instance_link(self, chosen: ComputeSettings) -> SafeString:
         return link(chosen.instance)
 
@@ -84,7 +90,7 @@ class ComputeSettingsPage(ReadOnlyPage):
     def allowed(self, chosen: ComputeSettings) -> SafeString:
         return access_pill(chosen.access)
 
-    @admin.display(description="By")
+    @admin.display(description="Command")
     def command(self, chosen: ComputeSettings) -> SafeString:
         return address(ssh(chosen.instance))
 
@@ -97,12 +103,12 @@ def access_panel(account: Account) -> Panel:
         .order_by("-pk")[:INSTANCES_SHOWN]
     )
     return Panel.of(
-        "Computes, and how staff get in",
-        ("Compute", "Staff may log in", "By", "Chosen"),
+        "SSH access to instances",
+        ("Instance", "Staff may log in", "Command", "Settings"),
         (
             (
                 link(instance), access_pill(chosen_for(instance).access), address(ssh(instance)),
-                link(chosen_for(instance), "settings") if chosen_for(instance).pk else "defaults",
+                link(chosen_for(instance), "chosen") if chosen_for(instance).pk else "defaults",
             )
             for instance in own
         ),
@@ -127,7 +133,7 @@ def ssh(instance: Instance) -> str:
     own = [*instance.ipv4, *([instance.ipv6.partition("/")[0]] if instance.ipv6 else [])]
     host = chosen.ip if chosen.ip != ComputeSettings.ANY else next(iter(own), "")
     if not host:
-        return "it has no address"
+        return "the instance has no address"
     port = f"-p {chosen.port} " if chosen.port else ""
     destination = f"{chosen.user or 'root'}@{host}"
     end = "-- " if destination.startswith("-") else ""

@@ -12,7 +12,7 @@ from managed.admin.display import TARGET
 from managed.admin.service_status import Status, status_pill
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Service
 
-MANAGED_DISABLED = "Managed is off for this account."
+MANAGED_DISABLED = "Managed monitoring is off for this account."
 
 
 @account_panel
@@ -61,11 +61,11 @@ def rest_panel(account: Account) -> Panel:
     settings = ComputeSettings.objects.filter(instance__account=account).count()
     return Panel.of(
         "Managed",
-        ("What", "How many", "List"),
+        ("Kind", "Number", "List"),
         [
             ("Issues", opened, _all(Issue, account)),
-            ("SSH key", link(key) if key else "not asked for yet", ""),
-            ("SSH settings of computes", settings, _all(ComputeSettings, account, "instance__account__id__exact")),
+            ("SSH key", link(key) if key else "not created yet", ""),
+            ("SSH settings of instances", settings, _all(ComputeSettings, account, "instance__account__id__exact")),
             ("Credentials", Credential.objects.filter(account=account).count(), _all(Credential, account)),
             ("Decryptions", Decryption.objects.filter(account=account).count(), _all(Decryption, account)),
         ],

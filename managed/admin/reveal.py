@@ -55,10 +55,12 @@ class ReasonForm(forms.Form):
     """The reason for a decryption. `seen` is the id of the newest decryption when the form was shown."""
 
     reason = forms.CharField(
-        label="Why do you need it?",
+        label="Reason",
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"rows": 2, "autofocus": True}),
-        help_text="The customer reads it in an event, with your username, and it stays in the list of decryptions.",
+        help_text="Such as: Login to web-1 for ticket 12. The customer reads it in an event, with your username."
+        " The list of"
+        " decryptions keeps it.",
     )
     seen = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -108,7 +110,7 @@ class RevealPage(ReadOnlyPage):
         try:
             with transaction.atomic():
                 found = self.reveal(request, obj, reason, seen)
-                self.log_change(request, obj, f"{LABEL}: it was read. {reason}")
+                self.log_change(request, obj, f"{LABEL}: the secret was read. {reason}")
         except DomainError as error:
             refusal = " ".join(problem.reason for problem in error.problems)
             self.log_change(request, obj, f"{LABEL} refused: {refusal}")
@@ -152,5 +154,5 @@ def decryptions_panel(obj: Holder) -> Panel:
         ("When", "By", "Why"),
         ((link(row, f"{row.created:%Y-%m-%d %H:%M:%S}"), row.username, row.reason) for row in rows),
         more=list_of(Decryption, **{f"{name}__exact": obj.pk}),
-        empty="Nobody has read it.",
+        empty="Nobody has read the secret.",
     )

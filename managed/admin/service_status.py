@@ -96,32 +96,40 @@ class StatusDisplay:
     def _needs(self) -> Iterator[str | SafeString]:
         service = self.service
         if service.status == Status.PROBLEM:
-            yield format_html('<strong class="problem">It is down: {}.</strong>', service.error or "no word why")
+            yield format_html(
+                '<strong class="problem">The service is down: {}.</strong>',
+                service.error or "no error was reported",
+            )
             if service.issue is not None and service.issue.ticket.status == Ticket.Status.CLOSED:
-                yield "Its ticket was closed while it is down: no contact is notified again before it has been up."
+                yield "Its ticket was closed while the service is down. Nobody is notified again until the"
+                " service was up."
         if self.late:
             yield format_html(
-                '<strong class="problem">It has waited for a check for {}: does a worker run?</strong>',
+                '<strong class="problem">No check for {}. Check that a worker runs.</strong>',
                 span(self.at - service.next_check_at),
             )
         if service.status != Status.DISABLED and not self.watched:
-            why = "managed is off for its account" if service.account.is_active else "its account is suspended"
-            yield f"It is not watched: {why}."
+            why = (
+                "managed monitoring is off for its account"
+                if service.account.is_active
+                else "its account is suspended"
+            )
+            yield f"The service is not watched: {why}."
         if service.status == Status.DISABLED:
-            yield "Nothing: it is disabled."
+            yield "Nothing: the service is disabled."
         elif service.status == Status.PENDING and not service.failures:
-            yield "Nothing: it waits for its first check."
+            yield "Nothing: the service waits for its first check."
         elif service.failures and service.status != Status.PROBLEM:
             left = FAILURES - service.failures
-            yield f"The last check failed: {service.error}. {left} more in a row, and it is a problem."
+            yield f"The last check failed: {service.error}. After {left} more in a row, the service counts as down."
         elif service.status == Status.OK and not self.late:
-            yield "Nothing: it is up."
+            yield "Nothing: the service is up."
 
     def next_check(self) -> SafeString | str:
         if not self.watched:
             return "none"
         if self.is_being_checked:
-            return "under way"
+            return "in progress"
         if self.service.next_check_at <= self.at:
             return f"due since {span(self.at - self.service.next_check_at)}"
         return moment_ago(self.service.next_check_at)

@@ -46,7 +46,7 @@ PERIODS = {"Last 24 hours": history.DAY, "Last 7 days": history.WEEK, "Last 30 d
 
 def check_now(request: HttpRequest, service: Service) -> str:
     services.check_now(staff(request, service.account_id), service)
-    return "it is due now. Load the page again in a few seconds."
+    return "the check is due now. Load the page again in a few seconds."
 
 
 def can_be_checked(service: "WithAnnotations[Service, Clocked]") -> bool:
@@ -57,12 +57,12 @@ def can_be_checked(service: "WithAnnotations[Service, Clocked]") -> bool:
 
 def disable(request: HttpRequest, service: Service) -> str:
     services.disable(staff(request, service.account_id), service)
-    return "it is not watched any more."
+    return "the service is not watched any more."
 
 
 def enable(request: HttpRequest, service: Service) -> str:
     services.enable(staff(request, service.account_id), service)
-    return "its first check is due now."
+    return "the first check is due now."
 
 
 class RightNow(admin.SimpleListFilter):
@@ -73,7 +73,7 @@ class RightNow(admin.SimpleListFilter):
         "shaky": ("The last check failed", service_status.shaky),
         "late": ("Late: waits for a check", service_status.late),
         "checking": ("Being checked", service_status.being_checked),
-        "watched": ("All that are watched", service_status.watched),
+        "watched": ("All watched services", service_status.watched),
     }
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
@@ -101,7 +101,7 @@ class ServicePage(ReadOnlyPage):
         (None, {"fields": (
             ("state", "id"), ("account", "label"), ("target", "runs_on"), ("timing", "has_to_contain"),
         )}),
-        ("Standing now", {"fields": (
+        ("State", {"fields": (
             "needs", ("checked", "next_check"), ("last_good", "failures_in_a_row"), ("part_of", "ticket"),
             "checked_from",
         )}),
@@ -113,7 +113,9 @@ class ServicePage(ReadOnlyPage):
         Verb("check-now", "Check now", check_now, offered=can_be_checked),
         Verb(
             "disable", "Disable", disable, danger=True, offered=lambda service: service.status != Status.DISABLED,
-            confirm="Contacts are not notified any more when it is down. An issue of this service alone is closed.",
+            confirm="The service is not checked any more, and nobody is notified about it. Its issue is closed,"
+            " unless other"
+            " services are part of it.",
         ),
         Verb("enable", "Enable", enable, offered=lambda service: service.status == Status.DISABLED),
     )  # fmt: skip
@@ -124,10 +126,10 @@ class ServicePage(ReadOnlyPage):
     @admin.display(description="Checked from")
     def checked_from(self, service: Service) -> str:
         if service.region is None:
-            return "wherever a worker runs"
+            return "the hosts of workers"
         return (
-            f"wherever a worker runs, and not from inside of {service.region}: workers belong to no region. It can"
-            " be up only where its private address is routed to all workers."
+            f"the hosts of workers, and not from inside {service.region}. The service can be up only if its private"
+            " address is routed to all workers."
         )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Service]:
@@ -185,7 +187,7 @@ class ServicePage(ReadOnlyPage):
     def checked(self, service: Service) -> SafeString:
         return moment_ago(service.checked_at)
 
-    @admin.display(description="What needs you")
+    @admin.display(description="To do")
     def needs(self, service: "WithAnnotations[Service, Clocked]") -> SafeString:
         return StatusDisplay(service).needs()
 
@@ -220,9 +222,9 @@ class ServicePage(ReadOnlyPage):
 
     @admin.display(description="Checks")
     def timing(self, service: Service) -> str:
-        return f"every {settings.PROBE_EVERY} s, {service.timeout} s for an answer"
+        return f"every {settings.PROBE_EVERY} s, with a timeout of {service.timeout} s"
 
-    @admin.display(description="Has to contain")
+    @admin.display(description="Expected text")
     def has_to_contain(self, service: Service) -> str:
         return service.body or NOTHING
 
@@ -260,16 +262,16 @@ def host_of(service: Service) -> SafeString | str:
     except Invalid:
         literal = None
     if literal is None:
-        return "not known: the address is a name"
+        return "not known, because the address is a name"
     own = Instance.objects.filter(account=service.account_id).select_related("managed_settings")
     where = Q(ipv4__contains=[str(literal)]) if literal.version == 4 else Q(ipv6__startswith=f"{literal}/")
     found = own.filter(where).first()
-    return "none of the account's computes" if found is None else lines([link(found), address(ssh(found))])
+    return "none of the account's instances" if found is None else lines([link(found), address(ssh(found))])
 
 
 def notes_panel(service: Service) -> Panel:
     notes = [format_html('<p class="notes">{}</p>', service.notes)] if service.notes else []
-    return Panel.of("Notes of its owner", ("For who mends it",), ((note,) for note in notes))
+    return Panel.of("Notes of the owner", ("Note",), ((note,) for note in notes))
 
 
 def secrets_panel(request: HttpRequest, service: Service) -> Panel:
@@ -281,9 +283,9 @@ def secrets_panel(request: HttpRequest, service: Service) -> Panel:
         rows.append((link(pair), read, moment(pair.created), ""))
     return Panel.of(
         "Credentials and key",
-        ("What", "", "Given", "Last decrypted"),
+        ("Secret", "", "Created", "Last decrypted"),
         rows,
-        empty="Its owner has given none for it.",
+        empty="The owner has not given any for this service.",
     )
 
 
@@ -291,10 +293,10 @@ def contacts_panel(service: Service) -> Panel:
     group = service.consultation_group
     found = contact_rows(contacts_of(service).order_by("name"))
     return Panel.of(
-        f"Contacts of the consultation group {group}" if group else "Contacts that are in no group",
+        f"Contacts of the consultation group {group}" if group else "Contacts without a group",
         ("Name", "Email", "Phone", "Second phone"),
         found,
-        empty=f"None: mails go to the account's own address, {service.account.email}.",
+        empty=f"None. Mails go to the address of the account, {service.account.email}.",
     )
 
 

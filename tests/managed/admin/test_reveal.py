@@ -99,7 +99,7 @@ def test_who_read_it_and_why_is_written_down(admin, kept):
     assert Decryption.objects.count() == before + 1
     assert (row.username, row.reason, row.account_id) == ("staff", REASON, kept.account_id)
     assert kept in (row.credential, row.key_pair)
-    assert LogEntry.objects.get().change_message == f"Decrypt: it was read. {REASON}"
+    assert LogEntry.objects.get().change_message == f"Decrypt: the secret was read. {REASON}"
     shown = admin.get(list_address(Decryption)).content.decode()
     assert REASON in shown
     page = admin.get(page_address(kept))

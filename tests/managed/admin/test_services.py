@@ -83,7 +83,7 @@ def test_a_service_is_found_by_what_a_customer_may_name(term, admin, watched):
 def test_a_services_page_says_what_needs_somebody_and_what_helps(admin, watched):
     Issue.objects.update(created=now() - timedelta(minutes=34))
     text = text_of(admin, page_address(watched.service))
-    assert "It is down: it answered 503." in text
+    assert "The service is down: it answered 503." in text
     assert f"issue {watched.issue.pk} , opened 34 min ago" in text
     assert watched.issue.ticket.summary in text
     assert "Restart the queue first." in text
@@ -119,7 +119,7 @@ def test_a_service_of_a_suspended_account_is_not_watched(admin, watched):
     watched.account.save()
     text = text_of(admin, page_address(watched.service))
     assert "It is not watched: its account is suspended." in text
-    assert "does a worker run?" not in text
+    assert "Check that a worker runs." not in text
 
 
 def test_contacts_of_no_group_are_those_of_a_service_without_one(admin, watched):
@@ -300,12 +300,12 @@ def test_services_that_are_down_are_told_of(admin, watched):
 def test_checks_that_nobody_makes_are_told_of(admin, watched, settings):
     patience = timedelta(seconds=3 * settings.PROBE_EVERY)
     change(watched.service, next_check_at=now() + timedelta(minutes=2) - patience)
-    assert "does a worker run?" not in text_of(admin, "/admin/")
+    assert "Check that a worker runs." not in text_of(admin, "/admin/")
     change(watched.service, next_check_at=now() - timedelta(minutes=2) - patience)
     text = text_of(admin, "/admin/")
-    assert "1 managed service waits for a check for more than 3 intervals: does a worker run?" in text
+    assert "1 managed service waits for a check for more than 3 intervals. Check that a worker runs." in text
     assert "web shop" in text_of(admin, list_address(Service), now="late")
-    assert "does a worker run?" in text_of(admin, page_address(watched.service))
+    assert "Check that a worker runs." in text_of(admin, page_address(watched.service))
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_checks_that_nobody_makes_are_told_of(admin, watched, settings):
 )
 def test_what_is_off_or_under_way_is_not_late(columns, admin, watched):
     change(watched.service, next_check_at=now() - timedelta(hours=1), **columns)
-    assert "does a worker run?" not in text_of(admin, "/admin/")
+    assert "Check that a worker runs." not in text_of(admin, "/admin/")
 
 
 # --- Response times -----------------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ def test_pages_cost_the_same_however_much_there_is(name, admin, watched, world):
 
 
 def test_a_services_page_says_where_it_is_checked_from_and_why_not_from_its_region(admin, watched, world):
-    assert "wherever a worker runs" in text_of(admin, page_address(watched.service))
+    assert "the hosts of workers" in text_of(admin, page_address(watched.service))
     Service.objects.filter(pk=watched.service.pk).update(region=world.region, address="http://192.168.128.5/")
     text = text_of(admin, page_address(watched.service))
     assert f"not from inside of {world.region}: workers belong to no region" in text
