@@ -31,6 +31,12 @@ return [...document.querySelectorAll('.results')]
     .filter(table => table.scrollWidth > table.clientWidth)
     .map(table => `${table.scrollWidth} in ${table.clientWidth}: ${table.innerText.slice(0, 120)}`)
 """
+# Parts of a page on a phone that are wider than their box.
+HIDDEN = """
+return [...document.querySelectorAll('.panel .panel-scroll, .form-row, .results')]
+    .filter(part => part.scrollWidth > part.clientWidth)
+    .map(part => `${part.scrollWidth} in ${part.clientWidth}: ${part.innerText.slice(0, 120)}`)
+"""
 
 
 @pytest.fixture
@@ -53,6 +59,8 @@ def check(visitor: Visitor) -> None:
             wide = visitor.driver.execute_script(WIDE, width)
             assert not wide, f"wider than the window {where}: {wide}"
             assert visitor.driver.execute_script(EMPTY, width) < 40, f"a column of nothing {where}"
+    hidden = visitor.driver.execute_script(HIDDEN)
+    assert not hidden, f"cut off at {WIDTHS[-1]}: {hidden}"
     assert visitor.complaints() == []
 
 
@@ -161,4 +169,6 @@ def test_no_list_cuts_columns_off(clerk: Visitor, everything: Instance):
             cut_off[model._meta.model_name] = found
         clerk.set_screen(WIDTHS[1], dark=False)
         assert clerk.driver.execute_script(EMPTY, WIDTHS[1]) < 40, model
+        if found := clerk.driver.execute_script(HIDDEN):
+            cut_off[f"{model._meta.model_name} on a phone"] = found
     assert cut_off == {}

@@ -1,4 +1,4 @@
-// Names for what Django's scripts leave without one, for screen readers.
+// Names for what Django's scripts leave without one, for screen readers, and for the cells of lists on phones.
 window.addEventListener('load', () => {
   // jQuery runs what waits for the page in order, so the boxes are there when it runs this.
   const whenReady = window.django?.jQuery ?? (run => run())
@@ -13,5 +13,11 @@ window.addEventListener('load', () => {
       text.setAttribute('aria-labelledby', label.id)
     }
   })
+  for (const list of document.querySelectorAll('#result_list')) {
+    const titles = [...list.tHead.rows[0].cells].map(cell => cell.querySelector('.text')?.textContent.trim() ?? '')
+    for (const row of list.tBodies[0].rows)
+      [...row.cells].forEach((cell, place) => { if (titles[place]) cell.dataset.label = titles[place] })
+    list.classList.add('labelled')
+  }
   for (const icon of document.querySelectorAll('.help-tooltip[aria-label]')) icon.setAttribute('role', 'img')
 })
