@@ -28,7 +28,7 @@ TONES: dict[str, str] = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE
 
 def start(request: HttpRequest, migration: HostMigration) -> str:
     if migration.status != Status.PENDING:
-        raise Invalid("Only a pending migration can be started.")
+        raise Invalid("Only a migration that is pending can be started.")
     return started(moves.migrate(staff(request, migration.instance.account_id), migration.instance))
 
 

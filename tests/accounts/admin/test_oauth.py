@@ -50,7 +50,7 @@ def status(app: OAuthClient) -> str:
 def test_suspending_ends_all_that_users_gave_and_is_told(admin, app):
     let_in(OAuthClientFactory(), UserFactory())
     asked = admin.post(page_address(app).replace("/change/", "/do/suspend/"))
-    assert "end for good" in asked.content.decode()
+    assert "of the app permanently" in asked.content.decode()
     response = do(admin, app, "suspend")
     assert "Authorizations that ended: 1, tokens: 2." in messages_of(response)
     assert status(app) == "suspended"
@@ -60,7 +60,7 @@ def test_suspending_ends_all_that_users_gave_and_is_told(admin, app):
     assert (event.username, event.message, event.entity_id) == ("staff", "The client is suspended.", app.pk)
     assert "suspended already" in messages_of(do(admin, app, "suspend"))
     assert "which is more" in messages_of(do(admin, app, "disable"))
-    assert "anew" in messages_of(do(admin, app, "activate"))
+    assert "authorize the app again" in messages_of(do(admin, app, "activate"))
     assert status(app) == "active"
 
 
@@ -68,7 +68,7 @@ def test_disabling_is_a_pause(admin, app):
     do(admin, app, "disable")
     assert status(app) == "disabled"
     assert left() == [1, 1, 1, 1]
-    assert "go on with what they had" in messages_of(do(admin, app, "activate"))
+    assert "works again with its tokens" in messages_of(do(admin, app, "activate"))
     assert status(app) == "active"
     assert Event.objects.filter(action="oauth_client_update").count() == 2
 

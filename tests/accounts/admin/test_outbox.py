@@ -74,7 +74,7 @@ def test_each_is_listed_by_how_it_goes(admin, message):
     give_up(message)
     assert listed(admin, now="given_up") == listed(admin, now="trouble") == [message]
     assert listed(admin, now="waiting") == listed(admin, now="late") == []
-    assert "24 of 24 tries" in admin.get(page_address(message)).content.decode()
+    assert "24 of 24 attempts" in admin.get(page_address(message)).content.decode()
     assert listed(admin, q="+4712") == [message]
     assert listed(admin, q="fresh@example.com") == []
 

@@ -96,7 +96,7 @@ def test_an_empty_reply_says_nothing(admin, ticket):
 def test_a_closed_ticket_has_no_form_to_reply(admin, ticket):
     assert admin.get(page_address(ticket)).context["open_forms"]
     asked = admin.post(page_address(ticket).replace("/change/", "/do/close/"))
-    assert "cannot be reopened" in asked.content.decode()
+    assert "cannot be opened again" in asked.content.decode()
     do(admin, ticket, "close")
     ticket.refresh_from_db()
     assert ticket.status == "closed"

@@ -23,7 +23,7 @@ def test_an_instance_s_page_says_who_was_there_and_leads_there(admin, staff, own
     page = admin.get(page_address(instance)).content.decode()
     assert f'href="/admin/compute/instance/{instance.pk}/console/"' in page
     assert "It hangs." in page
-    assert page.count(">at it<") == 1
+    assert page.count(">open<") == 1
 
 
 def test_the_list_is_searched_and_shows_no_secret(admin, owner, instance):
@@ -63,7 +63,7 @@ def test_a_session_is_ended(admin, owner, instance):
     session = at_it(owner, instance)
     assert "the console closes within seconds" in messages_of(do(admin, session, "end"))
     assert consoles.still_there([session.pk]) == {session.pk: consoles.ENDED_BY_STAFF}
-    assert "End it" in LogEntry.objects.latest("pk").change_message
+    assert "End session" in LogEntry.objects.latest("pk").change_message
     consoles.leave(session.pk, consoles.ENDED_BY_STAFF)
     assert "Nobody is at this console" in messages_of(do(admin, session, "end"))
 
@@ -72,7 +72,7 @@ def test_what_became_of_each_is_told(admin, owner, instance):
     session = at_it(owner, instance)
     for fields, state in (
         ({}, "open"),
-        ({"seen": session.created.replace(year=2020)}, "its server is gone"),
+        ({"seen": session.created.replace(year=2020)}, "its server stopped"),
         ({"ended": session.created}, "ended"),
         ({"opened": None, "ended": None}, "requested"),
     ):

@@ -35,7 +35,7 @@ def neighbour(world, running, driver) -> Instance:
 def test_a_drained_host_is_closed_and_empty_at_the_end(admin, running, neighbour, other, driver):
     host = running.host
     messages = messages_of(do(admin, host, "drain", reason="Its fans are worn out."))
-    assert "moves scheduled: 2. Its fans are worn out." in messages
+    assert "Moves scheduled: 2. Its fans are worn out." in messages
     host.refresh_from_db()
     assert not host.enabled
     page = admin.get(page_address(host)).content.decode()
@@ -61,12 +61,12 @@ def test_a_drain_without_room_waits_and_says_so(admin, running):
     assert moves.start_due() == 0
     page = admin.get(page_address(running.host)).content.decode()
     assert "1 left: 0 moving, 1 waiting" in page
-    assert "not enough memory and vcpus and disk on other hosts" in page
+    assert "not enough memory and cores and disk on other hosts" in page
 
 
 def test_a_second_drain_takes_what_came_meanwhile_and_then_refuses(admin, running, neighbour, other):
     HostMigrationFactory(instance=running)
-    assert "moves scheduled: 1" in messages_of(do(admin, running.host, "drain", reason="Worn out."))
+    assert "Moves scheduled: 1" in messages_of(do(admin, running.host, "drain", reason="Worn out."))
     assert HostMigration.objects.count() == 2
     again = do(admin, running.host, "drain", reason="Again.").content.decode()
     assert "scheduled to move already" in again

@@ -90,13 +90,13 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
     driver.machines["skerry-999999"] = {**driver.machines[f"skerry-{running.pk}"]}
     row = drift(running.host, Kind.UNKNOWN_MACHINE)
     asked = admin.post(page_address(row).replace("/change/", "/do/set-aside/"))
-    assert "is shut down for it" in asked.content.decode()
+    assert "is shut down first" in asked.content.decode()
     assert not Job.objects.filter(kind="set_aside_host_object").exists()
 
     messages = messages_of(do(admin, row, "set-aside"))
     job = Job.objects.get(kind="set_aside_host_object")
-    assert f"job {job.pk} puts it away on {running.host}." in messages
-    assert f"job {job.pk} puts it away" in LogEntry.objects.get().change_message
+    assert f"job {job.pk} sets it aside on {running.host}." in messages
+    assert f"job {job.pk} sets it aside" in LogEntry.objects.get().change_message
     assert job.created_by == "staff"
     assert "being repaired" in admin.get(list_address(Drift)).content.decode()
     assert "Busy" in messages_of(do(admin, row, "set-aside")) or "busy" in messages_of(do(admin, row, "set-aside"))
@@ -125,7 +125,7 @@ def test_a_row_is_pointed_to_the_host_that_has_the_machine(admin, running):
     other = HostFactory(region=running.region)
     drift(running.host, Kind.MISSING_MACHINE, f"skerry-{running.pk}", instance=running)
     row = drift(other, Kind.WRONG_HOST, f"skerry-{running.pk}", instance=running)
-    assert f"the row says {other} now." in messages_of(do(admin, row, "point-here"))
+    assert f"the database has the host {other} now." in messages_of(do(admin, row, "point-here"))
     assert Instance.objects.get(pk=running.pk).host == other
 
 
@@ -133,7 +133,7 @@ def test_a_host_is_compared_again(admin, running):
     row = drift(running.host, Kind.MISSING_DISK, "skerry-1-disk-1", instance=running)
     Host.objects.update(reconcile_at=Now() + timedelta(hours=1))
     assert drift_records.due() == []
-    assert "is compared in a moment." in messages_of(do(admin, row, "compare-again"))
+    assert "will be compared with the database in a moment." in messages_of(do(admin, row, "compare-again"))
     assert drift_records.due() == [running.host_id]
 
 
@@ -153,4 +153,4 @@ def test_what_waits_for_staff_is_told_of_on_the_first_page(admin, running):
     drift(running.host, Kind.SET_ASIDE, "aside/x")
     drift(running.host, Kind.SHELL, "once", seen=1)
     page = admin.get(reverse("admin:index")).content.decode()
-    assert "Hosts differ from the rows in 1 place" in page
+    assert "Differences between hosts and the database: 1" in page

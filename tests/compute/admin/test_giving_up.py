@@ -56,7 +56,7 @@ def test_a_deletion_ends_and_frees_addresses_and_room(admin, deletion, running):
     job, driver = deletion
     addresses = list(Address.objects.filter(instance=running))
     assert addresses
-    assert "it ends in a moment" in messages_of(do(admin, job, "give-up", **SURE))
+    assert "the job ends in a moment" in messages_of(do(admin, job, "give-up", **SURE))
 
     work(job, driver)
 

@@ -97,12 +97,12 @@ def test_an_event_leads_to_its_job_and_back(admin, job, world):
     assert "due now" in page
     assert f'href="{page_address(job.event)}"' in admin.get(page_address(job)).content.decode()
     Job.objects.filter(pk=job.pk).update(event=None)
-    assert "it tells a later event by now" in admin.get(page_address(job.event)).content.decode()
+    assert "its job reports to a later event now" in admin.get(page_address(job.event)).content.decode()
 
 
-def test_a_dead_workers_lease_is_called_lost(job):
+def test_a_dead_workers_lease_is_called_expired(job):
     assert status_of(job, lease_until=Now() - 2 * HOUR).lease().startswith("expired 2 h")
-    assert status_of(job, lease_until=Now() + HOUR).lease().startswith("leased until")
+    assert status_of(job, lease_until=Now() + HOUR).lease().startswith("until")
 
 
 def test_a_kind_of_another_release_does_not_break_the_page(admin, job):
@@ -155,7 +155,7 @@ def test_run_now_makes_a_retrying_job_due_and_notifies(admin, job, driver, notif
     do(admin, job, "run_now")
 
     assert Job.objects.filter(pk=job.pk, run_at__lte=Now()).exists()
-    assert "Run now: it is due now" in LogEntry.objects.get().change_message
+    assert "Run now: the job is due now" in LogEntry.objects.get().change_message
 
 
 @pytest.mark.django_db(transaction=True)
@@ -183,13 +183,13 @@ def test_cancel_makes_it_unwind(admin, job, driver, running):
 def test_a_finished_job_refuses_both(admin, running):
     done = running.jobs.get()
     for verb in ("run_now", "cancel"):
-        assert "It is finished" in messages_of(do(admin, done, verb))
+        assert "The job is finished" in messages_of(do(admin, done, verb))
     assert LogEntry.objects.filter(change_message__contains="refused").count() == 2
 
 
 def test_the_list_cancels_many_after_asking(admin, job):
     data = {"action": "cancel", "_selected_action": [job.pk]}
-    assert "undoes what it did" in admin.post(list_address(Job), data).content.decode()
+    assert "undoes its steps" in admin.post(list_address(Job), data).content.decode()
     admin.post(list_address(Job), {**data, "confirmed": "yes"})
     job.refresh_from_db()
     assert job.cancelled

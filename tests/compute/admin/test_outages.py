@@ -266,7 +266,7 @@ def test_the_filter_offers_few_accounts_however_many_there_are(admin, running):
     [
         ("active", 2, "attempt 2 of 5"),
         ("active", 5, "last attempt (5 of 5)"),
-        ("active", 7, "given up, ending it: attempt 7"),
+        ("active", 7, "given up, ending: attempt 7"),
         ("undoing", 7, "undoing, attempt 7"),
     ],
 )

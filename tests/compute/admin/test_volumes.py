@@ -57,7 +57,7 @@ def test_staff_detach_and_delete_it_as_customers_do(admin, attached, driver):
     assert "is on its way" in messages_of(answer)
     assert work(Job.objects.get(finished_at=None), driver).state == "done"
     assert Event.objects.get(action="volume_detach").username == "staff"
-    assert "it is gone" in messages_of(use(admin, attached, "delete"))
+    assert "deleted. Its data will be deleted" in messages_of(use(admin, attached, "delete"))
     assert work(Job.objects.get(finished_at=None), driver).state == "done"
     assert not driver.volumes
     assert LogEntry.objects.count() == 3

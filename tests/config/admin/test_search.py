@@ -203,7 +203,7 @@ def test_a_query_that_takes_too_long_is_ended_and_the_rest_is_shown(admin, runni
     ]
     monkeypatch.setattr(search, "_kinds", kinds)
     page = admin.get(reverse("admin:search"), {"q": "web-1"})
-    assert "be more exact" in page.content.decode()
+    assert "Type more exact words" in page.content.decode()
     assert page_address(running) not in page.content.decode()
     assert User.objects.exists(), "the transaction goes on"
 

@@ -254,7 +254,7 @@ def test_a_revoked_credential_stays_in_the_list_of_what_was_read(admin, watched)
     watched.credential.delete()
     page = admin.get(list_address(Decryption)).content.decode()
     assert REASON in page
-    assert "Shop, gone" in page
+    assert "Shop, deleted" in page
 
 
 def test_from_a_services_page_one_returns_there(admin, watched):

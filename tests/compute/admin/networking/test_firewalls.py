@@ -45,7 +45,7 @@ def test_a_packet_filter_says_what_the_host_is_to_filter_by(admin, firewall, run
 
 
 def test_staff_turn_one_off_and_on(admin, firewall, running):
-    assert "removing the rules" in messages_of(do(admin, firewall, "disable"))
+    assert "remove the rules" in messages_of(do(admin, firewall, "disable"))
     firewall.refresh_from_db()
     assert firewall.status == "disabled"
     event = Event.objects.latest("pk")
@@ -72,7 +72,7 @@ def test_a_host_that_is_behind_for_long_needs_attention(admin, firewall, running
     driver.before = failing_at(len(driver.calls), times=1)
     packet_filters.apply(running.pk, driver)
     index = reverse("admin:index")
-    line = "Firewalls that hosts do not have yet: of 1 instance"
+    line = "Firewall rules that are late on hosts: of 1 instance"
     assert line not in admin.get(index).content.decode()
     PacketFilter.objects.update(changed=Now() - 2 * LATE_AFTER)
     assert line in admin.get(index).content.decode()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 def test_a_new_pool_is_filled_but_for_network_broadcast_and_gateway(admin, world):
     response = add(admin)
-    assert "has 5 addresses to give" in messages_of(response)
+    assert "has 5 free addresses" in messages_of(response)
     pool = AddressPool.objects.get(network="198.51.100.0/29")
     assert [row.address for row in pool.addresses.all()] == [f"198.51.100.{n}" for n in range(2, 7)]
     assert LogEntry.objects.filter(object_id=str(pool.pk)).exists()
@@ -89,7 +89,7 @@ def test_the_index_warns_of_a_pool_that_runs_dry(admin, world, running):
     free = Address.objects.filter(pool__network="198.18.0.0/24", instance=None)
     free.filter(pk__in=free.values("pk")[:53]).update(instance=running)
     text = admin.get(reverse("admin:index")).content.decode()
-    assert "198.18.0.0/24 (public, us-test): 4 of 58 addresses left" in text
+    assert "198.18.0.0/24 (public, us-test): 4 of 58 addresses free" in text
 
 
 def test_an_address_tells_who_has_it(admin, running):

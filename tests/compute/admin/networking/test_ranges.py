@@ -59,7 +59,7 @@ def test_a_range_is_found_and_taken_back(admin, world, running, routed):
     for term in ("2001:DB8:5000:0::", str(running.pk), str(world.account.pk)):
         assert list(admin.get(list_address(IPv6Range), {"q": term}).context["cl"].result_list) == [block]
     assert not admin.get(list_address(IPv6Range), {"q": "nonsense"}).context["cl"].result_list
-    assert "lead nowhere" in messages_of(do(admin, block, "delete"))
+    assert "not routed any more" in messages_of(do(admin, block, "delete"))
     assert not IPv6Range.objects.exists()
     assert Event.objects.latest("pk").action == "compute_deleteip"
 
