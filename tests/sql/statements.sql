@@ -986,7 +986,7 @@ SELECT clock_timestamp()
 
 -- config.db.connections.SET_UP
 SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', %(idle)s, false),
-       CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(told)s::int
+       CASE WHEN %(lock)s::text IS NOT NULL AND pg_backend_pid() = %(session)s::int
             THEN set_config('lock_timeout', %(lock)s::text, false) END
 
 -- config.db.fresh_database.create_tables
@@ -1088,9 +1088,9 @@ SELECT statement_timestamp()
 -- managed.services.probing.settle
 SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'
 
--- tags.services._HOLD
+-- tags.services._LOCK_AND_READ_QUOTAS
 SELECT quotas, pg_advisory_xact_lock(hashtextextended('tags of account ' || id, 0))
   FROM accounts_account WHERE id = %s
 
--- tags.services._LOCK
+-- tags.services._LOCK_LABELS
 SELECT label, id FROM tags_tag WHERE account_id = %s AND label = ANY(%s) ORDER BY label FOR KEY SHARE
