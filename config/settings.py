@@ -14,7 +14,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from config.api import openapi
-from config.environment import openid
+from config.environment import openid, words
 from config.environment.variables import LEVELS, BadVariable, Environment, is_set, multiplied
 from config.laptop.embedded import addresses
 from config.laptop.serving.address import served_at
@@ -404,6 +404,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "APPEND_COMPONENTS": {"securitySchemes": SECURITY_SCHEMES},
 }
+
+# The word for an instance on the wire in place of `compute`, and its plural (config/word.py). Empty: `compute`.
+API_WORD, API_WORD_PLURAL = words.read_word(env)
 
 ACCOUNT_CAPABILITIES = (
     "Block Storage",

@@ -1,0 +1,147 @@
+"""The word for an instance on the wire: ``compute``, or the word of the setting API_WORD.
+
+Code and rows have the neutral form, ``compute``. Names of paths, fields, filters, scopes and values get the word
+when they are declared or compiled. If no word is set, all functions here return their argument.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from config.environment.words import NEUTRAL
+
+QUOTE = "\ue000"
+"""The mark before and after a text of a customer within a text of the platform. Unicode gives it no meaning."""
+
+
+class Spoken(str):
+    """A reason that has the word already. It may have a text that a client sent, so it is not translated again."""
+
+
+class Word:
+    """Translations between the neutral form and a word. Both forms stand alone or within a name.
+
+    ``computes:read_only``, ``compute_id``, ``add_computes`` and ``ComputeSettings`` contain the word; ``computed``
+    does not.
+    """
+
+    def __init__(self, singular: str, plural: str):
+        self.is_set = bool(singular)
+        self.forms = {NEUTRAL: singular, f"{NEUTRAL}s": plural}
+        self._to_wire = _translation(self.forms)
+        self._to_neutral = _translation({word: form for form, word in self.forms.items()})
+        self._swap = _translation({**self.forms, **{word: form for form, word in self.forms.items()}})
+
+    def on_wire(self, text: str) -> str:
+        """Return a name or a text of the platform as clients read it. A text of a customer has to be `quoted`."""
+        if not self.is_set:
+            return text
+        if QUOTE not in text:
+            return self._to_wire(text)
+        parts = text.split(QUOTE)
+        parts[::2] = map(self._to_wire, parts[::2])
+        return "".join(parts)
+
+    def quoted(self, text: str) -> str:
+        """Return a text that a client sent, for a reason: `on_wire` leaves it as it was sent."""
+        return QUOTE + text.replace(QUOTE, "") + QUOTE if self.is_set else text
+
+    def to_neutral(self, text: str) -> str:
+        """Return the neutral form of a name that the platform wrote with the word."""
+        return self._to_neutral(text) if self.is_set else text
+
+    def read(self, value: str) -> str:
+        """Return the neutral form of a value that a client sent.
+
+        The neutral form itself is unknown to clients of another word. It becomes a value that does not exist.
+        """
+        return self._swap(value) if self.is_set else value
+
+    def renamed(self, value: Any) -> Any:
+        """Return JSON of the platform with the word in all keys and texts."""
+        return _renamed(value, self.on_wire) if self.is_set else value
+
+
+def _translation(forms: Mapping[str, str]) -> Any:
+    """Return a function that replaces words in a text, capitalized words too, and corrects the article before."""
+    both = {**forms, **{word.capitalize(): to.capitalize() for word, to in forms.items()}}
+    longest = sorted((re.escape(word[0].lower() + word[1:]) for word in forms if word), key=len, reverse=True)
+    either = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in longest)
+    # A capital letter begins a word, as in names of schemas.
+    pattern = re.compile(rf"(?:\b([Aa])n? )?(?:(?<![A-Za-z])|(?=[A-Z]))({either})(?![a-z])") if either else None
+
+    def translate(found: re.Match[str]) -> str:
+        article, word = found.groups()
+        to = both[word]
+        if article is None:
+            return to
+        return f"{article}{'n' if to[0] in 'aeioAEIO' else ''} {to}"
+
+    return lambda text: pattern.sub(translate, text) if pattern else text
+
+
+def _renamed(value: Any, rename: Any) -> Any:
+    if isinstance(value, str):
+        return rename(value)
+    if isinstance(value, Mapping):
+        return {rename(key) if isinstance(key, str) else key: _renamed(each, rename) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(each, rename) for each in value]
+    return value
+
+
+BELOW = ("/v4/compute/", "/v4/images/", "/v4/managed/")
+"""Beginnings of the paths that can have the word. No name that a customer chose stands below them."""
+
+
+def spell(reason: str) -> str:
+    """Return a reason of an error as people and clients read it. A reason that was spelled before stays."""
+    return reason if isinstance(reason, Spoken) else Spoken(on_wire(reason))
+
+
+def slug_on_wire(key: str) -> str:
+    """Return the id of an entity as clients read it. Only slugs of the catalogue have the word."""
+    return on_wire(key) if key.startswith(f"{NEUTRAL}/") else key
+
+
+def path_on_wire(path: str) -> str:
+    """Return the path of an object as clients read it: ``/v4/compute/instances/7``."""
+    return on_wire(path) if path.startswith(BELOW) else path
+
+
+WORD = Word(settings.API_WORD, settings.API_WORD_PLURAL)
+IS_SET = WORD.is_set
+on_wire = WORD.on_wire
+quoted = WORD.quoted
+to_neutral = WORD.to_neutral
+read = WORD.read
+
+_sentences: dict[str, tuple[re.Pattern[str], list[str]]] = {}
+
+
+def sentence(text: str) -> str:
+    """Declare a sentence that rows have in the neutral form, such as the message of an event. Return it unchanged.
+
+    The sentence may have places for values, as for `str.format`: ``The window of the compute is {when}.``
+    """
+    if IS_SET:
+        literals = re.split(r"\{\w+\}", text)
+        pattern = "(.*)".join(map(re.escape, literals))
+        _sentences[text] = re.compile(f"{pattern}( .*)?", re.DOTALL), list(map(on_wire, literals))
+    return text
+
+
+def message_on_wire(message: str) -> str:
+    """Return a message of a row as clients read it. Only a `sentence` at its beginning has the word.
+
+    The values in the sentence, and the text behind it, may be a customer's.
+    """
+    if not IS_SET or NEUTRAL not in message.lower():
+        return message
+    for pattern, literals in _sentences.values():
+        if found := pattern.fullmatch(message):
+            *values, rest = found.groups("")
+            return "".join(map("".join, zip(literals, [*values, rest], strict=True)))
+    return message
