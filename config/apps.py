@@ -7,8 +7,10 @@ from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
 from django.db.backends.signals import connection_created
 
+from config import word
 from config.db.connections import set_up
 from config.environment.variables import import_named
+from config.errors import Problem
 
 
 class ConfigConfig(AppConfig):
@@ -24,6 +26,8 @@ class ConfigConfig(AppConfig):
         from config.environment import checks  # noqa: F401  (registers itself)
 
         import_named("DRIVERS", "RDNS_RESOLVER", "SMS_GATEWAY")
+        if word.IS_SET:
+            Problem.spell = word.spell
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)
         request_finished.disconnect(close_caches)

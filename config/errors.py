@@ -6,9 +6,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 T = TypeVar("T")
 PIECE = re.compile(r"(\[[0-9]+\])")
@@ -17,10 +17,19 @@ PIECE = re.compile(r"(\[[0-9]+\])")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of a request: `field` is a dotted path (``devices.sda.disk_id``) or None, `reason` a sentence."""
+    """One problem of a request: `field` is a dotted path (``devices.sda.disk_id``) or None, `reason` a sentence.
+
+    `spell` gives each reason the word of the installation, if another word than ``compute`` is set (`config.word`).
+    Then a reason marks a text that a client sent as `quoted`. The field keeps its neutral form.
+    """
 
     reason: str
     field: str | None = None
+    spell: ClassVar[Callable[[str], str] | None] = None
+
+    def __post_init__(self) -> None:
+        if Problem.spell is not None:
+            object.__setattr__(self, "reason", Problem.spell(self.reason))
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -42,7 +51,7 @@ class DomainError(Exception):
 
     def __init__(self, reason: str, field: str | None = None):
         self.problems: tuple[Problem, ...] = (Problem(reason, field),)
-        super().__init__(reason)
+        super().__init__(self.problems[0].reason)
 
     @classmethod
     def of(cls, problems: Iterable[Problem]) -> "DomainError":

@@ -397,7 +397,11 @@ SPECTACULAR_SETTINGS = {
     "TAGS": [{"name": name, "description": about} for name, about in openapi.TAGS.items()],
     "SCHEMA_PATH_PREFIX": "/v4",
     "PREPROCESSING_HOOKS": ["config.api.schema.only_v4"],
-    "POSTPROCESSING_HOOKS": ["config.api.schema.with_answers", "accounts.scopes.document"],
+    "POSTPROCESSING_HOOKS": [
+        "config.api.schema.with_answers",
+        "accounts.scopes.document",
+        "config.api.schema.with_word",
+    ],
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_NO_READ_ONLY_REQUIRED": True,
     "SERVE_INCLUDE_SCHEMA": False,

@@ -65,7 +65,7 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ("config/api/exceptions.py", "str(constraint.violation_error_message)"): PASSED_ON,
     ("config/api/exceptions.py", "str(detail)"): PASSED_ON,
     ("config/api/exceptions.py", "str(error.detail)"): PASSED_ON,
-    ("config/api/exceptions.py", "each.reason"): PASSED_ON,
+    ("config/api/exceptions.py", "found.reason"): PASSED_ON,
     ("config/web/error_pages.py", "reason or REASONS[status]"): [*REASONS.values()],
     ("config/server/answers.py", "reason"): [answers.UNREAD, answers.BUSY],
     ("config/server/application.py", "reason"): PASSED_ON,
@@ -74,7 +74,9 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
         RETIRED, "This region does not offer <capability>.",
     ],
     ("compute/services/domains/records.py", "problem.reason"): PASSED_ON,
-    ("compute/services/domains/zone_import.py", "f'{error}.'"): ["the name <host> was not found."],
+    ("compute/services/domains/zone_import.py", "f'{word.quoted(str(error))}.'"): [
+        "the name <host> was not found.",
+    ],
     ("compute/services/images/uploads.py", "taken"): [uploads.UNDER_WAY],
     ("compute/services/instances/root_passwords.py", "otherwise"): [
         root_passwords.SEVERAL, root_passwords.NONE,
@@ -95,7 +97,7 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
         "config/api/serializers.py",
         "{api_settings.NON_FIELD_ERRORS_KEY: reason} if self.parent is None else reason",
     ): ["<name> is not valid"],
-    ("config/api/serializers.py", "problem['reason']"): PASSED_ON,
+    ("config/api/serializers.py", "word.Spoken(problem['reason'])"): PASSED_ON,
     ("managed/services/services.py", "problem.reason"): PASSED_ON,
     ("tags/services/__init__.py", "reason"): ["Length must be 3-50 characters"],
     ("tags/services/__init__.py", "each.reason"): PASSED_ON,
@@ -230,6 +232,8 @@ def _piece(source: Source, node: ast.expr) -> str:
         except (Unknown, ValueError):
             pass
     named = node.value
+    if isinstance(named, ast.Call) and ast.unparse(named.func) == "word.quoted":
+        (named,) = named.args  # a text that a client sent
     while isinstance(named, ast.Call | ast.Subscript):  # of status.replace("_", " ") the status
         within = named.func if isinstance(named, ast.Call) else named
         named = within.value if isinstance(within, ast.Attribute | ast.Subscript) else within

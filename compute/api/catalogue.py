@@ -30,7 +30,7 @@ class KernelViewSet(ReadOnlyModelViewSet):
 
     serializer_class = KernelResource
     filterset_class = KernelFilterSet
-    lookup_value_converter = "slug_id"
+    lookup_value_converter = "catalogue_slug"
     required_scopes = PUBLIC
     required_grant = ANYONE
     ordering = ("position", "id")

@@ -29,7 +29,7 @@ class ImageViewSet(PublicViewSet[Image]):
     serializer_class = ImageResource
     filterset_class = ImageFilterSet
     queryset = Image.objects.all()
-    lookup_value_converter = "slug_id"
+    lookup_value_converter = "catalogue_slug"
     required_scopes = READ
     required_grant = ANYONE
     ordering = ("is_public", "number", "position", "id")

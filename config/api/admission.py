@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.viewsets import GenericViewSet
 
+from config import word
 from config.api import access, reasons, unsupported
 from config.api.operations import Operation, operations_of
 from config.api.permissions import HasGrant, HasScope
@@ -217,7 +218,8 @@ class Admission(GenericViewSet[M], Generic[A, M]):
             response.headers["Content-Length"] = str(len(response.content))
         status = response.status_code
         add_headers(response, self.headers_of(self.action, status < 300))
-        response.headers["X-OAuth-Scopes"] = "unknown" if self.caller is None else " ".join(self.caller.scopes)
+        held = "unknown" if self.caller is None else " ".join(self.caller.scopes)
+        response.headers["X-OAuth-Scopes"] = word.on_wire(held) if word.IS_SET else held
         if status == 405:
             response.headers["Allow"] = ", ".join(self.allowed_methods)
         if self.verdict is not None:
@@ -239,5 +241,5 @@ class Admission(GenericViewSet[M], Generic[A, M]):
         return prepared(
             **HEADERS,
             Cache_Control=cls.cache_control if fine else NO_STORE,
-            X_Accepted_OAuth_Scopes=access.ALL if declared is None else declared.scope.accepted,
+            X_Accepted_OAuth_Scopes=access.ALL if declared is None else word.on_wire(declared.scope.accepted),
         )

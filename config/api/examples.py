@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db import Error
 
+from config import word
+
 log = logging.getLogger(__name__)
 
 FILE = Path(__file__).with_name("examples.json")
@@ -52,7 +54,8 @@ class InstalledIds:
         if self.source is not None and time.monotonic() >= self._until:
             self._until = time.monotonic() + KEPT_SECONDS
             try:
-                self._ids = self.source(texts("request"), texts("response"))
+                found = self.source(texts("request"), texts("response"))
+                self._ids = {word.on_wire(given): word.on_wire(own) for given, own in found.items()}
             except Error as error:
                 log.warning("the ids of this installation cannot be read for the examples: %s", error)
         return self._ids

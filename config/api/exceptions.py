@@ -21,7 +21,7 @@ from django.http import Http404, UnreadablePostError
 from psycopg.errors import DiskFull, ForeignKeyViolation, IdleInTransactionSessionTimeout
 from rest_framework import exceptions as drf
 
-from config import errors
+from config import errors, word
 from config.api import reasons
 from config.api.responses import CONTENT_TYPE, JSONResponse, error_response
 from config.db.postgresql.base import CommitUnknown, client_error
@@ -60,8 +60,18 @@ class WrongMediaType(drf.UnsupportedMediaType):
         self.wanted = wanted
 
 
+OF_CUSTOMERS = "stackscript_data"
+"""The field whose keys customers chose."""
+
+
 def problem(reason: str, field: str | None = None) -> dict[str, Any]:
     return {"field": field, "reason": reason}
+
+
+def shown(found: errors.Problem) -> dict[str, Any]:
+    """Return a problem as clients read it: its field has the word of the installation (`config.word`)."""
+    translated = word.IS_SET and found.field is not None and OF_CUSTOMERS not in found.field
+    return problem(found.reason, word.on_wire(str(found.field)) if translated else found.field)
 
 
 def answer(error: Exception, request: Any) -> JSONResponse:
@@ -94,7 +104,7 @@ def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
     logger.warning("%s %s waited for a locked row of %s: %s", request.method, request.path, table or "?", error)
     if table in COMPUTES:
         busy = errors.Busy()
-        return error_response([problem(each.reason, each.field) for each in busy.problems], 400)
+        return error_response([shown(each) for each in busy.problems], 400)
     response = error_response([problem(reasons.LOCKED)], 503)
     response["Retry-After"] = str(RETRY_SECONDS)
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
@@ -107,7 +117,7 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         yield 429, [problem(reasons.TOO_MANY_REQUESTS)]
     elif isinstance(error, errors.DomainError):
         status = next(status for kind, status in DOMAIN_STATUS if isinstance(error, kind))
-        yield status, [problem(each.reason, each.field) for each in error.problems]
+        yield status, [shown(each) for each in error.problems]
     elif isinstance(error, drf.ValidationError):
         yield 400, list(flatten(error.detail))
     elif isinstance(error, IntegrityError):
@@ -184,4 +194,4 @@ def violated(error: IntegrityError) -> dict[str, Any] | None:
     constraint = _unique_constraints().get(violated_constraint(error))
     if constraint is None or constraint.violation_error_message == constraint.default_violation_error_message:
         return None
-    return problem(str(constraint.violation_error_message), constraint.violation_error_code)
+    return shown(errors.Problem(str(constraint.violation_error_message), constraint.violation_error_code))

@@ -12,6 +12,8 @@ from django.core.exceptions import ObjectDoesNotExist
 from rest_framework import serializers
 from rest_framework.fields import SkipField
 
+from config import word
+
 
 def column_of(field: serializers.Field) -> str:
     """Return the ORM path that a field's source names: ``type.disk`` is ``type__disk``."""
@@ -58,6 +60,65 @@ class NullWhenEmptyField(serializers.ListField):
         return super().to_representation(data) or None
 
 
+class PlatformTextField(serializers.CharField):
+    """A text that only the platform writes, such as the id of a kernel.
+
+    The column has the neutral form. Clients read and send the text with the word (`config.word`).
+    """
+
+    shown: Callable[[str], str] = staticmethod(word.on_wire)
+
+    def to_internal_value(self, data: Any) -> str:
+        return word.read(super().to_internal_value(data))
+
+    def to_representation(self, value: Any) -> str:
+        return self.shown(super().to_representation(value))
+
+
+class PathField(PlatformTextField):
+    """The path of an object of the API."""
+
+    shown = staticmethod(word.path_on_wire)
+
+
+class MessageField(PlatformTextField):
+    """A message that a row has: a sentence of the platform, which may have a text of a customer in it."""
+
+    shown = staticmethod(word.message_on_wire)
+
+
+class PlatformChoiceField(serializers.ChoiceField):
+    """A choice field whose choices have the word. `Resource` puts it in the place of a `ChoiceField`."""
+
+    @classmethod
+    def instead_of(cls, field: serializers.Field) -> serializers.Field:
+        """Return `field`, or this field if the choices of `field` have the word."""
+        if isinstance(field, serializers.ListField):
+            field.child = cls.instead_of(field.child)
+        if type(field) is serializers.ChoiceField and any(
+            word.on_wire(each) != each for each in map(str, field.choices)
+        ):
+            return cls(*field._args, **field._kwargs)  # type: ignore[attr-defined] # as DRF copies fields
+        return field
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(word.read(data) if isinstance(data, str) else data)
+
+    def to_representation(self, value: Any) -> Any:
+        return word.on_wire(super().to_representation(value))
+
+
+def translation_of(field: serializers.Field) -> Callable[[Any], Any] | None:
+    """Return the function from a field's neutral values to the values that clients read. None if they are equal."""
+    if not word.IS_SET:
+        return None
+    if isinstance(field, serializers.ListField):
+        item = translation_of(field.child)
+        return None if item is None else lambda values: values and [item(value) for value in values]
+    shown = word.on_wire if isinstance(field, PlatformChoiceField) else getattr(field, "shown", None)
+    return None if shown is None else lambda value: value and shown(value)
+
+
 class Wrapping(serializers.Field):
     """A read-only field whose type, for the OpenAPI document, is its `child`'s."""
 
@@ -87,7 +148,8 @@ class Computed(Wrapping):
         **kwargs: Any,
     ):
         super().__init__(child, **kwargs)
-        self.function = function
+        translate = translation_of(PlatformChoiceField.instead_of(child))
+        self.function = function if translate is None else lambda *values: translate(function(*values))
         self.columns = columns
         self.ordered_by = ordered_by
 
@@ -135,7 +197,7 @@ class Constant(Wrapping):
 
     def __init__(self, child: serializers.Field, value: Any, **kwargs: Any):
         super().__init__(child, **kwargs)
-        self.value = value
+        self.value = word.on_wire(value) if isinstance(value, str) else value
 
     def get_attribute(self, instance: Any) -> Any:
         return self.value

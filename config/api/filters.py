@@ -18,6 +18,7 @@ from django.http import QueryDict
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
+from config import word
 from config.api.ordering import orders_of
 from config.filters import OPERATORS, Filter, refuse
 
@@ -250,7 +251,7 @@ def _nothing_of(name: str) -> NoReturn:
 
 def _shown(name: Any) -> str:
     """Return a value that a client sent, shortened and printable."""
-    return str(name)[:64].encode("ascii", "backslashreplace").decode()
+    return word.quoted(str(name)[:64].encode("ascii", "backslashreplace").decode())
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 from django.urls import register_converter
 
+from config import word
+
 BIGGEST = 2**63 - 1
 FIRST_YEAR, LAST_YEAR = 2000, 2037
 """The years that a path may name."""
@@ -39,6 +41,16 @@ class SlugConverter:
 
     def to_url(self, value: str) -> str:
         return value
+
+
+class CatalogueSlugConverter(SlugConverter):
+    """The id of an image or a kernel. Views receive its neutral form (`config.word`)."""
+
+    def to_python(self, value: str) -> str:
+        return word.read(value)
+
+    def to_url(self, value: str) -> str:
+        return word.on_wire(value)
 
 
 class NameConverter:
@@ -83,3 +95,4 @@ register_converter(NameConverter, "name")
 register_converter(AddressConverter, "address")
 register_converter(RangeConverter, "range")
 register_converter(SlugConverter, "slug_id")
+register_converter(CatalogueSlugConverter if word.IS_SET else SlugConverter, "catalogue_slug")

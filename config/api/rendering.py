@@ -193,6 +193,8 @@ class _Writer:
             self.annotations[alias] = Naive(F(column))
             return self.variable(alias, column)
         variable = self.variable(column)
+        if translate := fields.translation_of(child):
+            return f"{self.named(translate)}({variable})"
         for kind, convert in CONVERTERS:
             if isinstance(child, kind):
                 return f"{self.named(convert)}({variable})"

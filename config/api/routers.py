@@ -3,10 +3,16 @@
 A prefix may have parameters of its own: ``router.register("domains/<id:domain_id>/records", RecordViewSet)``.
 """
 
+import re
 from typing import Any
 
 from rest_framework.routers import DynamicRoute, Route, SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
+
+from config import word
+
+PARAMETER = re.compile(r"(<[^>]*>)")
+"""A parameter of a path. Views know its name, so it stays in the neutral form."""
 
 
 class SingletonRouter(SimpleRouter):
@@ -33,6 +39,12 @@ class Router(SimpleRouter):
     def __init__(self) -> None:
         super().__init__(trailing_slash=False, use_regex_path=False)
         self.singletons: set[type[ViewSetMixin]] = set()
+
+    def register(self, prefix: str, viewset: type[ViewSetMixin], basename: str | None = None) -> None:
+        """Register a view. On the wire, the prefix has the word of the installation (`config.word`)."""
+        parts = PARAMETER.split(prefix)
+        parts[::2] = map(word.on_wire, parts[::2])
+        super().register("".join(parts), viewset, basename)
 
     def register_single(self, prefix: str, viewset: type[ViewSetMixin], basename: str) -> None:
         """Register a view of a single object, such as ``profile``: its path ends with the prefix."""

@@ -12,6 +12,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import Direction, OpenApiParameter
 from rest_framework import serializers
 
+from config import word
 from config.api import access, answers, fields, openapi
 from config.api.common_fields import COMMON
 from config.api.examples import examples
@@ -63,6 +64,14 @@ def with_answers(result: dict[str, Any], **of_the_generator: Any) -> dict[str, A
     return {**result, "components": {**result["components"], **answers.components()}}
 
 
+def with_word(result: dict[str, Any], **of_the_generator: Any) -> dict[str, Any]:
+    """Give names and descriptions of the document, the `result` of the generator, the word of the installation.
+
+    The document has no text of a customer: its examples are the project's own.
+    """
+    return word.WORD.renamed(result)
+
+
 class WrappingFieldExtension(OpenApiSerializerFieldExtension):
     """Describes `Computed`, `Annotated` and `Constant` like the field that they wrap."""
 
@@ -96,13 +105,13 @@ class ResourceSchema(AutoSchema):
 
     @property
     def words(self) -> list[str]:
-        """The words of the path, without its parameters."""
-        return self._tokenize_path()
+        """The words of the path, without its parameters, in the neutral form."""
+        return [word.to_neutral(each) for each in self._tokenize_path()]
 
     @property
     def example(self) -> dict[str, Any]:
         """An example of a request and an answer, as far as they are JSON."""
-        return examples().get(f"{self.method} {self.path}", {})
+        return examples().get(f"{self.method} {word.to_neutral(self.path)}", {})
 
     def get_operation_id(self) -> str:
         """Return the path's words and the action, such as ``compute_instances_list``: names for methods of SDKs.
@@ -110,7 +119,7 @@ class ResourceSchema(AutoSchema):
         A path that ends in a verb needs no other verb. An action with a name of its own uses the verb of its
         method.
         """
-        action, words = self.view.action, [word.replace("-", "_") for word in self.words]
+        action, words = self.view.action, [each.replace("-", "_") for each in self.words]
         if self.operation.noun:
             return "_".join([*words, self.operation.noun])
         if action == "list" and self.path.endswith("}"):
@@ -131,7 +140,8 @@ class ResourceSchema(AutoSchema):
         action, words = self.view.action, self.words
         if action == "list" and not self.path.endswith("}"):
             _, many = openapi.noun(words)
-            within = [word for word in words[:-1] if f"/{word}/{{" in self.path]
+            path = word.to_neutral(self.path)
+            within = [each for each in words[:-1] if f"/{each}/{{" in path]
             return f"List {many}" + (f" of {_with_article(openapi.noun(within)[0])}" if within else "")
         if action == "retrieve" and self.path.endswith("}"):
             return f"Get {_with_article(openapi.noun(words)[0])}"
@@ -200,7 +210,8 @@ class ResourceSchema(AutoSchema):
         return [*parameters, *self.list_parameters()] if self.view.action == "list" else parameters
 
     def path_parameter(self, kind: str, name: str) -> OpenApiParameter:
-        before = [word for word in self.path.partition(f"{{{name}}}")[0].strip("/").split("/") if word[0] != "{"]
+        path = word.to_neutral(self.path.partition(f"{{{name}}}")[0])
+        before = [each for each in path.strip("/").split("/") if each[0] != "{"]
         about = (
             openapi.KEYS.get(name) or openapi.KEYS.get(before[-1]) or f"The id of the {openapi.noun(before)[0]}."
         )
@@ -339,6 +350,8 @@ class ResourceSchema(AutoSchema):
         self, serializer: Any, direction: Direction, bypass_extensions: bool = False
     ) -> dict[str, Any]:
         schema = super()._map_serializer(serializer, direction, bypass_extensions)
+        if direction == "request" and "required" in schema:
+            schema["required"].sort(key=word.to_neutral)  # the library sorts by the names on the wire
         for found in schema.get("properties", {}).values():
             # Each component is for one direction, and has no fields of the other.
             found.pop("readOnly", None)
@@ -404,10 +417,11 @@ def _text_of(serializer: Any, name: str) -> str | None:
     others = getattr(getattr(serializer, "Meta", None), "as_in", ())
     for resource in (*type(serializer).__mro__, *others):
         declared = getattr(resource, "_declared_fields", {})
-        field = declared.get(name) or declared.get(f"{name}_")
+        neutral = word.to_neutral(name)
+        field = declared.get(neutral) or declared.get(f"{neutral}_")
         if field is not None and field.help_text:
             return field.help_text
-    return COMMON.get(name)
+    return COMMON.get(word.to_neutral(name))
 
 
 def _describe(schema: dict[str, Any], text: str) -> None:
@@ -421,7 +435,7 @@ def _describe(schema: dict[str, Any], text: str) -> None:
 def _always(serializer: Any, sometimes: Iterable[str]) -> set[str]:
     """Return the names of the fields that each answer has."""
     left_out = {name for name, field in serializer.fields.items() if isinstance(field, fields.Absent)}
-    return set(serializer.fields) - left_out - set(sometimes)
+    return set(serializer.fields) - left_out - set(map(word.on_wire, sometimes))
 
 
 def _sentences(written: str) -> list[str]:

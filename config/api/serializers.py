@@ -31,9 +31,10 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.fields import SkipField, empty
 from rest_framework.settings import api_settings
 
+from config import word
 from config.api import reasons, rendering, unsupported
 from config.api.exceptions import flatten
-from config.api.fields import Wrapping, key_column, value_of
+from config.api.fields import PlatformChoiceField, PlatformTextField, Wrapping, key_column, value_of
 from config.errors import Problems
 
 Positions: TypeAlias = dict[str, list[int]]
@@ -87,11 +88,16 @@ class Resource(serializers.Serializer):
     def get_fields(self) -> dict[str, serializers.Field]:
         declared = super().get_fields()
         named = {name.rstrip("_"): field for name, field in declared.items()}
+        if word.IS_SET:
+            named = {name: PlatformChoiceField.instead_of(field) for name, field in named.items()}
         meta = getattr(self, "Meta", None)
         read_only = named if getattr(meta, "read_only", False) else getattr(meta, "read_only_fields", ())
         for name, field in named.items():
             if name in read_only:
                 field.read_only, field.required = True, False
+        if word.IS_SET:
+            named = _on_wire(named)
+        for name, field in named.items():
             reasons.describe(f"{self.within}{name}", field)
         return named
 
@@ -174,9 +180,16 @@ class Resource(serializers.Serializer):
             positions: Positions = {}
             body = Body(validator.examine(data, positions)[0])
             for problem in flatten(error.detail):
-                body.problems.add(problem["field"], problem["reason"])
-            body.problems.positions = positions
+                # reasons of fields have their names on the wire, and may have a text of the body
+                field = problem["field"] and word.to_neutral(problem["field"])
+                body.problems.add(field, word.Spoken(problem["reason"]))
+            body.problems.positions = {word.to_neutral(path): kept for path, kept in positions.items()}
             return body
+
+    @classmethod
+    def with_word(cls, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body in the neutral form, such as a page's, as a client sends it (`config.word`)."""
+        return _as_sent(cls._validator(False), body) if word.IS_SET else body
 
     def to_representation(self, instance: Any) -> Any:
         """Return an instance's fields as a dictionary.
@@ -249,7 +262,7 @@ class Resource(serializers.Serializer):
                 continue
             try:
                 valid = field.run_validation(value)
-                check = getattr(self, f"validate_{name}", None)
+                check = getattr(self, f"validate_{word.to_neutral(name)}", None)
                 self.set_value(values, field.source_attrs, check(valid) if check else valid)
             except ValidationError as error:
                 wrong[name] = error.detail
@@ -283,6 +296,28 @@ class Resource(serializers.Serializer):
         while above is not None and not isinstance(above, serializers.ListSerializer):
             above = above.parent
         return above is not None and above.parent is not None
+
+
+def _on_wire(named: dict[str, serializers.Field]) -> dict[str, serializers.Field]:
+    """Return fields by their names on the wire. Their sources keep the neutral names."""
+    found = {}
+    for name, field in named.items():
+        shown = word.on_wire(name)
+        if shown != name and field.source is None:
+            field.source = name
+        found[shown] = field
+    return found
+
+
+def _as_sent(field: Any, value: Any) -> Any:
+    """Return a neutral value of a body with the word. Names and texts that a customer chose stay."""
+    if isinstance(field, Resource) and isinstance(value, dict):
+        return {word.on_wire(name): _as_sent(field.fields.get(word.on_wire(name)), value[name]) for name in value}
+    if isinstance(value, list) and hasattr(field, "child"):
+        return [_as_sent(field.child, item) for item in value]
+    if isinstance(field, PlatformTextField | PlatformChoiceField) and isinstance(value, str):
+        return word.on_wire(value)
+    return value
 
 
 def _path_of(field: Any) -> str:

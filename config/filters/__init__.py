@@ -17,6 +17,7 @@ from config.filters.filters import (
     Filter,
     LabelsFilter,
     NumberFilter,
+    PlatformFilter,
     refuse,
 )
 from config.filters.filtersets import FilterSet
@@ -38,6 +39,7 @@ __all__ = [
     "LabelsFilter",
     "NumberFilter",
     "PartFilter",
+    "PlatformFilter",
     "StatusFilter",
     "refuse",
 ]

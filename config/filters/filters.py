@@ -4,8 +4,12 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 import django_filters
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Replace
+from django.db.models.lookups import Contains
 
+from config import word
+from config.environment.words import NEUTRAL
 from config.errors import Invalid
 from config.filters import fields, lookups
 
@@ -100,6 +104,24 @@ class CharFilter(Filter):
     """A text. Upper and lower case differ, also for ``+contains``."""
 
     field_class = fields.CharField
+
+
+class PlatformFilter(CharFilter):
+    """A text that only the platform writes. Clients send it with the word of the installation (`config.word`)."""
+
+    def value(self, raw: Any) -> str:
+        return word.read(super().value(raw))
+
+    def plain(self, text: str) -> str:
+        return word.read(super().plain(text))
+
+    def contains(self, raw: Any) -> Q:
+        """Search the text as answers show it: a part of the word is found too."""
+        condition = super().contains(raw)
+        if not word.IS_SET:
+            return condition
+        shown = Replace(self.field_name, Value(NEUTRAL), Value(word.on_wire(NEUTRAL)))
+        return Q(Contains(shown, self.part(raw)))
 
 
 class CaselessFilter(Filter):

@@ -7,6 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Field
 from django.db.models.constants import LOOKUP_SEP
 
+from config import word
 from config.filters.filters import Filter
 
 NOT_CALLED = frozenset({"filter_queryset", "qs", "form", "get_form_class"})
@@ -26,7 +27,7 @@ class FilterSet(django_filters.FilterSet):
                 model = Volume
 
     Each filter is declared. ``entity__id`` is the name ``entity.id`` in JSON, and a trailing underscore is dropped
-    (``class_``): then `field_name` is given.
+    (``class_``): then `field_name` is given. In JSON, a name has the word of the installation (`config.word`).
 
     Raises `ImproperlyConfigured` for an argument of django-filter that the API would not heed, so that a page and
     the API find the same rows.
@@ -51,7 +52,7 @@ class FilterSet(django_filters.FilterSet):
                 raise ImproperlyConfigured(
                     f"{where}: a name has no lookup; X-Filter has operators for each filter."
                 )
-            each.name = attribute.rstrip("_").replace("__", ".")
+            each.name = word.on_wire(attribute.rstrip("_").replace("__", "."))
             found[each.name] = each
         return found
 

@@ -38,6 +38,7 @@ from compute.services.domains.domains import RECORD_COLUMNS, DomainSpec, RecordR
 from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, RecordValues, check
 from compute.services.domains.zone_files import strings
 from compute.services.domains.zone_transfer import TransferredZone, Value
+from config import word
 from config.db.elsewhere import ask_elsewhere
 from config.display.plurals import counted
 from config.egress import guard, resolver
@@ -215,7 +216,7 @@ def _addresses(host: str) -> list[str]:
     try:
         found = [literal] if literal else resolver.resolve(host, settings.DOMAIN_IMPORT_TIMEOUT)
     except resolver.Unresolved as error:
-        raise Invalid(f"{error}.", FIELD) from error
+        raise Invalid(f"{word.quoted(str(error))}.", FIELD) from error
     _check_open(found)
     return [str(address) for address in found]
 

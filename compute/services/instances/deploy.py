@@ -13,6 +13,7 @@ from compute.models import Config, ConfigDevice, Disk, Image, Instance, StackScr
 from compute.models.instances import default_helpers
 from compute.services.common.password_strength import WEAK, is_strong
 from compute.services.stackscripts.stackscripts import Deployment, resolve
+from config import word
 from config.db.inserts import draw_keys
 from config.errors import Problems
 
@@ -156,5 +157,5 @@ def _users_keys(actor: Actor, spec: DeploySpec, problems: Problems) -> list[str]
         found.setdefault(username, []).append(key)
     for index, username in enumerate(spec.authorized_users):
         if username not in found:
-            problems.add(f"authorized_users[{index}]", f"{username} has no SSH key on the profile")
+            problems.add(f"authorized_users[{index}]", f"{word.quoted(username)} has no SSH key on the profile")
     return [key for username in dict.fromkeys(spec.authorized_users) for key in found.get(username, [])]

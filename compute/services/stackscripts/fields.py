@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from config import word
 from config.errors import Problems, wrong_length
 
 KEYS = {key.lower(): key for key in ("name", "label", "example", "default", "oneOf", "manyOf")}
@@ -132,12 +133,12 @@ def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problem
         given = data.get(name)
         if given is None or (given == "" and "default" not in field):
             if "default" not in field:
-                problems.add(path, f"{path} is required")
+                problems.add(path, f"{word.quoted(path)} is required")
             values[name] = field.get("default", "")
             continue
         value = _text(given)
         if value is None or _refused(field, value):
-            problems.add(path, f"{path} is not valid")
+            problems.add(path, f"{word.quoted(path)} is not valid")
         else:
             values[name] = value
     if sum(map(len, values.values())) > LONGEST_DATA:

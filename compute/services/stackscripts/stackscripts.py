@@ -17,6 +17,7 @@ from compute.models import Image, StackScript
 from compute.refs import script_ref
 from compute.services.stackscripts.fields import read_fields, read_values
 from compute.services.stackscripts.includes import NOT_PUBLIC, NOT_YOURS, Included, include
+from config import word
 from config.db.rows import differing, lock
 from config.errors import Invalid, Problems, wrong_length
 
@@ -108,7 +109,7 @@ def _check_images(actor: Actor, images: Sequence[str], public: bool, problems: P
     seen = dict(Image.objects.visible_to(actor).filter(pk__in=images).values_list("pk", "is_public"))
     for index, image in enumerate(images):
         if image != ANY and image not in seen:
-            problems.add(f"images[{index}]", f"{image} is not valid")
+            problems.add(f"images[{index}]", f"{word.quoted(word.read(image))} is not valid")
         elif image != ANY and public and not seen[image]:
             problems.add(f"images[{index}]", "A public script needs public images.")
 
