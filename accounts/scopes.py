@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from config import word
+
 ALL = "*"
 READ_ONLY, READ_WRITE = "read_only", "read_write"
 FAMILIES = {
@@ -40,7 +42,7 @@ def split_scopes(scopes: str) -> tuple[str, ...]:
 
 
 def parse_scopes(scopes: str) -> tuple[str, ...]:
-    """Return the scopes of a list that a client sent, as `split_scopes` does.
+    """Return the scopes of a list in their neutral form, as `split_scopes` does.
 
     Raises `ValueError` for an empty list, and with the name of the first unknown scope. ``*`` replaces all others.
     """
@@ -51,6 +53,17 @@ def parse_scopes(scopes: str) -> tuple[str, ...]:
     if not found:
         raise ValueError(NONE)
     return (ALL,) if ALL in found else found
+
+
+def read_scopes(sent: str) -> tuple[str, ...]:
+    """Return the scopes of a list that a client sent with the word of the installation (`config.word`).
+
+    Raises `ValueError` as `parse_scopes` does, with the name as the client sent it.
+    """
+    for scope in split_scopes(sent):
+        if word.read(scope) not in KNOWN:
+            raise ValueError(f"Unknown scope: {scope[:80]}")
+    return parse_scopes(word.read(sent))
 
 
 def includes(granted: Iterable[str], wanted: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from rest_framework.serializers import CharField, ChoiceField, ListField
 
+from config.api.fields import PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 from regions.models import Region
@@ -19,7 +20,7 @@ class RegionResource(Resource):
 
     id = CharField(help_text="Its name in requests, such as `us-east`.")
     country = CharField(help_text="The country, as the two letters of ISO 3166, in lower case.")
-    capabilities = ListField(child=CharField(), help_text="What is offered there, by name.")
+    capabilities = ListField(child=PlatformTextField(), help_text="What is offered there, by name.")
     status = ChoiceField(
         Region.Status.choices,
         help_text=Meanings(

@@ -15,6 +15,7 @@ from accounts.models import GlobalGrants, User
 from accounts.serializers.profile import GrantsResource, ProfileResource
 from accounts.services import profile
 from accounts.services.grants import granted_entities
+from config import word
 from config.api.access import ANY_TOKEN, ANYONE
 from config.api.operations import operation
 from config.api.responses import NoContent
@@ -52,8 +53,9 @@ def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[st
     """
     if not user.restricted:
         return NoContent()
-    on_account = {name: user.may(name) for name in GlobalGrants.names()}
-    return Response({"global": {"account_access": user.account_access, **on_account}, **entities(user)})
+    on_account = {word.on_wire(name): user.may(name) for name in GlobalGrants.names()}
+    on_entities = {word.on_wire(kind): rows for kind, rows in entities(user).items()}
+    return Response({"global": {"account_access": user.account_access, **on_account}, **on_entities})
 
 
 class GrantsViewSet(GenericViewSet[Actor, User]):

@@ -10,7 +10,7 @@ from django.db.models.lookups import Contains
 
 from accounts.entities import key_of_slug, kind_of, with_slugs
 from accounts.models import Event
-from config.filters import BooleanFilter, CharFilter, DateTimeFilter, Filter, FilterSet, NumberFilter
+from config.filters import BooleanFilter, DateTimeFilter, Filter, FilterSet, NumberFilter, PlatformFilter
 from config.filters.fields import StrictField, digits_from_json
 
 NUMBER = re.compile("[0-9]{1,19}").fullmatch
@@ -87,10 +87,10 @@ class EventFilterSet(FilterSet):
     """Events of an account."""
 
     id = NumberFilter()
-    action = CharFilter()
+    action = PlatformFilter()
     created = DateTimeFilter()
     entity__id = EntityIdFilter("entity_id")
-    entity__type = CharFilter("entity_type")
+    entity__type = PlatformFilter("entity_type")
     read = BooleanFilter()
     seen = BooleanFilter()
 

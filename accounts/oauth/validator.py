@@ -15,8 +15,9 @@ from oauthlib.oauth2.rfc6749.errors import InvalidGrantError
 
 from accounts.models import OAuthAccessToken, OAuthClient, OAuthGrant, OAuthRefreshToken, User
 from accounts.redirects import is_registered
-from accounts.scopes import includes, parse_scopes, split_scopes
+from accounts.scopes import includes, read_scopes, split_scopes
 from accounts.services import access
+from config import word
 
 AUTHORIZATION_CODE, REFRESH_TOKEN, TOKEN = "authorization_code", "refresh_token", "token"
 BAD_CODE = "The code is unknown, used, older than a minute, or of another client, or its user was suspended."
@@ -143,7 +144,7 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Tell whether all scopes, separated by spaces or commas, are known. `request` receives them as a list."""
         try:
-            request.scopes = list(parse_scopes(" ".join(scopes)))
+            request.scopes = list(read_scopes(" ".join(scopes)))
         except ValueError:
             return False
         return True
@@ -156,7 +157,7 @@ class Validator(OAuth2Validator):
         The new tokens get only the requested scopes.
         """
         try:
-            wanted = parse_scopes(" ".join(request_scopes))
+            wanted = read_scopes(" ".join(request_scopes))
         except ValueError:
             return False
         request.scopes = list(wanted)
@@ -281,6 +282,7 @@ class Validator(OAuth2Validator):
                     unspent.update(spent=True, **_given(token))
             access.settle([authorization])
         if won:
+            token["scope"] = word.on_wire(token["scope"])  # of the answer
             return
         if refresh_token is not None:
             _end_family_of(refresh_token)
@@ -332,7 +334,7 @@ class Validator(OAuth2Validator):
         if found is None:
             return None
         return {
-            "scope": found.scope,
+            "scope": word.on_wire(found.scope),
             "client_id": found.application.client_id,
             "username": found.user.username,
             "sub": str(found.user_id),

@@ -41,6 +41,7 @@ from accounts.pages.base import Page
 from accounts.redirects import with_answer
 from accounts.scopes import describe_all
 from accounts.services import attempts
+from config import word
 from config.display.hidden_characters import visible
 from config.web.client_address import network_of
 
@@ -101,8 +102,9 @@ class AuthorizeView(Page, LoginRequiredMixin, OAuthLibMixin, TemplateResponseMix
     def _answer(self, uri: str, scopes: list[str], wish: dict) -> HttpResponse:
         if "allow" not in self.request.POST:
             raise AccessDeniedError(request=wish["request"])
+        asked = list(map(word.on_wire, scopes))  # the validator reads them again, as the client sent them
         headers, _, _ = self.get_oauthlib_core().server.create_authorization_response(
-            uri, scopes=scopes, credentials={"user": self.request.user}
+            uri, scopes=asked, credentials={"user": self.request.user}
         )
         return HttpResponseRedirect(headers["Location"])
 

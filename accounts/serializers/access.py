@@ -11,7 +11,7 @@ from rest_framework.serializers import (
     URLField,
 )
 
-from config.api.fields import Computed, Constant
+from config.api.fields import Computed, Constant, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -71,7 +71,7 @@ class AppResource(Resource):
         "has_thumbnail",
         help_text="Where its picture is; null where it has none.",
     )
-    scopes = CharField(help_text="What the app may do: scopes separated by spaces, `*` for all.")
+    scopes = PlatformTextField(help_text="What the app may do: scopes separated by spaces, `*` for all.")
     created = DateTimeField(help_text="When the user authorized it, in UTC.")
     expiry = DateTimeField(
         allow_null=True, help_text="When the last of its tokens ends, in UTC; null where one never does."

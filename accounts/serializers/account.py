@@ -15,7 +15,7 @@ from rest_framework.serializers import (
 )
 
 from config.api.common_fields import printable
-from config.api.fields import Computed, Constant
+from config.api.fields import Computed, Constant, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -96,7 +96,7 @@ class AccountResource(Resource):
         help_text=Meanings("Who would charge the account.", {"compute": "This platform."}),
     )
     capabilities = Computed(
-        ListField(child=CharField()), capabilities, help_text="What the account can use, by name."
+        ListField(child=PlatformTextField()), capabilities, help_text="What the account can use, by name."
     )
     credit_card = Constant(
         CreditCard(), {"last_four": None, "expiry": None}, help_text="The card on file; there is none."

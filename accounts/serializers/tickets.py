@@ -10,7 +10,7 @@ from accounts.models import Ticket, TicketAttachment
 from accounts.serializers.events import NumberOrSlug, number_or_slug
 from accounts.services.tickets import ABOUT, TicketSpec
 from config.api.common_fields import IdField
-from config.api.fields import Annotated, Computed
+from config.api.fields import Annotated, Computed, PathField, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -27,8 +27,8 @@ class TicketEntity(Resource):
         help_text="The entity's number, or for VLANs and the like its label.",
     )
     label = CharField(source="entity_label", help_text="Its name when the ticket was opened.")
-    type = CharField(source="entity_type", help_text="What kind of thing it is.")
-    url = CharField(source="entity_url")
+    type = PlatformTextField(source="entity_type", help_text="What kind of thing it is.")
+    url = PathField(source="entity_url")
 
 
 class TicketResource(Resource):

@@ -8,8 +8,8 @@ from django.utils.timezone import now
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import CharField, DateTimeField, IntegerField
 
-from accounts.scopes import parse_scopes
-from config.api.fields import Computed
+from accounts.scopes import read_scopes
+from config.api.fields import Computed, PlatformTextField
 from config.api.serializers import Resource
 
 NEVER = datetime(2999, 12, 12, 5)
@@ -28,7 +28,7 @@ class PersonalTokenResource(Resource):
 
     id = IntegerField(read_only=True)
     label = CharField(min_length=1, max_length=100, help_text="A name for the token; up to 100 characters.")
-    scopes = CharField(read_only=True, help_text="What it may do: scopes separated by spaces, `*` for all.")
+    scopes = PlatformTextField(read_only=True, help_text="What it may do: scopes separated by spaces, `*` for all.")
     token = CharField(
         source="prefix",
         read_only=True,
@@ -49,7 +49,7 @@ class ScopesField(CharField):
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            return " ".join(parse_scopes(super().to_internal_value(data)))
+            return " ".join(read_scopes(super().to_internal_value(data)))
         except ValueError as error:
             raise ValidationError([str(error)]) from error
 

@@ -1,7 +1,7 @@
 """Instance types and kernels."""
 
 from compute.models import InstanceType, Kernel
-from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter
+from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter, PlatformFilter
 
 
 class TypeFilterSet(FilterSet):
@@ -25,9 +25,9 @@ class TypeFilterSet(FilterSet):
 class KernelFilterSet(FilterSet):
     """Kernels."""
 
-    id = CharFilter()
-    label = CharFilter()
-    version = CharFilter()
+    id = PlatformFilter()
+    label = PlatformFilter()
+    version = PlatformFilter()
     kvm = BooleanFilter()
     xen = BooleanFilter()
     architecture = CharFilter()

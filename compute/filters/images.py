@@ -1,13 +1,37 @@
 """Images."""
 
+from typing import Any
+
+from django.db.models import Q
+
 from compute.models import Image
-from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter
+from config import word
+from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter, PlatformFilter
+
+
+class CreatorFilter(PlatformFilter):
+    """The creator of an image: the platform for public images, else a user, whose name may be any word."""
+
+    def is_value(self, value: str) -> Q:
+        condition = super().is_value(value)
+        return self._by(condition, super().is_value(word.read(value))) if word.IS_SET else condition
+
+    def among(self, raws: list[Any]) -> Q:
+        return Q(*map(self.equals, raws), _connector=Q.OR) if word.IS_SET else super().among(raws)
+
+    def contains(self, raw: Any) -> Q:
+        condition = super().contains(raw)
+        return self._by(condition, CharFilter.contains(self, raw)) if word.IS_SET else condition
+
+    def _by(self, platform: Q, user: Q) -> Q:
+        """Return the condition of public images, and the condition of images of a user."""
+        return Q(platform, is_public=True) | Q(user, is_public=False)
 
 
 class ImageFilterSet(FilterSet):
     """Public images, and those of an account."""
 
-    id = CharFilter()
+    id = PlatformFilter()
     label = CharFilter()
     vendor = CharFilter()
     size = NumberFilter()
@@ -17,7 +41,7 @@ class ImageFilterSet(FilterSet):
     deprecated = BooleanFilter()
     created = DateTimeFilter()
     updated = DateTimeFilter()
-    created_by = CharFilter()
+    created_by = CreatorFilter()
 
     class Meta:
         model = Image

@@ -9,6 +9,7 @@ from config.filters import (
     FilterSet,
     NumberFilter,
     PartFilter,
+    PlatformFilter,
     StatusFilter,
 )
 
@@ -20,7 +21,7 @@ class InstanceFilterSet(FilterSet):
     label = CharFilter()
     group = CharFilter()
     region = CharFilter("region_id")
-    image = CharFilter("image_id")
+    image = PlatformFilter("image_id")
     ipv4 = ArrayFilter()
     tags = ArrayFilter()
 

@@ -10,6 +10,7 @@ from rest_framework.serializers import (
 )
 
 from compute.models import InstanceType, Kernel
+from config.api.fields import PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -87,9 +88,9 @@ class TypeResource(Resource):
 class KernelResource(Resource):
     """A kernel that instances boot."""
 
-    id = CharField(help_text="Its name in requests, such as `compute/latest-64bit`.")
-    label = CharField(help_text="Its name for people.")
-    version = CharField(help_text="The version of Linux.")
+    id = PlatformTextField(help_text="Its name in requests, such as `compute/latest-64bit`.")
+    label = PlatformTextField(help_text="Its name for people.")
+    version = PlatformTextField(help_text="The version of Linux.")
     kvm = BooleanField(help_text="Whether instances of this platform can boot it.")
     xen = BooleanField(help_text="Whether it runs under Xen, which this platform does not have.")
     architecture = ChoiceField(

@@ -25,7 +25,7 @@ from compute.serializers.disks import MAX_INTEGER
 from compute.services.instances.configs import ConfigChanges
 from config.api import reasons
 from config.api.common_fields import IdField
-from config.api.fields import Annotated, Computed, Constant
+from config.api.fields import Annotated, Computed, Constant, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Positions, Resource
 
@@ -185,7 +185,7 @@ class ConfigRequest(Resource):
     given `helpers`."""
 
     label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
-    kernel = CharField(
+    kernel = PlatformTextField(
         source="kernel_id",
         required=False,
         help_text="The kernel that it boots (`GET /compute/kernels`); by default `compute/latest-64bit`.",
@@ -246,7 +246,7 @@ class ConfigResource(Resource):
 
     id = IntegerField(read_only=True)
     label = CharField(min_length=1, max_length=48)
-    kernel = CharField(source="kernel_id")
+    kernel = PlatformTextField(source="kernel_id")
     comments = CharField(allow_null=True)
     memory_limit = IntegerField()
     run_level = ChoiceField(Config.RunLevel.choices)

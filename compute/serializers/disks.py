@@ -14,6 +14,7 @@ from rest_framework.serializers import (
 
 from compute.models import Disk
 from config.api.common_fields import IdField
+from config.api.fields import PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -31,7 +32,7 @@ FILESYSTEMS_MEAN = {
 class DeployRequest(Resource):
     """Values for a disk that an image is deployed to."""
 
-    image = CharField(
+    image = PlatformTextField(
         required=False, help_text="The image to deploy (`GET /images`). Without one the disk is empty."
     )
     root_pass = CharField(

@@ -3,18 +3,24 @@
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
 
 from compute.models import Image
+from config import word
 from config.api.common_fields import IdField
-from config.api.fields import Computed
+from config.api.fields import Computed, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
 STATUSES = [status for status in Image.Status if status != Image.Status.DELETING]
 
 
+def creator(username: str | None, is_public: bool) -> str | None:
+    """Return the creator of an image. The creator of public images is the platform, by its word (`config.word`)."""
+    return word.on_wire(username) if username and is_public and word.IS_SET else username
+
+
 class ImageResource(Resource):
     """A template of disks."""
 
-    id = CharField(
+    id = PlatformTextField(
         read_only=True,
         help_text="Its name in requests: `compute/…` of the platform's, `private/` and a number of the account's.",
     )
@@ -57,9 +63,12 @@ class ImageResource(Resource):
     updated = DateTimeField(
         read_only=True, allow_null=True, help_text="When it was last changed, in UTC; null where it never was."
     )
-    created_by = CharField(
-        read_only=True,
-        allow_null=True,
+    created_by = Computed(
+        CharField(allow_null=True),
+        creator,
+        "created_by",
+        "is_public",
+        ordered_by="created_by",
         help_text="The user who made the image; `compute` for public images.",
     )
     expiry = DateTimeField(

@@ -24,7 +24,7 @@ from compute.serializers.disks import MAX_INTEGER, DeployRequest, spec_fields
 from compute.services.instances.instances import InstanceChanges, InstanceSpec
 from config.api import reasons
 from config.api.common_fields import IdField
-from config.api.fields import Computed, Constant
+from config.api.fields import Computed, Constant, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -192,7 +192,7 @@ class InstanceResource(Resource):
     updated = DateTimeField(read_only=True)
     type = CharField(source="type_id", read_only=True, help_text="The id of its type (`GET /compute/types`).")
     region = CharField(source="region_id", read_only=True)
-    image = CharField(
+    image = PlatformTextField(
         source="image_id",
         read_only=True,
         allow_null=True,

@@ -7,7 +7,8 @@ from django.db.models import Case, TextField, Value, When
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
 
 from compute.services import notices
-from config.api.fields import Annotated, Computed, Constant
+from config import word
+from config.api.fields import Annotated, Computed, Constant, PathField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -18,7 +19,7 @@ class NoticeEntity(Resource):
     label = CharField(source="notice_label", help_text="The instance's label.")
     id = IntegerField(source="notice_id", help_text="The instance's id.")
     type = Constant(CharField(), "compute", help_text="What kind of thing it is: always `compute`.")
-    url = CharField(source="notice_url")
+    url = PathField(source="notice_url")
 
 
 class MaintenanceResource(Resource):
@@ -117,7 +118,7 @@ TYPES = (
 
 def entity_of(topic: str, key: int | None, label: str, url: str) -> dict[str, Any]:
     """Return the subject of a notification. A region has no numeric id, and its label is its id."""
-    about = {"label": label, "type": TOPICS[topic].entity, "url": url}
+    about = {"label": label, "type": word.on_wire(TOPICS[topic].entity), "url": word.path_on_wire(url)}
     return about if key is None else {"id": key, **about}
 
 

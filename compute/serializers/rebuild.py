@@ -4,13 +4,14 @@ from rest_framework.serializers import BooleanField, CharField
 
 from compute.serializers.disks import DeployRequest
 from compute.serializers.instances import MetadataRequest
+from config.api.fields import PlatformTextField
 from config.api.serializers import Resource
 
 
 class RebuildRequest(DeployRequest):
     """The body of a rebuild."""
 
-    image = CharField(
+    image = PlatformTextField(
         error_messages=dict.fromkeys(("required", "blank"), "You must specify an image"),
         help_text="The image to deploy.",
     )

@@ -2,6 +2,7 @@
 
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, ListField
 
+from config.api.fields import PlatformTextField
 from config.api.serializers import Resource
 
 
@@ -37,7 +38,7 @@ class StackScriptResource(Resource):
         read_only=True, help_text="A picture of those that the platform recommends; empty of others."
     )
     images = ListField(
-        child=CharField(),
+        child=PlatformTextField(),
         allow_empty=False,
         required=False,
         help_text="The ids of the images that it can be deployed on, or `any/all`.",
@@ -64,5 +65,5 @@ class StackScriptCreate(StackScriptResource):
     """The body of a new script."""
 
     label = CharField(min_length=3, max_length=128)
-    images = ListField(child=CharField(), allow_empty=False, help_text="Ids, or `any/all` for every image.")
+    images = ListField(child=PlatformTextField(), allow_empty=False, help_text="Ids, or `any/all` for every image.")
     script = CharField(trim_whitespace=False)

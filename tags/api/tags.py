@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from accounts.actors import Actor
 from accounts.entities import kind_of
+from config import word
 from config.api.access import ANYONE, UNRESTRICTED
 from config.api.filters import Criteria, XFilterBackend
 from config.api.operations import operation
@@ -76,7 +77,7 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
         within = settings.FILTER_TIMEOUT if wanted else None
         rows, total = self.read_page(statement, page, self.kwargs, within)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}
-        shown = [{"type": kind, "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
+        shown = [{"type": word.on_wire(kind), "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
         return Response(page.envelope(shown, total))
 
     @operation(WRITE, UNRESTRICTED)

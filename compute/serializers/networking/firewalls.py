@@ -11,7 +11,7 @@ from compute.models import Firewall
 from compute.services.networking.firewalls.firewalls import FirewallSpec
 from compute.services.networking.firewalls.rules import MOST_ADDRESSES, MOST_RULES
 from config.api.common_fields import IdField
-from config.api.fields import Computed, Constant
+from config.api.fields import Computed, Constant, PathField
 from config.api.meanings import Meanings
 from config.api.reasons import not_valid
 from config.api.rendering import parsed
@@ -210,7 +210,7 @@ class FirewallDeviceEntity(Resource):
         ),
     )
     label = CharField(source="instance.label", help_text="The instance's label.")
-    url = Computed(CharField(), address_of, "instance_id")
+    url = Computed(PathField(), address_of, "instance_id")
 
     class Meta:
         read_only = True

@@ -6,9 +6,10 @@ from typing import Any
 from django.db import IntegrityError
 
 from compute.models import Instance, NodeBalancer
+from config import word
 from config.db.rows import violated_constraint
 
-STEMS: dict[type[Any], str] = {Instance: "compute", NodeBalancer: "balancer"}
+STEMS: dict[type[Any], str] = {Instance: word.on_wire("compute"), NodeBalancer: "balancer"}
 CONSTRAINTS: dict[type[Any], str] = {Instance: "instance_label", NodeBalancer: "nodebalancer_label"}
 MAX_ATTEMPTS = 5
 """The most attempts of a create. More than two happen only if other requests take labels at the same moment."""
