@@ -11,9 +11,13 @@ class ComputeConfig(AppConfig):
         from compute.services.catalogue.examples import installed_ids as ids_of_catalogue
         from compute.services.hosts.addresses import reached_at
         from compute.worker import kinds  # noqa: F401  (registers them)
+        from config import word
         from config.api.examples import installed_ids
         from config.egress import guard
         from tags.resources import show_with
+
+        if word.IS_SET:
+            from compute.worker import watchdog  # noqa: F401  (declares sentences)
 
         register(EntityKind("compute", Instance, "/v4/compute/instances/{id}", grantable=True))
         register(EntityKind("volume", Volume, "/v4/volumes/{id}", grantable=True))

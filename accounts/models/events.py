@@ -13,6 +13,7 @@ from accounts.event_names import ACTIONS, DELETIONS
 from accounts.models.accounts import Account
 from accounts.models.grants import GlobalGrants, Grant, Level
 from accounts.models.users import User
+from config import word
 
 SHOWN_FOR = timedelta(days=90)
 ACCOUNT_LEVEL = ("", "account", "entity_transfer", "oauth_client", "ticket")
@@ -111,7 +112,7 @@ class Event(models.Model):
     by value, since events outlive their entities.
     """
 
-    SUPERSEDED = "Superseded by the deletion of the compute."
+    SUPERSEDED = word.sentence("Superseded by the deletion of the compute.")
     """The message of a change that ended because its entity is being deleted.
 
     Clients see ``failed``, but staff need not look at it.

@@ -14,7 +14,8 @@ from rest_framework.serializers import (
 from accounts.entities import shown_id
 from accounts.event_names import ACTIONS, ENTITY_TYPES
 from accounts.models import Event
-from config.api.fields import Computed
+from config import word
+from config.api.fields import Computed, MessageField, PathField, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -30,7 +31,7 @@ class Seconds(Field):
 
 
 def number_or_slug(stored: str) -> int | str:
-    return int(stored) if stored.isascii() and stored.isdigit() else stored
+    return int(stored) if stored.isascii() and stored.isdigit() else word.slug_on_wire(stored)
 
 
 class EventEntity(Resource):
@@ -47,7 +48,7 @@ class EventEntity(Resource):
     type = ChoiceField(
         list(ENTITY_TYPES), source="entity_type", help_text=Meanings("What kind of thing it is.", ENTITY_TYPES)
     )
-    url = CharField(source="entity_url")
+    url = PathField(source="entity_url")
 
 
 class SecondaryEntity(Resource):
@@ -60,8 +61,8 @@ class SecondaryEntity(Resource):
         help_text="A number, or for kernels, images and the like a text.",
     )
     label = CharField(source="secondary_label", help_text="Its name when the event came about.")
-    type = CharField(source="secondary_type", help_text="What kind of thing it is.")
-    url = CharField(source="secondary_url")
+    type = PlatformTextField(source="secondary_type", help_text="What kind of thing it is.")
+    url = PathField(source="secondary_url")
 
 
 class EventResource(Resource):
@@ -108,7 +109,7 @@ class EventResource(Resource):
         help_text="Seconds it will take, of migrations and resizes; 0 once they are done, else null.",
     )
     username = CharField(help_text="The user who did it; empty where the platform did.")
-    message = CharField(allow_null=True, help_text="What else there is to say; mostly empty.")
+    message = MessageField(allow_null=True, help_text="What else there is to say; mostly empty.")
 
     class Meta:
         read_only = True

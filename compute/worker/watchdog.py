@@ -19,6 +19,7 @@ from compute.services.common.boot_profile import boot_config
 from compute.services.hosts import probes, reachability
 from compute.services.hosts.maintenance import check_may_boot
 from compute.worker.drivers import Drivers, address_of, configured
+from config import word
 from config.db.clock import database_now
 from config.errors import Busy, DomainError
 from config.processes.notify import notify
@@ -28,14 +29,16 @@ log = logging.getLogger(__name__)
 MOST_BOOTS = 5
 WITHIN = timedelta(minutes=15)
 WHY_OFF = {
-    Ended.GUEST: "The compute powered itself off.",
-    Ended.KILLED: "The compute's virtual machine ended unexpectedly: its process crashed or was killed.",
-    Ended.ASKED: "The compute was shut down on its host.",
-    None: "The compute was found to be off.",
+    Ended.GUEST: word.sentence("The compute powered itself off."),
+    Ended.KILLED: word.sentence(
+        "The compute's virtual machine ended unexpectedly: its process crashed or was killed."
+    ),
+    Ended.ASKED: word.sentence("The compute was shut down on its host."),
+    None: word.sentence("The compute was found to be off."),
 }
 """Sentences for the reasons for which a machine is off; `None` is an unknown reason."""
 BOOTS = "Its watchdog boots it."
-HOST_FELL = "The compute's host restarted while the compute was on."
+HOST_FELL = word.sentence("The compute's host restarted while the compute was on.")
 BACK = f"{HOST_FELL} It is booted again."
 LATER = f"{HOST_FELL} It is booted when the maintenance of its host is over."
 TIRED = f"Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times within 15 minutes."

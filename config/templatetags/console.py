@@ -9,12 +9,14 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from config import word
 from config.display.time_zones import zone_of
 from config.pages.quantities import price, size
 
 register = template.Library()
 register.filter("size", size)
 register.filter("price", price)
+register.filter("platform_message", word.message_on_wire)
 
 TONES = {
     "good": {"running", "finished", "available", "active", "ready", "enabled", "successful"},

@@ -17,10 +17,12 @@ from compute.models.instances import UNSCHEDULED
 from compute.refs import instance_ref
 from compute.services.backups.backups import WEEKDAYS, take_automatic
 from compute.services.backups.settings import SCHEDULING
+from config import word
 from config.errors import DomainError
 
 log = logging.getLogger(__name__)
 
+CHOSEN = word.sentence("The platform chose when the compute is backed up: the window is {when}.")
 MOST_AT_ONCE = 500
 """The most instances that one run handles; the next run comes soon."""
 WINDOWS = tuple(window.value for window in Instance.Window if window != Instance.Window.SCHEDULING)
@@ -77,7 +79,7 @@ def _choose(instance: Instance, window: str, day: str) -> bool:
     when = f"{instance.backups_window}, and of the weekly one {instance.backups_day}"
     record_event(
         Actor.platform(instance.account_id), "compute_update", instance_ref(instance),
-        message=f"The platform chose when the compute is backed up: the window is {when}.",
+        message=CHOSEN.format(when=when),
     )  # fmt: skip
     return True
 

@@ -21,6 +21,7 @@ from compute.services.common.boot_profile import boot_config
 from compute.services.hosts.drift_records import AGAIN, close, compare_soon, confirmed
 from compute.services.hosts.placement import RESOURCES, settle
 from compute.services.networking.firewalls import delivery
+from config import word
 from config.db.rows import lock
 from config.errors import Busy, Invalid
 
@@ -29,8 +30,8 @@ BY_ITSELF = frozenset({Kind.WRONG_POWER, Kind.LEFTOVER, Kind.SHELL})
 """The kinds of drift that the platform repairs by itself."""
 MOST_AT_ONCE = 100
 """The most repairs after one comparison of a host; the next comparison comes soon."""
-FOUND_ON = "The compute was found to be running."
-FOUND_ELSEWHERE = "The compute was found on another host of its region."
+FOUND_ON = word.sentence("The compute was found to be running.")
+FOUND_ELSEWHERE = word.sentence("The compute was found on another host of its region.")
 PLATFORM = Actor.platform(0)
 """The actor of jobs that belong to no account."""
 

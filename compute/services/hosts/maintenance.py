@@ -12,6 +12,7 @@ from compute.jobs.queue import enqueue
 from compute.models import Host, Instance
 from compute.refs import config_ref
 from compute.services.common.boot_profile import boot_config
+from config import word
 from config.db.rows import lock
 from config.errors import DomainError, Invalid, Problems
 
@@ -19,8 +20,10 @@ log = logging.getLogger(__name__)
 
 Status = Instance.Status
 MESSAGES = {
-    "host_stop": "The compute's host is under maintenance. The compute is booted again when that is over.",
-    "boot": "The compute was on before its host's maintenance or outage, and is booted again.",
+    "host_stop": word.sentence(
+        "The compute's host is under maintenance. The compute is booted again when that is over."
+    ),
+    "boot": word.sentence("The compute was on before its host's maintenance or outage, and is booted again."),
 }
 """The reason of each kind of job that the platform starts for a maintenance."""
 MOST_AT_ONCE = 200

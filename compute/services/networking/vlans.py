@@ -19,12 +19,13 @@ from compute.models import VLAN, Config, Instance, Job
 from compute.models.networking.vlans import naming
 from compute.refs import instance_ref
 from compute.services.common.regions import VLANS
+from config import word
 from config.errors import Problems
 from regions.models import Region
 
 MAX_VLANS = 10
 """VLANs of an account in one region."""
-GONE = "The compute was deleted."
+GONE = word.sentence("The compute was deleted.")
 
 
 def vlans_of(configs: Iterable[Config]) -> set[str]:

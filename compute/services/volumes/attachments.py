@@ -16,11 +16,12 @@ from accounts.services.events import record_event, record_events
 from accounts.services.grants import forget_entity
 from compute.models import Config, ConfigDevice, Instance, Job, Volume, VolumeDevice
 from compute.refs import instance_ref, volume_ref
+from config import word
 from config.db.statements import Param, Statement
 from tags.services import untag
 
 ATTACHED_ELSEWHERE = "The volume is already attached to another compute."
-LEFT_BEHIND = "The compute was booted without the volume, which no profile of the compute names."
+LEFT_BEHIND = word.sentence("The compute was booted without the volume, which no profile of the compute names.")
 
 
 def attach_named(actor: Actor, instance: Instance, volume_ids: Iterable[int]) -> None:

@@ -15,10 +15,13 @@ from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
 from compute.worker.steps.basic import create_next_disk, start_profile
 from compute.worker.steps.one_by_one import one_by_one
+from config import word
 
 READ_AGAIN = 10.0
 
 # --- taking one ---------------------------------------------------------------------------------------
+
+CANCELLED = word.sentence("The backups of the compute were cancelled.")
 
 
 def mark_running(run: Run[BackupData]) -> None:
@@ -30,7 +33,7 @@ def mark_running(run: Run[BackupData]) -> None:
 def save_disks(run: Run[BackupData]) -> Outcome:
     """Save the first disk that is not saved yet; repeated until all are. `Fail` where backups were cancelled."""
     if not run.instance.backups_enabled:
-        raise Fail("The backups of the compute were cancelled.")
+        raise Fail(CANCELLED)
     backup = _backup(run)
     wanted = [position for position, disk in enumerate(backup.disks) if disk["archive"]]
     left = [position for position in wanted if not backup.disks[position]["saved"]]

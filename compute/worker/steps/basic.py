@@ -20,7 +20,9 @@ from compute.services.removal import remove
 from compute.worker.networking.firewall_specs import firewall_spec
 from compute.worker.run import Run, until
 from compute.worker.steps.one_by_one import one_by_one
+from config import word
 
+NOT_ATTACHED = word.sentence("The volume {label} in {slot} is not attached to the compute.")
 VOLUME_SECONDS = 1.0
 """Seconds after which a boot checks again whether its volumes are there."""
 
@@ -167,7 +169,7 @@ def _boot_spec(run: Run[JobData], config_id: int | None) -> BootSpec | None:
     labels = {}
     for slot, volume, label, here, ready in json.loads(volumes or "[]"):
         if not here:
-            raise Fail(f"The volume {label} in {slot} is not attached to the compute.")
+            raise Fail(NOT_ATTACHED.format(label=label, slot=slot))
         if not ready:
             return None
         devices[slot] = volume_name(volume)

@@ -13,12 +13,15 @@ from compute.models import Config, Disk, Instance, Job
 from compute.services.networking.vlans import record_vlan_changes, vlans_of
 from compute.worker.run import Run
 from compute.worker.steps.basic import create_next_disk, remove_instance
+from config import word
+
+SOURCE_GONE = word.sentence("The compute to clone was deleted.")
 
 
 def copy_disks(run: Run[CloneData]) -> Outcome:
     """Copy the first missing disk; repeated until all are there."""
     if run.job.source_id is None:
-        raise Fail("The compute to clone was deleted.")
+        raise Fail(SOURCE_GONE)
     source = run.driver_of(run.job.source_id)
     return create_next_disk(run, Disk.objects.filter(pk__in=run.data.copies), partial(_spec, run), source)
 

@@ -35,10 +35,13 @@ from compute.services.common.locks import is_busy, lock_any
 from compute.services.volumes import attachments
 from compute.worker.drivers import InstanceGone
 from compute.worker.run import Run, until
+from config import word
 from config.errors import Missing
 
 TURN_SECONDS = 1.0
 """Seconds after which a waiting job checks again whether it is its turn."""
+
+STILL_ATTACHED = word.sentence("The volume is still attached to another compute.")
 
 
 # --- making, growing, deleting --------------------------------------------------------------------------------
@@ -167,7 +170,7 @@ def await_turn(run: Run[VolumeAttachData]) -> Outcome:
     attached = _row(run).values_list("instance_id", flat=True).first()
     if attached != run.job.instance_id:
         gone = not _row(run).exists()
-        raise Fail("The volume was not made." if gone else "The volume is still attached to another compute.")
+        raise Fail("The volume was not made." if gone else STILL_ATTACHED)
     earlier = Q(data__volume=run.data.volume_id, pk__lt=run.job.pk)
     taken = not _at_work(run, earlier) and store.join_volume(run.job, run.data.volume_id)
     return None if taken else Wait(TURN_SECONDS)

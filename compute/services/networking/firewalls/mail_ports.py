@@ -25,11 +25,12 @@ from accounts.services.refs import account_ref
 from compute.models import Instance
 from compute.services.common.locks import lock_present
 from compute.services.networking.firewalls import delivery
+from config import word
 from config.db.rows import write
 from config.errors import Invalid
 
-OPENED = "The computes may connect out to TCP ports 25, 465 and 587."
-CLOSED = "New connections of the computes out to TCP ports 25, 465 and 587 are dropped."
+OPENED = word.sentence("The computes may connect out to TCP ports 25, 465 and 587.")
+CLOSED = word.sentence("New connections of the computes out to TCP ports 25, 465 and 587 are dropped.")
 MAIL_PORTS = (25, 465, 587)
 BATCH = 500
 """The most instances whose packet filters `keep` writes in one transaction."""
