@@ -28,6 +28,7 @@ from compute.services.common.password_strength import WEAK, is_strong, make_pass
 from compute.services.instances import instances
 from compute.services.instances.deploy import DEFAULT_SWAP
 from compute.services.instances.offers import Offer, Offers, Wanted, find_offers, version_of
+from config import word
 from config.display.integers import is_integer
 from config.pages.curl import curl
 from config.pages.views import ServiceFormView
@@ -137,7 +138,7 @@ class _ChoicesPage(ContextMixin, AccountPage):
             scripts=[] if self.backup_id else scripts(self.actor, self.offers.image, self.script),
             script=self.script,
             prices=form.prices(),
-            curl=curl("POST", "/v4/compute/instances", form.without_secrets()),
+            curl=curl("POST", word.on_wire("/v4/compute/instances"), form.body.with_word(form.without_secrets())),
             **kwargs,
         )
 

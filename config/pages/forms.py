@@ -185,7 +185,7 @@ class BodyForm(forms.Form):
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc] # Django's hook, which model forms use as well
-        self.given = self.body.read_body(self.as_body(), self.partial)
+        self.given = self.body.read_body(self.body.with_word(self.as_body()), self.partial)
         self._refuse_nul()
 
     def _refuse_nul(self) -> None:

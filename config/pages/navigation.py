@@ -7,6 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
+from config import word
+
 
 @dataclass(frozen=True, slots=True)
 class Noun:
@@ -38,7 +40,7 @@ GROUPS = (
             Noun("instances", "Instances", "instances"),
             Noun("volumes", "Volumes", sections=("volumes",)),
             Noun("images", "Images", sections=("images",)),
-            Noun("scripts", "Deployment scripts", sections=("compute stackscripts",)),
+            Noun("scripts", "Deployment scripts", sections=(word.on_wire("compute stackscripts"),)),
         ),
     ),
     Group(

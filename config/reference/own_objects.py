@@ -9,13 +9,15 @@ from typing import Any
 
 from django.urls import Resolver404, resolve
 
+from config import word
 from config.api.access import ALL, granted
 from config.api.filters import KEYS
 from config.api.views import ListViewSet
 from config.reference.reading import JSON, Operation, Parameter, indented, reference
 
 PARAMETER = re.compile(r"/\{\w+\}")
-INSTANCES = "/v4/compute/instances"
+INSTANCES = word.on_wire("/v4/compute/instances")
+COMPUTE_ID = word.on_wire("compute_id")
 
 Found = Mapping[str, Any]
 """An object as its list shows it."""
@@ -23,14 +25,14 @@ Source = tuple[str, Callable[[Found], Any]]
 """The path of a list, and the function that takes the value from its first object."""
 
 INSTANCE: Source = (INSTANCES, lambda instance: instance["id"])
-DISK: Source = (f"{INSTANCES}/{{compute_id}}/disks", lambda disk: disk["id"])
+DISK: Source = (f"{INSTANCES}/{{{COMPUTE_ID}}}/disks", lambda disk: disk["id"])
 IN_BODIES: Mapping[str, Source] = {
-    "compute_id": INSTANCE,
+    COMPUTE_ID: INSTANCE,
     "id": INSTANCE,
     "disk_id": DISK,
     "devices.sda.disk_id": DISK,
-    "config_id": (f"{INSTANCES}/{{compute_id}}/configs", lambda config: config["id"]),
-    "assignments.compute_id": INSTANCE,
+    "config_id": (f"{INSTANCES}/{{{COMPUTE_ID}}}/configs", lambda config: config["id"]),
+    f"assignments.{COMPUTE_ID}": INSTANCE,
     "assignments.address": (INSTANCES, lambda instance: next(iter(instance["ipv4"]), None)),
 }
 """By path within a body: the fields that name an object of the account."""

@@ -15,6 +15,7 @@ from accounts.services.events import record_event
 from compute.models import Alert, Instance
 from compute.refs import instance_ref
 from compute.services.common.months import month_of
+from config import word
 
 WINDOW = timedelta(hours=2)
 WORDS = {
@@ -104,7 +105,7 @@ def _raise(crossing: Crossing) -> bool:
     for user in User.objects.filter(
         account_id=instance.account_id, restricted=False, is_active=True, email_notifications=True
     ):
-        outbox.mail(user, "alert", {"instance": instance, "words": words})
+        outbox.mail(user, "alert", {"instance": instance, "words": words, "compute": word.on_wire("compute")})
     return True
 
 
