@@ -1,0 +1,137 @@
+"""Checks of an API with another word, beyond the examples: values, filters, reasons, and the texts of customers."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from accounts.models import Event, OAuthAccessToken, PersonalToken, User
+from compute.models import Disk, Image, Instance
+from config.word import message_on_wire, on_wire
+from tests.accounts.apps import App, browser_of, redirected
+from tests.client import APIClient
+from tests.factories import StackScriptFactory
+from tests.policy import Scene
+
+ONE, MANY = on_wire("compute"), on_wire("computes")
+INSTANCES = f"/v4/{ONE}/instances"
+
+
+class Caller:
+    """The owner of the scene, who sends everything with the word."""
+
+    def __init__(self, api: APIClient, call: Callable[..., Any]):
+        self.api, self.call = api, call
+
+    def __call__(self, method: str, path: str, body: Any = None, status: int = 200, **headers: Any) -> Any:
+        sent = {name.replace("_", "-"): json.dumps(value) for name, value in headers.items()}
+        answer = self.call(self.api, method, path, body, sent)
+        assert answer.status_code == status, (method, path, body, sent, answer.content)
+        return answer.json()
+
+    def filtered(self, path: str, **wanted: Any) -> list[dict[str, Any]]:
+        return self("GET", path, X_Filter=wanted)["data"]
+
+    def reasons(self, method: str, path: str, body: Any = None, **headers: Any) -> dict[str | None, str]:
+        problems = self(method, path, body, 400, **headers)["errors"]
+        return {problem["field"]: problem["reason"] for problem in problems}
+
+
+def check(scene: Scene, call: Callable[..., Any]) -> None:
+    """Check everything. `call` is the method of the client that sends what it is given."""
+    owner = Caller(next(caller for caller in scene.callers if caller.name == "owner").api, call)
+    deployed = {
+        "region": scene.world.region.pk,
+        "type": scene.world.type.pk,
+        "image": on_wire(scene.world.image.pk),
+        "root_pass": "zu7-Kelp-Ahoy",
+        "tags": ["compute"],
+    }
+    made = [owner("POST", INSTANCES, deployed | more) for more in ({"label": "my-compute"}, {})]
+    check_values(owner, scene, deployed, *made)
+    check_events(owner, on_wire(scene.world.image.pk), *made)
+    check_fields(owner, scene, deployed, made[0])
+    check_scopes(owner, deployed)
+    check_oauth(owner, scene.member)
+
+
+def check_values(owner: Caller, scene: Scene, deployed: dict[str, Any], named: Any, default: Any) -> None:
+    """Values that only the platform writes have the word. Labels and tags of customers stay."""
+    image = scene.world.image.pk
+    assert (named["label"], named["tags"], named["image"]) == ("my-compute", ["compute"], on_wire(image))
+    assert default["label"] == f"{ONE}{default['id']}"
+    tagged = {(each["type"], each["data"]["label"]) for each in owner("GET", "/v4/tags/compute")["data"]}
+    assert tagged == {(ONE, "my-compute"), (ONE, default["label"])}
+    assert Instance.objects.get(pk=named["id"]).image_id == image
+    assert Disk.objects.filter(instance=named["id"], image=image).count() == 1
+    assert len(owner.filtered(INSTANCES, image=on_wire(image))) == 2
+    assert owner.filtered(INSTANCES, image=image) == []
+    assert owner.reasons("POST", INSTANCES, deployed | {"image": image}) == {"image": "image is not valid"}
+    assert owner("GET", f"/v4/{ONE}/kernels/{ONE}/latest-64bit")["id"] == f"{ONE}/latest-64bit"
+    owner("GET", f"/v4/{ONE}/kernels/compute/latest-64bit", status=404)
+    assert {each["created_by"] for each in owner.filtered("/v4/images", created_by=ONE)} == {ONE}
+    Image.objects.filter(pk=scene.image.pk).update(created_by="compute", description="Of a compute.")
+    (own,) = owner.filtered("/v4/images", created_by="compute")
+    assert (own["created_by"], own["description"]) == ("compute", "Of a compute.")
+
+
+def check_events(owner: Caller, image: str, *made: Any) -> None:
+    wanted = {"action": f"{ONE}_create", "entity.type": ONE, "+order_by": "id"}
+    events = owner.filtered("/v4/account/events", **wanted)
+    assert [each["entity"]["url"] for each in events] == [f"{INSTANCES}/{each['id']}" for each in made]
+    assert events[0]["secondary_entity"]["id"] == image
+    assert owner("GET", f"/v4/account/events?action={ONE}_create")["results"] == 2
+    in_part = owner.filtered("/v4/account/events", action={"+contains": f"{ONE[1:]}_cre"})
+    assert {each["id"] for each in in_part} == {each["id"] for each in events}
+    assert owner.filtered("/v4/account/events", action="compute_create") == []
+    event = Event.objects.get(pk=events[0]["id"])
+    assert (event.action, event.entity_url) == ("compute_create", f"/v4/compute/instances/{made[0]['id']}")
+    event.message = "The volume my-compute in sdb is not attached to the compute."
+    event.save()
+    said = owner("GET", f"/v4/account/events/{event.pk}")["message"]
+    assert said == f"The volume my-compute in sdb is not attached to the {ONE}."
+    assert message_on_wire("Support read the key: a compute is down") == "Support read the key: a compute is down"
+
+
+def check_fields(owner: Caller, scene: Scene, deployed: dict[str, Any], made: Any) -> None:
+    """Names of fields and filters have the word, in reasons too. The neutral names are unknown."""
+    volume = {"label": "some-compute", "size": 20, "region": scene.world.region.pk, "compute_id": 999}
+    assert owner("POST", "/v4/volumes", volume)[f"{ONE}_id"] is None
+    invalid = owner.reasons("POST", "/v4/volumes", {"label": "another", "size": 20, f"{ONE}_id": 999})
+    assert invalid == {f"{ONE}_id": f"{ONE}_id is not valid"}
+    assert owner.reasons("POST", f"{INSTANCES}/{made['id']}/boot") == {None: f"{ONE.capitalize()} busy."}
+    assert owner("GET", "/v4/networking/ips", X_Filter={f"{ONE}_id": made["id"]})["results"] > 0
+    assert owner("GET", "/v4/networking/ips", X_Filter={"+order_by": f"{ONE}_id"})["results"] > 1
+    refused = {"X-Filter": "Cannot filter on compute_id"}
+    assert owner.reasons("GET", "/v4/networking/ips", X_Filter={"compute_id": 1}) == refused
+    text = '#!/bin/sh\n# <UDF name="compute_size" label="Size">\n'
+    script = StackScriptFactory(account=scene.account, script=text)
+    reasons = owner.reasons("POST", INSTANCES, deployed | {"stackscript_id": script.pk, "stackscript_data": {}})
+    assert reasons == {"stackscript_data.compute_size": "stackscript_data.compute_size is required"}
+
+
+def check_scopes(owner: Caller, deployed: dict[str, Any]) -> None:
+    token = owner("POST", "/v4/profile/tokens", {"scopes": f"{MANY}:read_only,events:read_only"})
+    assert token["scopes"] == f"{MANY}:read_only events:read_only"
+    assert PersonalToken.objects.get(pk=token["id"]).scopes == "computes:read_only events:read_only"
+    unknown = owner.reasons("POST", "/v4/profile/tokens", {"scopes": "computes:read_only"})
+    assert unknown == {"scopes": "Unknown scope: computes:read_only"}
+    reader = APIClient(token["token"])
+    answer = owner.call(reader, "GET", INSTANCES, None, {})
+    assert answer["X-OAuth-Scopes"] == f"{MANY}:read_only events:read_only"
+    assert answer["X-Accepted-OAuth-Scopes"] == f"{MANY}:read_only"
+    assert owner.call(reader, "POST", INSTANCES, deployed, {}).status_code == 401
+
+
+def check_oauth(owner: Caller, user: User) -> None:
+    """Apps ask for scopes with the word, and get them so. Rows have the neutral names."""
+    app = App(public=False)
+    scopes = f"{MANY}:read_write account:read_only"
+    given = app.tokens(user, scopes)
+    assert given["scope"] == scopes
+    assert OAuthAccessToken.objects.get().scope == "computes:read_write account:read_only"
+    assert app.post("/oauth/introspect", {"token": given["access_token"]}).json()["scope"] == scopes
+    less = app.refresh(given["refresh_token"], scope=f"{MANY}:read_only account:read_only").json()
+    assert less["scope"] == f"{MANY}:read_only account:read_only"
+    (shown,) = owner.call(APIClient(less["access_token"]), "GET", "/v4/profile/apps", None, {}).json()["data"]
+    assert shown["scopes"] == scopes
+    assert redirected(app.ask(browser_of(user), "computes:read_only"))["error"] == "invalid_scope"
