@@ -11,6 +11,7 @@ from accounts.management.people import acting, add_audit
 from accounts.models import User
 from accounts.services.token_links import make_link
 from accounts.services.tokens import create_token
+from config import word
 from config.errors import Invalid
 from config.processes.command_errors import refused
 
@@ -23,7 +24,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
-        parser.add_argument("--scopes", default="*", help='such as "computes:read_write"; * means all scopes')
+        parser.add_argument(
+            "--scopes", default="*", help=f'such as "{word.on_wire("computes:read_write")}"; * means all scopes'
+        )
         parser.add_argument(
             "--expiry", help="time in UTC, such as 2030-01-31T12:00:00; by default the token does not expire"
         )
@@ -52,6 +55,7 @@ class Command(BaseCommand):
             raise CommandError(f"username: There is no user {username!r}.")
         if user.account_id is None:
             raise CommandError(f"username: {username!r} belongs to no account: a token would be good for nothing.")
+        scopes = word.read(scopes)
         if link:
             with acting(by, reason) as who:
                 actor = who.on(user.account_id)

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+from config import word
 from config.environment.folders import state_variable
 from config.laptop.embedded.files import writing
 
@@ -84,10 +85,10 @@ def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
     manage = f"{state_variable()}{_python()} manage.py"
     more = LOG_IN.format(label=label, manage=manage) if place.real else EXAMPLE
     host = f"http://127.0.0.1:{port}"
-    address = f"{host}/v4"
+    address, instances = f"{host}/v4", word.on_wire("/compute/instances")
     header = f'-H "Authorization: Bearer {known.owner_token}"'
     body = (
-        f'{{"type": "g6-nanode-1", "region": "{place.region}", "image": "{place.image}", '
+        f'{{"type": "g6-nanode-1", "region": "{place.region}", "image": "{word.on_wire(place.image)}", '
         f'"root_pass": "{secrets.token_urlsafe(12)}", "label": "{label}"}}'
     )
     shell = f"{'' if port == DEFAULT_PORT else f'PORT={port} '}{state_variable()}. docs/shell.sh"
@@ -108,9 +109,9 @@ token: {known.owner_token}
 restricted token: {known.restricted_token}
 
 Create an instance:
-  curl {address}/compute/instances {header} -H "Content-Type: application/json" -d '{body}'
+  curl {address}{instances} {header} -H "Content-Type: application/json" -d '{body}'
 Wait until it is "running":
-  curl {address}/compute/instances {header}
+  curl {address}{instances} {header}
 {more}
 The first token belongs to owner, who has all rights on the demo account. The user restricted can read that account,
 and use objects that owner grants. Nothing is granted yet: PUT {address}/account/users/restricted/grants
