@@ -10,7 +10,7 @@ ALL = "*"
 READ_ONLY, READ_WRITE = "read_only", "read_write"
 FAMILIES = {
     "account": "your account, its users and tokens",
-    "computes": "compute instances",
+    "computes": word.on_wire("compute instances"),
     "domains": "domains and their records",
     "events": "events",
     "firewall": "firewalls",

@@ -59,6 +59,10 @@ class Word:
         """
         return self._swap(value) if self.is_set else value
 
+    def with_names(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return an object of the platform with the word in its keys. Its values stay."""
+        return {self.on_wire(name): value for name, value in data.items()} if self.is_set else data
+
     def renamed(self, value: Any) -> Any:
         """Return JSON of the platform with the word in all keys and texts."""
         return _renamed(value, self.on_wire) if self.is_set else value

@@ -53,9 +53,9 @@ def shown_grants(user: Actor, entities: Callable[[Actor], dict[str, list[dict[st
     """
     if not user.restricted:
         return NoContent()
-    on_account = {word.on_wire(name): user.may(name) for name in GlobalGrants.names()}
-    on_entities = {word.on_wire(kind): rows for kind, rows in entities(user).items()}
-    return Response({"global": {"account_access": user.account_access, **on_account}, **on_entities})
+    on_account = {"account_access": user.account_access, **{name: user.may(name) for name in GlobalGrants.names()}}
+    found = {"global": word.WORD.with_names(on_account), **entities(user)}
+    return Response(word.WORD.with_names(found))
 
 
 class GrantsViewSet(GenericViewSet[Actor, User]):

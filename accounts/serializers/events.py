@@ -31,7 +31,9 @@ class Seconds(Field):
 
 
 def number_or_slug(stored: str) -> int | str:
-    return int(stored) if stored.isascii() and stored.isdigit() else word.slug_on_wire(stored)
+    if stored.isascii() and stored.isdigit():
+        return int(stored)
+    return word.slug_on_wire(stored) if word.IS_SET else stored
 
 
 class EventEntity(Resource):

@@ -1,6 +1,6 @@
 """Images on the wire, and the bodies of requests about them."""
 
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, Field, IntegerField
 
 from compute.models import Image
 from config import word
@@ -14,7 +14,16 @@ STATUSES = [status for status in Image.Status if status != Image.Status.DELETING
 
 def creator(username: str | None, is_public: bool) -> str | None:
     """Return the creator of an image. The creator of public images is the platform, by its word (`config.word`)."""
-    return word.on_wire(username) if username and is_public and word.IS_SET else username
+    return word.on_wire(username) if username and is_public else username
+
+
+def creator_field() -> Field:
+    """Return the field of the creator. Without a word of the installation, it is a plain column."""
+    about = "The user who made the image; `compute` for public images."
+    if not word.IS_SET:
+        return CharField(read_only=True, allow_null=True, help_text=about)
+    child = CharField(allow_null=True)
+    return Computed(child, creator, "created_by", "is_public", ordered_by="created_by", help_text=about)
 
 
 class ImageResource(Resource):
@@ -63,14 +72,7 @@ class ImageResource(Resource):
     updated = DateTimeField(
         read_only=True, allow_null=True, help_text="When it was last changed, in UTC; null where it never was."
     )
-    created_by = Computed(
-        CharField(allow_null=True),
-        creator,
-        "created_by",
-        "is_public",
-        ordered_by="created_by",
-        help_text="The user who made the image; `compute` for public images.",
-    )
+    created_by = creator_field()
     expiry = DateTimeField(
         read_only=True, allow_null=True, help_text="When it will be deleted, in UTC; null of those that stay."
     )

@@ -262,7 +262,8 @@ class Resource(serializers.Serializer):
                 continue
             try:
                 valid = field.run_validation(value)
-                check = getattr(self, f"validate_{word.to_neutral(name)}", None)
+                neutral = word.to_neutral(name) if word.IS_SET else name
+                check = getattr(self, f"validate_{neutral}", None)
                 self.set_value(values, field.source_attrs, check(valid) if check else valid)
             except ValidationError as error:
                 wrong[name] = error.detail

@@ -40,6 +40,12 @@ def moment(context: template.Context, value: datetime | None, empty: str = "neve
 
 
 @register.filter
+def with_word(scopes: str) -> str:
+    """Return names of the platform, such as scopes, as clients know them (`config.word`)."""
+    return word.on_wire(scopes)
+
+
+@register.filter
 def tone(status: str) -> str:
     """Return ``good``, ``bad``, ``quiet``, or ``busy`` for a status in progress."""
     return next((name for name, statuses in TONES.items() if status in statuses), "busy")

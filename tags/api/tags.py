@@ -77,7 +77,8 @@ class TaggedViewSet(ListViewSet[Actor, Tagging]):
         within = settings.FILTER_TIMEOUT if wanted else None
         rows, total = self.read_page(statement, page, self.kwargs, within)
         found = {kind: self.shown(kind, [row[1] for row in rows if row[0] == kind]) for kind in resources.shown()}
-        shown = [{"type": word.on_wire(kind), "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
+        types = {kind: word.on_wire(kind) for kind in found}
+        shown = [{"type": types[kind], "data": found[kind][pk]} for kind, pk, _ in rows if pk in found[kind]]
         return Response(page.envelope(shown, total))
 
     @operation(WRITE, UNRESTRICTED)

@@ -1,6 +1,12 @@
 """Translations between the neutral form of a name and the word on the wire."""
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from django.conf import settings
 
 from config import word
 from config.word import QUOTE, Word
@@ -59,3 +65,30 @@ def test_json_is_renamed_with_its_keys():
 
 def test_without_a_setting_there_is_no_word():
     assert not word.IS_SET
+
+
+SENTENCE = re.compile(r"\b[Cc]omputes?\b( .*)?[a-z]\.$")
+
+
+def calls_and_texts(folders: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences with the word in the code, and whether each is declared."""
+    for path in sorted(Path(settings.BASE_DIR).glob(folders)):
+        tree = ast.parse(path.read_text())
+        declared = {
+            id(node.args[0])
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "word.sentence"
+        }
+        written = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        for node in texts:
+            if id(node) not in written and SENTENCE.search(node.value) and " " in node.value:
+                yield node.value, id(node) in declared
+
+
+def test_the_messages_of_jobs_are_declared():
+    """Messages of jobs are stored. Reasons of services are not, and get the word where they are raised."""
+    declared = {text for text, is_declared in calls_and_texts("compute/**/*.py") if is_declared}
+    in_workers = {text for text, _ in calls_and_texts("compute/worker/**/*.py")}
+    assert len(in_workers) > 5
+    assert in_workers <= declared

@@ -1,11 +1,14 @@
 """Checks of an API with another word, beyond the examples: values, filters, reasons, and the texts of customers."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 from accounts.models import Event, OAuthAccessToken, PersonalToken, User
 from compute.models import Disk, Image, Instance
+from compute.serializers.backups import RestoreRequest
+from compute.serializers.disks import DeployRequest
 from config.word import message_on_wire, on_wire
 from tests.accounts.apps import App, browser_of, redirected
 from tests.client import APIClient
@@ -52,6 +55,7 @@ def check(scene: Scene, call: Callable[..., Any]) -> None:
     check_fields(owner, scene, deployed, made[0])
     check_scopes(owner, deployed)
     check_oauth(owner, scene.member)
+    check_pages(scene.member)
 
 
 def check_values(owner: Caller, scene: Scene, deployed: dict[str, Any], named: Any, default: Any) -> None:
@@ -126,6 +130,7 @@ def check_oauth(owner: Caller, user: User) -> None:
     """Apps ask for scopes with the word, and get them so. Rows have the neutral names."""
     app = App(public=False)
     scopes = f"{MANY}:read_write account:read_only"
+    assert f"change and delete {ONE} instances" in app.ask(browser_of(user), scopes).content.decode()
     given = app.tokens(user, scopes)
     assert given["scope"] == scopes
     assert OAuthAccessToken.objects.get().scope == "computes:read_write account:read_only"
@@ -135,3 +140,14 @@ def check_oauth(owner: Caller, user: User) -> None:
     (shown,) = owner.call(APIClient(less["access_token"]), "GET", "/v4/profile/apps", None, {}).json()["data"]
     assert shown["scopes"] == scopes
     assert redirected(app.ask(browser_of(user), "computes:read_only"))["error"] == "invalid_scope"
+
+
+def check_pages(user: User) -> None:
+    """Forms have the neutral form, and send the word. The reference has the word."""
+    body = {"image": "compute/debian11", "stackscript_data": {"compute_image": "compute/debian11"}}
+    assert DeployRequest.with_word(body) == body | {"image": f"{ONE}/debian11"}
+    assert RestoreRequest.with_word({"compute_id": 7, "overwrite": True}) == {f"{ONE}_id": 7, "overwrite": True}
+    shown = browser_of(user).get(f"/docs/operations/{ONE}_instances_create").content.decode()
+    assert f"{ONE}/debian11" in shown
+    found = re.findall(r".*\bcomputes?\b.*", shown)
+    assert not found, found
