@@ -218,8 +218,8 @@ class Admission(GenericViewSet[M], Generic[A, M]):
             response.headers["Content-Length"] = str(len(response.content))
         status = response.status_code
         add_headers(response, self.headers_of(self.action, status < 300))
-        held = "unknown" if self.caller is None else " ".join(self.caller.scopes)
-        response.headers["X-OAuth-Scopes"] = word.on_wire(held) if word.IS_SET else held
+        scopes = "unknown" if self.caller is None else " ".join(self.caller.scopes)
+        response.headers["X-OAuth-Scopes"] = word.on_wire(scopes) if word.IS_SET else scopes
         if status == 405:
             response.headers["Allow"] = ", ".join(self.allowed_methods)
         if self.verdict is not None:

@@ -91,8 +91,8 @@ def check_events(owner: Caller, image: str, *made: Any) -> None:
     assert (event.action, event.entity_url) == ("compute_create", f"/v4/compute/instances/{made[0]['id']}")
     event.message = "The volume my-compute in sdb is not attached to the compute."
     event.save()
-    said = owner("GET", f"/v4/account/events/{event.pk}")["message"]
-    assert said == f"The volume my-compute in sdb is not attached to the {ONE}."
+    message = owner("GET", f"/v4/account/events/{event.pk}")["message"]
+    assert message == f"The volume my-compute in sdb is not attached to the {ONE}."
     assert message_on_wire("Support read the key: a compute is down") == "Support read the key: a compute is down"
 
 
