@@ -6,6 +6,7 @@ do the same for one field, where DRF walks the fields of a serializer.
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
@@ -13,6 +14,9 @@ from rest_framework import serializers
 from rest_framework.fields import SkipField
 
 from config import word
+
+MOST_TRANSLATIONS = 1024
+"""The number of values of a field whose translations are kept (`translation_of`)."""
 
 
 def column_of(field: serializers.Field) -> str:
@@ -116,7 +120,10 @@ def translation_of(field: serializers.Field) -> Callable[[Any], Any] | None:
         item = translation_of(field.child)
         return None if item is None else lambda values: values and [item(value) for value in values]
     shown = word.on_wire if isinstance(field, PlatformChoiceField) else getattr(field, "shown", None)
-    return None if shown is None else lambda value: value and shown(value)
+    if shown is None:
+        return None
+    translate = lru_cache(maxsize=MOST_TRANSLATIONS)(shown)  # a list has few images, actions and types
+    return lambda value: value and translate(value)
 
 
 class Wrapping(serializers.Field):
