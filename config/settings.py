@@ -410,7 +410,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # The word for an instance on the wire in place of `compute`, and its plural (config/word.py). Empty: `compute`.
-API_WORD, API_WORD_PLURAL = words.read_word(env)
+API_WORD, API_WORD_PLURAL = words.checked(env.text("API_WORD"), env.text("API_WORD_PLURAL"))
 
 ACCOUNT_CAPABILITIES = (
     "Block Storage",

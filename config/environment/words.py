@@ -1,9 +1,9 @@
-"""Reads the word for an instance on the wire: API_WORD and API_WORD_PLURAL (`config.word`)."""
+"""Checks the word for an instance on the wire: API_WORD and API_WORD_PLURAL (`config.word`)."""
 
 import re
 from pathlib import Path
 
-from config.environment.variables import BadVariable, Environment
+from config.environment.variables import BadVariable
 
 NEUTRAL = "compute"
 """The word in code and in the database, and on the wire if no other is set."""
@@ -12,13 +12,13 @@ RESERVED = Path(__file__).with_name("reserved_words.txt")
 """The words of the API's names and values. A test compares the file with the document and the catalogue."""
 
 
-def read_word(env: Environment) -> tuple[str, str]:
-    """Return the singular and the plural of the word, both empty if none is set.
+def checked(singular: str, plural: str) -> tuple[str, str]:
+    """Return the singular and the plural of the variables, both empty if no word is set.
 
     The plural is the singular with an ``s``, unless it is given. Raises `BadVariable` for a word that clients could
     not tell from the rest of the API.
     """
-    singular, plural = env.text("API_WORD").strip(), env.text("API_WORD_PLURAL").strip()
+    singular, plural = singular.strip(), plural.strip()
     if plural and not singular:
         raise BadVariable("API_WORD_PLURAL", "is set without API_WORD, its singular")
     if not singular:

@@ -60,6 +60,8 @@ BAD = [
     *((name, value) for name in RATES for value in ("many", "5", "0/60", "5/0")),
     *((name, value) for name in FOLDERS for value in (__file__, f"{__file__}/below")),
     *(("PORT", value) for value in ("0", "65536")),
+    *(("API_WORD", value) for value in ("Vessel", "volume", "supercompute")),
+    ("API_WORD_PLURAL", "oxen"),
     *(("EVENTS_KEPT", value) for value in ("89", "99999999999")),
     *(
         ("DATABASE_URL", value)

@@ -1,4 +1,4 @@
-"""The word for an instance on the wire, read from the environment."""
+"""The word for an instance on the wire, as the environment has it."""
 
 import json
 import re
@@ -8,16 +8,10 @@ from typing import Any
 import pytest
 
 from config.environment import words
-from config.environment.variables import BadVariable, Environment
+from config.environment.variables import BadVariable
 from config.settings import BASE_DIR
 from tests.baselines import stale
 from tests.client import document
-
-
-def read(monkeypatch, singular: str = "", plural: str = "") -> tuple[str, str]:
-    monkeypatch.setenv("API_WORD", singular)
-    monkeypatch.setenv("API_WORD_PLURAL", plural)
-    return words.read_word(Environment())
 
 
 @pytest.mark.parametrize(
@@ -31,8 +25,8 @@ def read(monkeypatch, singular: str = "", plural: str = "") -> tuple[str, str]:
         (("compute", "computes"), ("", "")),
     ],
 )
-def test_the_plural_is_derived_or_given(monkeypatch, given, expected):
-    assert read(monkeypatch, *given) == expected
+def test_the_plural_is_derived_or_given(given, expected):
+    assert words.checked(*given) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,9 +43,9 @@ def test_the_plural_is_derived_or_given(monkeypatch, given, expected):
         (("sheep", "sheep"), "API_WORD_PLURAL: must differ from the singular, 'sheep': both are keys of bodies"),
     ],
 )
-def test_an_unusable_word_ends_the_process_with_a_line_that_names_the_variable(monkeypatch, given, line):
+def test_an_unusable_word_ends_the_process_with_a_line_that_names_the_variable(given, line):
     with pytest.raises(BadVariable) as refused:
-        read(monkeypatch, *given)
+        words.checked(*given)
     assert str(refused.value) == line
 
 
