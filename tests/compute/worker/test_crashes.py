@@ -40,8 +40,8 @@ pytestmark = [pytest.mark.guest, pytest.mark.crash]
 POINTS = {
     "provision": ["define define", "disks create_disk", "boot start", "boot power"],
     "grow": [
-        "stop stop", "disk resize_disk", "reshape power", "reshape define", "move is_whole", "move leaving", "move expect",
-        "move arrived", "move read", "move write", "move finish", "move arrive", "move undefine",
+        "stop stop", "disk resize_disk", "reshape power", "reshape define", "move is_whole", "move leaving",
+        "move expect", "move arrived", "move read", "move write", "move finish", "move arrive", "move undefine",
         "boot start", "boot power",
     ],
     "shrink": ["stop stop", "disk resize_disk", "reshape power", "reshape define", "boot start", "boot power"],
