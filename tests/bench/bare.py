@@ -24,6 +24,8 @@ from cryptography.fernet import Fernet
 from psycopg.rows import tuple_row
 
 PAGE_SIZE = 100
+WORD = os.environ.get("API_WORD") or "compute"
+"""The word for an instance in paths and ids of images. Answers have the neutral word, `compute`."""
 
 AUTHENTICATE = """
     SELECT u.account_id, u.username, t.scopes
@@ -269,7 +271,7 @@ def create_instance(account: int, username: str, body: dict) -> dict | None:
         "username": username,
         "region": body["region"],
         "type": body["type"],
-        "image": body["image"],
+        "image": body["image"].replace(f"{WORD}/", "compute/", 1),
         "helpers": HELPERS,
         "encrypted": fernet.encrypt(orjson.dumps(secrets)),
     }
@@ -301,7 +303,7 @@ def respond(environ: dict) -> dict | None:
     if caller is None:
         return None
     account, username, _ = caller
-    path = environ["PATH_INFO"].removeprefix("/v4/compute/instances")
+    path = environ["PATH_INFO"].removeprefix(f"/v4/{WORD}/instances")
     if path:
         return retrieve_instance(account, int(path.removeprefix("/")))
     if environ["REQUEST_METHOD"] == "POST":

@@ -7,11 +7,12 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
+from config import word
 from tests.bench.data import IMAGE, REGIONS, ROOT_PASSWORD, Sizes, token
 from tests.bench.errors import BenchError
 from tests.bench.load import request
 
-PATH = "/compute/instances"
+PATH = word.on_wire("/compute/instances")
 
 
 def lists(sizes: Sizes) -> Iterator[bytes]:
@@ -52,7 +53,7 @@ def create_body(account: int) -> bytes:
     body = {
         "region": REGIONS[account % len(REGIONS)],
         "type": "g6-nanode-1",
-        "image": IMAGE,
+        "image": word.on_wire(IMAGE),
         "root_pass": ROOT_PASSWORD,
     }
     return json.dumps(body).encode()
