@@ -109,15 +109,19 @@ def _runner(job: Job, drivers: Drivers) -> "Runner | None":
     try:
         return Runner(job, _known(job), drivers)
     except (Unknown, UnreadableData) as unknown:
-        # another release wrote the job and has workers that can run it; staff see why the job waits
-        error = str(unknown)
-        log.error("job %s: %s", job.pk, error)
+        _leave(job, unknown)
     except Exception as raised:
         # the driver could not be constructed
         error = f"{UNEXPECTED}{type(raised).__name__}: {raised}"
         log.exception("job %s (%s) cannot be run by this worker", job.pk, job.kind)
-    store.postpone(job, UNKNOWN_SECONDS, error=error)
+        store.postpone(job, UNKNOWN_SECONDS, error=error)
     return None
+
+
+def _leave(job: Job, reason: Exception) -> None:
+    """Leave a job to other workers, of another release or with other keys. Staff see why the job waits."""
+    log.error("job %s: %s", job.pk, reason)
+    store.postpone(job, UNKNOWN_SECONDS, error=str(reason))
 
 
 class Unknown(Exception):
@@ -164,6 +168,9 @@ class Runner(Ending):
         except Busy:
             # the job enqueues another one, and its instance has just become busy: the step is retried
             self._wait(Wait(BUSY_SECONDS))
+            return None
+        except UnreadableData as error:
+            _leave(self.job, error)
             return None
         except Exception as error:  # noqa: BLE001 - whatever it was, the job must stay due
             # any other error leaves the job due; soft time limits arrive here too

@@ -3,8 +3,10 @@
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from cryptography.fernet import InvalidToken
+
 from compute.drivers.base import Address, Driver, Power, Progress
-from compute.jobs.data import JobData
+from compute.jobs.data import JobData, UnreadableData
 from compute.jobs.definition import Wait
 from compute.machine_names import machine_name
 from compute.models import Host, Instance, Job
@@ -105,8 +107,14 @@ class Run(Generic[D]):
             self.source_power = source.power(machine_name(self.job.source_id))
 
     def secrets(self) -> dict[str, Any]:
-        """The job's secrets, decrypted only here on their way to the driver."""
-        return decrypt_json(self.job.encrypted) if self.job.encrypted else {}
+        """The job's secrets, decrypted only here on their way to the driver.
+
+        Raises `UnreadableData` if this worker lacks their key, as one does that was not restarted with a new key.
+        """
+        try:
+            return decrypt_json(self.job.encrypted) if self.job.encrypted else {}
+        except InvalidToken as error:
+            raise UnreadableData("This worker has no key for the secrets of the job.") from error
 
 
 def until(progress: Progress) -> Wait | None:

@@ -549,6 +549,23 @@ def test_a_job_whose_data_another_release_wrote_waits_where_staff_see_it(data, e
     assert work(job, driver).state == "done"
 
 
+def test_a_job_whose_key_a_worker_lacks_is_left_for_one_that_has_it(world, driver, settings):
+    """While keys are rotated, a web process can have a new key before a worker does."""
+    keys = settings.ENCRYPTION_KEYS
+    settings.ENCRYPTION_KEYS = ["a new key " * 4, *keys]
+    job = world.create().jobs.get()
+    settings.ENCRYPTION_KEYS = keys
+    for _ in range(settings.JOB_ATTEMPTS + 1):
+        Job.objects.filter(pk=job.pk).update(run_at=Now())
+        engine.run(job.pk, driver)
+    job.refresh_from_db()
+    assert (job.state, job.lease_until) == ("active", None)
+    assert job.error == "This worker has no key for the secrets of the job."
+    settings.ENCRYPTION_KEYS = ["a new key " * 4, *keys]
+    Job.objects.filter(pk=job.pk).update(run_at=Now())
+    assert work(job, driver).state == "done"
+
+
 def test_a_job_carries_what_its_kind_says(running):
     with pytest.raises(TypeError, match="a job of kind reboot carries BootData, not JobData"):
         enqueue("reboot", running, _actor(running))
