@@ -1,6 +1,6 @@
 """The filters of the list of regions."""
 
-from config.filters import ArrayFilter, CharFilter, FilterSet
+from config.filters import CharFilter, FilterSet, PlatformArrayFilter
 from regions.models import Region
 
 
@@ -9,7 +9,7 @@ class RegionFilterSet(FilterSet):
 
     id = CharFilter()
     country = CharFilter()
-    capabilities = ArrayFilter()
+    capabilities = PlatformArrayFilter()
     status = CharFilter()
 
     class Meta:

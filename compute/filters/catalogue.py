@@ -8,7 +8,7 @@ class TypeFilterSet(FilterSet):
     """Instance types."""
 
     id = CharFilter()
-    label = CharFilter()
+    label = PlatformFilter()
     class_ = CharFilter("type_class")
     memory = NumberFilter()
     disk = NumberFilter()

@@ -23,6 +23,11 @@ class CreatorFilter(PlatformFilter):
         condition = super().contains(raw)
         return self._by(condition, CharFilter.contains(self, raw)) if word.IS_SET else condition
 
+    def compares(self, operator: str, raw: Any) -> Q:
+        condition = super().compares(operator, raw)
+        user = Q(**{f"{self.field_name}__{operator}": CharFilter.value(self, raw)})
+        return self._by(condition, user) if word.IS_SET else condition
+
     def _by(self, platform: Q, user: Q) -> Q:
         """Return the condition of public images, and the condition of images of a user."""
         return Q(platform, is_public=True) | Q(user, is_public=False)

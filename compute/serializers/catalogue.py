@@ -51,7 +51,7 @@ class TypeResource(Resource):
     """A plan: the size of an instance, and its price."""
 
     id = CharField(help_text="Its name in requests, such as `g6-nanode-1`.")
-    label = CharField(help_text="Its name for people.")
+    label = PlatformTextField(help_text="Its name for people.")
     class_ = ChoiceField(
         InstanceType.Class.choices,
         source="type_class",

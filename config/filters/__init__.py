@@ -17,6 +17,7 @@ from config.filters.filters import (
     Filter,
     LabelsFilter,
     NumberFilter,
+    PlatformArrayFilter,
     PlatformFilter,
     refuse,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "LabelsFilter",
     "NumberFilter",
     "PartFilter",
+    "PlatformArrayFilter",
     "PlatformFilter",
     "StatusFilter",
     "refuse",

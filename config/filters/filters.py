@@ -1,12 +1,13 @@
 """The filters of a `FilterSet`. Each compares one column, and compiles values and operators to `Q`."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
 import django_filters
-from django.db.models import Q, QuerySet, Value
+from django.db.models import CharField, Expression, F, Func, Lookup, Q, QuerySet, Value
 from django.db.models.functions import Replace
-from django.db.models.lookups import Contains
+from django.db.models.lookups import Contains, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from config import word
 from config.environment.words import NEUTRAL
@@ -118,10 +119,29 @@ class PlatformFilter(CharFilter):
     def contains(self, raw: Any) -> Q:
         """Search the text as answers show it: a part of the word is found too."""
         condition = super().contains(raw)
+        return Q(Contains(shown(F(self.field_name)), self.part(raw))) if word.IS_SET else condition
+
+    def compares(self, operator: str, raw: Any) -> Q:
+        """Compare the text as answers show it."""
         if not word.IS_SET:
-            return condition
-        shown = Replace(self.field_name, Value(NEUTRAL), Value(word.on_wire(NEUTRAL)))
-        return Q(Contains(shown, self.part(raw)))
+            return super().compares(operator, raw)
+        return Q(COMPARISONS[operator](shown(F(self.field_name)), super().value(raw)))
+
+
+COMPARISONS: Mapping[str, type[Lookup]] = {
+    "gt": GreaterThan,
+    "gte": GreaterThanOrEqual,
+    "lt": LessThan,
+    "lte": LessThanOrEqual,
+}
+
+
+def shown(text: Expression | F) -> Expression | F:
+    """Return the text of a column as answers show it, with the word of the installation."""
+    for neutral in (f"{NEUTRAL}s", NEUTRAL):
+        for each in (neutral.capitalize(), neutral):
+            text = Replace(text, Value(each), Value(word.on_wire(each)))
+    return text
 
 
 class CaselessFilter(Filter):
@@ -199,6 +219,24 @@ class ArrayFilter(Filter):
 
     def contains(self, raw: Any) -> Q:
         return Q(**{f"{self.field_name}__any_contains": self.part(raw)})
+
+
+class PlatformArrayFilter(ArrayFilter):
+    """An array of texts that only the platform writes. Clients send them with the word of the installation."""
+
+    def value(self, raw: Any) -> str:
+        return word.read(super().value(raw))
+
+    def plain(self, text: str) -> str:
+        return word.read(super().plain(text))
+
+    def contains(self, raw: Any) -> Q:
+        """Search the texts as answers show them."""
+        condition = super().contains(raw)
+        if not word.IS_SET:
+            return condition
+        joined = Func(F(self.field_name), Value("\n"), function="array_to_string", output_field=CharField())
+        return Q(Contains(shown(joined), self.part(raw)))
 
 
 class LabelsFilter(ArrayFilter):
