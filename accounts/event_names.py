@@ -1,5 +1,7 @@
 """The contract's names of events' actions and of kinds of entity, each with its meaning."""
 
+from config import word
+
 NOT_HERE = "Not used by this platform."
 
 ACTIONS = {
@@ -158,3 +160,11 @@ DELETIONS = (
     "volume_delete",
 )
 """The actions that delete an entity together with the grants on it."""
+
+MESSAGES_OF_CUSTOMERS = frozenset({"stackscript_revise", "ticket_attachment_upload"})
+"""Actions whose message is a customer's text: the note of a revision, the name of a file."""
+
+
+def message_on_wire(action: str, message: str | None) -> str | None:
+    """Return the message of an event as clients read it. Texts of customers stay as they are."""
+    return message if not message or action in MESSAGES_OF_CUSTOMERS else word.message_on_wire(message)

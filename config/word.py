@@ -32,7 +32,8 @@ class Word:
         self.forms = {NEUTRAL: singular, f"{NEUTRAL}s": plural}
         self._to_wire = _translation(self.forms)
         self._to_neutral = _translation({word: form for form, word in self.forms.items()})
-        self._swap = _translation({**self.forms, **{word: form for form, word in self.forms.items()}})
+        both = {**self.forms, **{word: form for form, word in self.forms.items()}}
+        self._swap = _translation(both, articles=False)
 
     def on_wire(self, text: str) -> str:
         """Return a name or a text of the platform as clients read it. A text of a customer has to be `quoted`."""
@@ -68,18 +69,19 @@ class Word:
         return _renamed(value, self.on_wire) if self.is_set else value
 
 
-def _translation(forms: Mapping[str, str]) -> Any:
-    """Return a function that replaces words in a text, capitalized words too, and corrects the article before."""
+def _translation(forms: Mapping[str, str], articles: bool = True) -> Any:
+    """Return a function that replaces words in a text, capitalized words too. It corrects articles before them."""
     both = {**forms, **{word.capitalize(): to.capitalize() for word, to in forms.items()}}
     longest = sorted((re.escape(word[0].lower() + word[1:]) for word in forms if word), key=len, reverse=True)
     either = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in longest)
     # A capital letter begins a word, as in names of schemas.
-    pattern = re.compile(rf"(?:\b([Aa])n? )?(?:(?<![A-Za-z])|(?=[A-Z]))({either})(?![a-z])") if either else None
+    article = r"(?:\b([Aa])n? )?" if articles else "()"
+    pattern = re.compile(rf"{article}(?:(?<![A-Za-z])|(?=[A-Z]))({either})(?![a-z])") if either else None
 
     def translate(found: re.Match[str]) -> str:
         article, word = found.groups()
         to = both[word]
-        if article is None:
+        if not article:
             return to
         return f"{article}{'n' if to[0] in 'aeioAEIO' else ''} {to}"
 
@@ -101,8 +103,13 @@ BELOW = ("/v4/compute/", "/v4/images/", "/v4/managed/")
 
 
 def spell(reason: str) -> str:
-    """Return a reason of an error as people and clients read it. A reason that was spelled before stays."""
+    """Return a reason of an error as clients read it. A reason that is translated already is returned unchanged."""
     return reason if isinstance(reason, Spoken) else Spoken(on_wire(reason))
+
+
+def unquoted(reason: str) -> str:
+    """Return a reason in the neutral form, without marks: for commands and workers, as in rows and files."""
+    return reason.replace(QUOTE, "")
 
 
 def slug_on_wire(key: str) -> str:
@@ -147,5 +154,7 @@ def message_on_wire(message: str) -> str:
     for pattern, literals in _sentences.values():
         if found := pattern.fullmatch(message):
             *values, rest = found.groups("")
-            return "".join(map("".join, zip(literals, [*values, rest], strict=True)))
+            # a job that fails adds a sentence to the message of its event
+            following = rest and f" {message_on_wire(rest[1:])}"
+            return "".join(map("".join, zip(literals, [*values, following], strict=True)))
     return message

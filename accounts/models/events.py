@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Cast, Now
 
+from accounts import event_names
 from accounts.actors import Actor
 from accounts.entities import derived
 from accounts.event_names import ACTIONS, DELETIONS
@@ -165,6 +166,11 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.status}"
+
+    @property
+    def message_on_wire(self) -> str | None:
+        """The message as clients read it."""
+        return event_names.message_on_wire(self.action, self.message)
 
     @property
     def meaning(self) -> str:

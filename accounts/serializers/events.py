@@ -12,10 +12,10 @@ from rest_framework.serializers import (
 )
 
 from accounts.entities import shown_id
-from accounts.event_names import ACTIONS, ENTITY_TYPES
+from accounts.event_names import ACTIONS, ENTITY_TYPES, message_on_wire
 from accounts.models import Event
 from config import word
-from config.api.fields import Computed, MessageField, PathField, PlatformTextField
+from config.api.fields import Computed, PathField, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Resource
 
@@ -34,6 +34,14 @@ def number_or_slug(stored: str) -> int | str:
     if stored.isascii() and stored.isdigit():
         return int(stored)
     return word.slug_on_wire(stored) if word.IS_SET else stored
+
+
+def _message(help_text: str) -> Field:
+    """Return the field of the message, which is a plain column if no word is set (`config.word`)."""
+    if not word.IS_SET:
+        return CharField(allow_null=True, help_text=help_text)
+    child = CharField(allow_null=True)
+    return Computed(child, message_on_wire, "action", "message", ordered_by="message", help_text=help_text)
 
 
 class EventEntity(Resource):
@@ -111,7 +119,7 @@ class EventResource(Resource):
         help_text="Seconds it will take, of migrations and resizes; 0 once they are done, else null.",
     )
     username = CharField(help_text="The user who did it; empty where the platform did.")
-    message = MessageField(allow_null=True, help_text="What else there is to say; mostly empty.")
+    message = _message(help_text="What else there is to say; mostly empty.")
 
     class Meta:
         read_only = True

@@ -85,12 +85,6 @@ class PathField(PlatformTextField):
     shown = staticmethod(word.path_on_wire)
 
 
-class MessageField(PlatformTextField):
-    """A message that a row has: a sentence of the platform, which may have a text of a customer in it."""
-
-    shown = staticmethod(word.message_on_wire)
-
-
 class PlatformChoiceField(serializers.ChoiceField):
     """A choice field whose choices have the word. `Resource` puts it in the place of a `ChoiceField`."""
 

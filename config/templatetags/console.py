@@ -16,7 +16,6 @@ from config.pages.quantities import price, size
 register = template.Library()
 register.filter("size", size)
 register.filter("price", price)
-register.filter("platform_message", word.message_on_wire)
 
 TONES = {
     "good": {"running", "finished", "available", "active", "ready", "enabled", "successful"},
