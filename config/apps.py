@@ -27,7 +27,7 @@ class ConfigConfig(AppConfig):
 
         import_named("DRIVERS", "RDNS_RESOLVER", "SMS_GATEWAY")
         if word.IS_SET:
-            Problem.spell = word.spell
+            Problem.spell = word.unquoted  # web processes answer clients, and replace it (config/wsgi.py)
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)
         request_finished.disconnect(close_caches)

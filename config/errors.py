@@ -19,7 +19,7 @@ PIECE = re.compile(r"(\[[0-9]+\])")
 class Problem:
     """One problem of a request: `field` is a dotted path (``devices.sda.disk_id``) or None, `reason` a sentence.
 
-    `spell` gives each reason the word of the installation, if another word than ``compute`` is set (`config.word`).
+    In processes that answer clients, `spell` gives each reason the word of the installation (`config.word`).
     Then a reason marks a text that a client sent as `quoted`. The field keeps its neutral form.
     """
 

@@ -191,7 +191,7 @@ CONFIG: dict[str, set[str]] = {
     "environment.checks": {"environment.variables", "laptop", "monitoring"},
     "processes.starting": {"environment.checks"},
     "celery": {"monitoring", "processes.logging", "processes.queues", "processes.starting", "processes.tracing"},
-    "wsgi": {"db", "processes.starting", "web.handler"},
+    "wsgi": {"db", "errors", "processes.starting", "web.handler", "word"},
     "server": {"api", "processes.draining", "web.client_address", "web.compression", "web.paths"},
     "web.compression": set(),
     "processes.console_broker": {"errors", "server"},

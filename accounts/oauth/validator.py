@@ -149,6 +149,14 @@ class Validator(OAuth2Validator):
             return False
         return True
 
+    def get_original_scopes(self, refresh_token: str, request: OAuthRequest, *args: Any, **kwargs: Any) -> Any:
+        """Return the scopes of the token that is refreshed.
+
+        With another word, oauthlib must not compare requested scopes with them, which are neutral: then it asks
+        `is_within_original_scope`.
+        """
+        return "" if word.IS_SET and request.scope else super().get_original_scopes(refresh_token, request)
+
     def is_within_original_scope(
         self, request_scopes: list[str], refresh_token: str, request: OAuthRequest, *args: Any, **kwargs: Any
     ) -> bool:
@@ -161,7 +169,7 @@ class Validator(OAuth2Validator):
         except ValueError:
             return False
         request.scopes = list(wanted)
-        return includes(split_scopes(self.get_original_scopes(refresh_token, request)), wanted)
+        return includes(split_scopes(super().get_original_scopes(refresh_token, request)), wanted)
 
     def _check_and_set_request_resource(self, request: OAuthRequest) -> None:
         """Ignore ``resource`` of RFC 8707, as that RFC allows: tokens here are for one API."""

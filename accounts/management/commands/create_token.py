@@ -9,6 +9,7 @@ from django.utils.timezone import is_naive, make_aware
 
 from accounts.management.people import acting, add_audit
 from accounts.models import User
+from accounts.scopes import read_scopes
 from accounts.services.token_links import make_link
 from accounts.services.tokens import create_token
 from config import word
@@ -55,7 +56,11 @@ class Command(BaseCommand):
             raise CommandError(f"username: There is no user {username!r}.")
         if user.account_id is None:
             raise CommandError(f"username: {username!r} belongs to no account: a token would be good for nothing.")
-        scopes = word.read(scopes)
+        if word.IS_SET:
+            try:
+                scopes = " ".join(read_scopes(scopes))
+            except ValueError as error:
+                raise CommandError(f"scopes: {error}") from None
         if link:
             with acting(by, reason) as who:
                 actor = who.on(user.account_id)

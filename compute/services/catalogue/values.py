@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from config import word
+
 Reader = Callable[[Any], Any]
 
 MAX_INTEGER = 2_147_483_647
@@ -53,6 +55,8 @@ def slug(longest: int) -> Reader:
 def official(value: Any) -> str:
     """The id of a kernel or an official image: ``compute/debian12``."""
     found: str = name(64, r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)+", "an id such as compute/debian12")(value)
+    if word.to_neutral(found) != found:
+        raise ValueError(f"Must have the neutral word, in rows and files: {word.to_neutral(found)}.")
     if found.startswith("private/"):
         raise ValueError("Must not begin with private/: those are customers'.")
     return found

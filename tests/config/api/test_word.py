@@ -16,6 +16,8 @@ from tests.examples import operation_of, written
 
 pytestmark = pytest.mark.django_db  # the program needs the database of the tests
 
+OF_CUSTOMERS = {"some-compute", "The network that may connect, besides the compute itself"}
+"""The label of an object, and the label of a script's field: texts with the neutral word that stay."""
 WORDS = {"vessel": "", "ox": "oxen"}
 """Words, each with its plural if that is irregular."""
 
@@ -45,6 +47,11 @@ def test_each_operation_answers_as_with_the_neutral_word(worded):
     assert {name: each["response"] for name, each in found.items()} == expected
     for route in routes():
         assert found[operation_of(route)]["scopes"] == route.scope.accepted
+
+
+def test_answers_have_the_neutral_word_in_texts_of_customers_alone(worded):
+    left = {text.strip('"\\') for each in worded["operations"].values() for text in each["left"]}
+    assert left == OF_CUSTOMERS
 
 
 def test_the_document_differs_in_the_word_only(worded):

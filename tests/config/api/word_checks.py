@@ -5,10 +5,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from accounts.models import Event, OAuthAccessToken, PersonalToken, User
 from compute.models import Disk, Image, Instance
 from compute.serializers.backups import RestoreRequest
 from compute.serializers.disks import DeployRequest
+from compute.services.catalogue import values
 from config.word import message_on_wire, on_wire
 from tests.accounts.apps import App, browser_of, redirected
 from tests.client import APIClient
@@ -56,6 +59,8 @@ def check(scene: Scene, call: Callable[..., Any]) -> None:
     check_scopes(owner, deployed)
     check_oauth(owner, scene.member)
     check_pages(scene.member)
+    with pytest.raises(ValueError, match="neutral word, in rows and files: compute/debian12"):
+        values.official(f"{ONE}/debian12")
 
 
 def check_values(owner: Caller, scene: Scene, deployed: dict[str, Any], named: Any, default: Any) -> None:
@@ -73,6 +78,20 @@ def check_values(owner: Caller, scene: Scene, deployed: dict[str, Any], named: A
     assert owner("GET", f"/v4/{ONE}/kernels/{ONE}/latest-64bit")["id"] == f"{ONE}/latest-64bit"
     owner("GET", f"/v4/{ONE}/kernels/compute/latest-64bit", status=404)
     assert {each["created_by"] for each in owner.filtered("/v4/images", created_by=ONE)} == {ONE}
+    plan = scene.world.type
+    plan.label = "Compute 2GB"
+    plan.save()
+    assert owner("GET", f"/v4/{ONE}/types/{plan.pk}")["label"] == f"{ONE.capitalize()} 2GB"
+    labelled = owner.filtered(f"/v4/{ONE}/types", label=f"{ONE.capitalize()} 2GB")
+    assert plan.pk in {each["id"] for each in labelled}
+    region = scene.world.region
+    region.capabilities = sorted({*region.capabilities, "Computes", "GPU Computes"})
+    region.save()
+    for wanted in (MANY.capitalize(), {"+contains": f"GPU {MANY[0].upper()}"}):
+        assert region.pk in {each["id"] for each in owner.filtered("/v4/regions", capabilities=wanted)}
+    assert owner.filtered("/v4/regions", capabilities="Computes") == []
+    later = owner.filtered("/v4/images", id={"+gte": f"{ONE}/"})
+    assert {on_wire(image)} <= {each["id"] for each in later}
     Image.objects.filter(pk=scene.image.pk).update(created_by="compute", description="Of a compute.")
     (own,) = owner.filtered("/v4/images", created_by="compute")
     assert (own["created_by"], own["description"]) == ("compute", "Of a compute.")
@@ -94,6 +113,12 @@ def check_events(owner: Caller, image: str, *made: Any) -> None:
     message = owner("GET", f"/v4/account/events/{event.pk}")["message"]
     assert message == f"The volume my-compute in sdb is not attached to the {ONE}."
     assert message_on_wire("Support read the key: a compute is down") == "Support read the key: a compute is down"
+    event.action, event.message = "stackscript_revise", "The compute was deleted."
+    event.save()
+    message = owner("GET", f"/v4/account/events/{event.pk}")["message"]
+    assert message == "The compute was deleted.", "a customer wrote it"
+    both = "The compute was deleted. The compute was deleted."
+    assert message_on_wire(both) == both.replace("compute", ONE)
 
 
 def check_fields(owner: Caller, scene: Scene, deployed: dict[str, Any], made: Any) -> None:
@@ -137,6 +162,8 @@ def check_oauth(owner: Caller, user: User) -> None:
     assert app.post("/oauth/introspect", {"token": given["access_token"]}).json()["scope"] == scopes
     less = app.refresh(given["refresh_token"], scope=f"{MANY}:read_only account:read_only").json()
     assert less["scope"] == f"{MANY}:read_only account:read_only"
+    refused = app.refresh(less["refresh_token"], scope="computes:read_only")
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_scope")
     (shown,) = owner.call(APIClient(less["access_token"]), "GET", "/v4/profile/apps", None, {}).json()["data"]
     assert shown["scopes"] == scopes
     assert redirected(app.ask(browser_of(user), "computes:read_only"))["error"] == "invalid_scope"

@@ -6,10 +6,14 @@ argument is the name of the tests' database. Nothing is committed.
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+
+NEUTRAL_TEXT = re.compile(r'"[^"]*(?<![A-Za-z])[Cc]omputes?(?![a-z])[^"]*"')
+"""A key or a text of JSON with the neutral word."""
 
 
 def main(database: str) -> None:
@@ -24,9 +28,12 @@ def main(database: str) -> None:
     from django.test.utils import setup_test_environment
 
     from accounts.hashers import PasswordHasher
+    from config import word
     from config.egress import guard
+    from config.errors import Problem
 
     settings.DATABASES["default"]["NAME"] = database
+    Problem.spell = word.spell  # as config.wsgi does
     settings.WHITENOISE_AUTOREFRESH = True
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/60")
     setup_test_environment()
@@ -86,7 +93,9 @@ def operations(scene: Any) -> Any:
         is_json = answer.status_code == 200 and answer["Content-Type"] == "application/json"
         response = steady(renamed(answer.json(), word.to_neutral)) if is_json else None
         scopes = word.to_neutral(answer["X-Accepted-OAuth-Scopes"])
-        yield f"{route.method.upper()} {neutral.documented}", {"response": response, "scopes": scopes}
+        left = sorted(set(NEUTRAL_TEXT.findall(answer.content.decode()))) if is_json else []
+        found = {"response": response, "scopes": scopes, "left": left}
+        yield f"{route.method.upper()} {neutral.documented}", found
 
 
 def renamed(value: Any, rename: Callable[[str], str]) -> Any:

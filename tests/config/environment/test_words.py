@@ -66,6 +66,7 @@ def names() -> Iterator[str]:
             yield from (parameter["name"] for parameter in operation.get("parameters", ()))
     yield from names_of(written["components"]["schemas"])
     yield from written["components"]["securitySchemes"]["oauth"]["flows"]["authorizationCode"]["scopes"]
+    yield "any/all"  # all images, in a script
     catalogue = json.loads((BASE_DIR / "compute/data/catalogue.json").read_text())
     yield from (row["id"] for row in (*catalogue["images"], *catalogue["kernels"]))
 
