@@ -83,5 +83,5 @@ def test_the_names_of_types_are_not_broken(at_home):
     at_home.visit("/home/instances/new?type=large")
     assert "3,840 GB" in at_home.text
     for width in (320, 768, 1200, DESKTOP, 1400):
-        at_home.look(width, dark=False)
+        at_home.set_screen(width, dark=False)
         assert broken_words(at_home, ".plans label") == [], width
