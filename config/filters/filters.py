@@ -107,14 +107,18 @@ class CharFilter(Filter):
     field_class = fields.CharField
 
 
-class PlatformFilter(CharFilter):
-    """A text that only the platform writes. Clients send it with the word of the installation (`config.word`)."""
+class PlatformValues(Filter):
+    """Reads values that only the platform writes. Clients send them with the word of the installation."""
 
     def value(self, raw: Any) -> str:
         return word.read(super().value(raw))
 
     def plain(self, text: str) -> str:
         return word.read(super().plain(text))
+
+
+class PlatformFilter(PlatformValues, CharFilter):
+    """A text that only the platform writes. Clients send it with the word of the installation (`config.word`)."""
 
     def contains(self, raw: Any) -> Q:
         """Search the text as answers show it: a part of the word is found too."""
@@ -125,7 +129,7 @@ class PlatformFilter(CharFilter):
         """Compare the text as answers show it."""
         if not word.IS_SET:
             return super().compares(operator, raw)
-        return Q(COMPARISONS[operator](shown(F(self.field_name)), super().value(raw)))
+        return Q(COMPARISONS[operator](shown(F(self.field_name)), CharFilter.value(self, raw)))
 
 
 COMPARISONS: Mapping[str, type[Lookup]] = {
@@ -221,14 +225,8 @@ class ArrayFilter(Filter):
         return Q(**{f"{self.field_name}__any_contains": self.part(raw)})
 
 
-class PlatformArrayFilter(ArrayFilter):
+class PlatformArrayFilter(PlatformValues, ArrayFilter):
     """An array of texts that only the platform writes. Clients send them with the word of the installation."""
-
-    def value(self, raw: Any) -> str:
-        return word.read(super().value(raw))
-
-    def plain(self, text: str) -> str:
-        return word.read(super().plain(text))
 
     def contains(self, raw: Any) -> Q:
         """Search the texts as answers show them."""
