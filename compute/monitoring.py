@@ -11,7 +11,7 @@ from compute.jobs.definition import KINDS
 from compute.models import AddressPool, Drift, Heartbeat, Host, Instance, Job
 from compute.services import missing_processes
 from compute.services.heartbeats import alive
-from compute.services.hosts.silence import waiting_for
+from compute.services.hosts.unreachable_hosts import count_jobs_needing
 from config.monitoring.registry import Trouble, measures, trouble_check
 from config.processes import queues
 from config.version import VERSION
@@ -89,7 +89,7 @@ def hosts() -> Iterator[Metric]:
     }
     # the jobs of hosts that answer are not looked up
     waiting = Case(
-        When(unreachable_since__isnull=False, then=waiting_for(OuterRef("pk"))), default=0
+        When(unreachable_since__isnull=False, then=count_jobs_needing(OuterRef("pk"))), default=0
     )  # fmt: skip
     for host in Host.objects.annotate(clock=Now(), waiting=waiting).order_by("label"):
         key = [host.label, host.region_id]

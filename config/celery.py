@@ -24,14 +24,14 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["accounts", "compute.worker", "managed"])
 # By name: the classes need Django's models, which are not loaded yet.
 app.steps["consumer"].add("compute.worker.heartbeats:WorkerHeartbeat")
-app.steps["consumer"].add("compute.worker.leaving:HandBack")
+app.steps["consumer"].add("compute.worker.stopping:ReturnTasks")
 # Celery closes each task's database connection, and opening one takes longer than most steps. Here connections live
 # as long as they work, as in the web processes: `begin_task` drops a broken one.
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
 # kombu requeues unacknowledged messages when it closes a channel. After the broker went away, it does so over a
 # connection that it has already taken apart. The worker then dies of an AttributeError instead of reconnecting.
 # Notifications need not be requeued: the sweep sends them again, and a worker that is stopped passes them on
-# (compute/worker/leaving.py). So it does not warn of messages that it restores, as if any were lost.
+# (compute/worker/stopping.py). So it does not warn of messages that it restores, as if any were lost.
 Channel.do_restore = False
 
 

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.urls import get_resolver
 
-from config.processes.presence import presence, watch
+from config.processes.background_services import background_services, watch
 from config.server.application import Application
 from config.server.lanes import SIZES, Lane, Routes
 from config.streams import UPLOADS, application_for_streams, consoles
@@ -25,5 +25,5 @@ application = Application(
     lanes,
     {UPLOADS: application_for_streams()},
     consoles,
-    presence("web"),
+    background_services("web"),
 )

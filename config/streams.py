@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import close_old_connections
 
-from config.processes.presence import presence, watch
+from config.processes.background_services import background_services, watch
 from config.server.bodies import Pace
 from config.server.consoles import Consoles
 from config.server.periodic import BackgroundService
@@ -53,4 +53,4 @@ def _fresh_connection() -> Iterator[None]:
 
 
 consoles = application_for_consoles()
-application = application_for_streams(presence("stream"))
+application = application_for_streams(background_services("stream"))

@@ -14,8 +14,8 @@ from django.test import Client
 from compute.services.images import uploads
 from config import streams
 from config.celery import app
+from config.processes.background_services import background_services
 from config.processes.console_broker import USED, ConsoleBroker
-from config.processes.presence import presence
 from config.server.consoles import Ended
 from config.server.periodic import Periodic
 from tests.config.api.routes import patterns
@@ -137,7 +137,7 @@ def test_every_task_of_the_clock_runs(name, end):
 
 @pytest.mark.parametrize("kind", ["web", "stream"])
 def test_everything_that_runs_beside_the_requests_goes_on(kind, end):
-    functions = [each.function for each in presence(kind) if isinstance(each, Periodic)]
+    functions = [each.function for each in background_services(kind) if isinstance(each, Periodic)]
     assert functions
     for function in functions:
         connect()

@@ -20,12 +20,12 @@ from compute.admin.usual import slow, usual_times
 from compute.jobs import queue
 from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job
-from compute.services.hosts import giving_up
-from compute.services.hosts.silence import needing
-from config.admin.display import NOTHING, age, lines, link, list_of, pretty
+from compute.services.hosts import abandoned_undos
+from compute.services.hosts.unreachable_hosts import jobs_needing
 from config.admin.forms import ReasonForm
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING, age, lines, link, list_of, pretty
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.errors import Invalid
@@ -66,7 +66,7 @@ class GiveUpForm(ReasonForm):
 
 def give_up(request: HttpRequest, job: Job, given: dict[str, Any]) -> str:
     about = job.instance or job.volume or job.event
-    giving_up.give_up(staff(request, about.account_id if about else 0), job, given["reason"])
+    abandoned_undos.give_up(staff(request, about.account_id if about else 0), job, given["reason"])
     return f"the job ends in a moment. Its error names what is left on the host. {given['reason']}"
 
 
@@ -136,7 +136,7 @@ class OnHost(admin.SimpleListFilter):
         # a union, whose parts use their indexes; one condition on both would read all jobs
         on_it = Job.objects.filter(instance__host=host).order_by().values("pk")
         was_on_it = Job.objects.filter(last_host=host).order_by().values("pk")
-        return queryset.filter(pk__in=on_it.union(was_on_it, needing(host).order_by().values("pk")))
+        return queryset.filter(pk__in=on_it.union(was_on_it, jobs_needing(host).order_by().values("pk")))
 
 
 class OfAccount(admin.SimpleListFilter):
@@ -210,8 +210,8 @@ class JobPage(ReadOnlyPage):
             " creation removes the instance. A deletion continues.",
         ),
         Verb(
-            "give-up", "Give up undoing", give_up, danger=True, form=GiveUpForm,
-            offered=giving_up.is_possible,
+            "give-up", "Stop undoing", give_up, danger=True, form=GiveUpForm,
+            offered=abandoned_undos.is_possible,
             confirm="Only for a host that never answers again. The job ends as failed. Machines, disks and volumes"
             " that it did not undo stay on the host. A deletion ends as if it had succeeded.",
         ),

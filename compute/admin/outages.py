@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from compute.admin.hosts import Answers
 from compute.models import Heartbeat, Host, Job
 from compute.services import missing_processes
-from compute.services.hosts.silence import jobs_waiting, silent
+from compute.services.hosts.unreachable_hosts import jobs_waiting, unreachable_hosts
 from compute.services.missing_processes import moment_of
 from config.admin.attention import Notice, watcher
 from config.admin.display import QUIET, list_of, page_of, span
@@ -24,7 +24,7 @@ def silent_hosts(request: HttpRequest) -> Iterator[Notice]:
     """One line for each host that does not answer, unless it is disabled and nothing is on it; one query."""
     if not request.user.has_perm("compute.view_host"):
         return
-    hosts = sorted(silent(), key=lambda host: host.maintenance is not None)
+    hosts = sorted(unreachable_hosts(), key=lambda host: host.maintenance is not None)
     may_see_jobs = request.user.has_perm("compute.view_job")
     for host in hosts[:MOST_HOSTS]:
         yield _silent_host(host, may_see_jobs)

@@ -8,7 +8,8 @@ from compute.models import Instance, InstanceType
 from compute.pages.base import FormPage
 from compute.pages.choices import MOST_CHOICES, offer_regions
 from compute.serializers.clones import CloneRequest
-from compute.services.hosts.room import full_regions
+from compute.services.common.regions import capability_of
+from compute.services.hosts.free_capacity import full_regions
 from compute.services.instances.availability import is_busy
 from compute.services.instances.clones import CloneSpec, clone
 from config.errors import Busy

@@ -7,8 +7,9 @@ from compute.models import HostMigration
 from compute.pages.base import FormPage
 from compute.pages.choices import offer_regions
 from compute.serializers.moves import MigrateRequest
+from compute.services.common.regions import capability_of
+from compute.services.hosts.free_capacity import full_regions
 from compute.services.hosts.moves import HERE_ALREADY, migrate
-from compute.services.hosts.room import full_regions
 from compute.services.instances.resize import upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField, SelectWithReasons
 

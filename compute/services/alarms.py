@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from accounts.services.retention import delete_in_batches
 from compute.models import Alarm
-from compute.services.hosts.silence import jobs_waiting, silent
+from compute.services.hosts.unreachable_hosts import jobs_waiting, unreachable_hosts
 from compute.services.missing_processes import missing, moment_of, starting
 from config.db.advisory import advisory_lock
 
@@ -55,7 +55,7 @@ def _wrong() -> dict[str, str]:
     """Return the present failures by subject. Hosts in maintenance are left out, because they are expected to be
     silent."""
     found = {each.component: each.text for each in missing()}
-    for host in silent().filter(maintenance=None):
+    for host in unreachable_hosts().filter(maintenance=None):
         since = moment_of(host.unreachable_since) if host.unreachable_since else "a moment ago"
         text = f"Host {host} has not answered since {since}: {jobs_waiting(host.waiting)}"
         found[f"host {host}"] = text

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db.models import Count, Q
 
 from compute.models import AddressPool, Heartbeat, Host, InstanceType, Kernel
-from compute.services.catalogue.present import PLATFORM_KERNELS
+from compute.services.catalogue.current_rows import PLATFORM_KERNELS
 from compute.services.heartbeats import alive
 from regions.models import Region
 

@@ -27,8 +27,8 @@ from compute.services.common.boot_profile import boot_config
 from compute.services.hosts.reachability import record_unreachable
 from compute.worker.drivers import Drivers, HostAway, InstanceGone, configured
 from compute.worker.ending import INTERNAL, OVERDUE, UNEXPECTED, Ending, notify_promoted
-from compute.worker.leaving import leaving
 from compute.worker.reachability import host_of
+from compute.worker.stopping import is_stopping
 from config.errors import Busy
 from config.processes import tracing
 from config.processes.logging import about
@@ -48,7 +48,7 @@ def run_next(notified_id: int, drivers: Drivers = configured) -> None:
     finished job. If it stands for no job any more, that is recorded, and another message is sent when the job can
     be claimed.
     """
-    if leaving():
+    if is_stopping():
         notify(notified_id)
         return
     job = claims.claim_next()
@@ -82,7 +82,7 @@ def _run(claimed: Job, drivers: Drivers) -> None:
     job: Job | None = claimed
     while job is not None:
         job.named = claimed.named
-        if leaving() or _turn_is_over(job, time.monotonic() - started):
+        if is_stopping() or _turn_is_over(job, time.monotonic() - started):
             if store.postpone(job, 0):
                 notify(job.pk)
             return

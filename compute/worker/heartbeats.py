@@ -26,7 +26,7 @@ from compute.models import Heartbeat
 from compute.services.heartbeats import EVERY, Pulse, own_connection
 from compute.services.hosts.drift_records import COMPARE_EVERYWHERE
 from compute.worker.consumption import CHECK_EVERY, Consumption, Verdict
-from compute.worker.leaving import leave
+from compute.worker.stopping import note_stop
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ def end() -> None:
 
     Steps that run go on in the processes of the pool. Their leases protect them like those of a killed worker.
     """
-    leave()
+    note_stop()
     state.should_stop = EX_FAILURE
     bound = threading.Timer(END_SECONDS, os._exit, [EX_FAILURE])
     bound.daemon = True

@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 
 from compute.drivers.base import DriverError
-from compute.drivers.qemu.joining import NO_GUEST, Operator, scan
+from compute.drivers.qemu.host_setup import NO_GUEST, Operator, scan
 from compute.drivers.qemu.ssh import Place
 from compute.models import Host
 from compute.services.hosts import access

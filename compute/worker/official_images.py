@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.base import DriverError, Progress
-from compute.drivers.qemu.joining import Operator
+from compute.drivers.qemu.host_setup import Operator
 from compute.drivers.qemu.transport import Local
 from compute.models import Host
 from compute.worker.hosts import Checked, NotReady, check

@@ -18,7 +18,7 @@ from psycopg import pq
 from psycopg._preparing import Key, Prepare, PrepareManager
 from psycopg._queries import PostgresQuery
 
-from config.db import silence
+from config.db import freeze_detector
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ def set_up(connection: DatabaseWrapper, **kwargs: Any) -> None:
     sessions with workers, so a session behind one keeps the limit of its role.
     """
     link = connection.connection
-    silence.known(link)
+    freeze_detector.known(link)
     idle = f"{settings.TRANSACTION_IDLE_LIMIT * 1000:.0f}"
     lock = f"{settings.LOCK_TIMEOUT * 1000:.0f}" if lock_waits.limited else None
     with connection.cursor() as cursor:

@@ -23,7 +23,7 @@ from psycopg.adapt import Loader, Transformer
 from psycopg.types.net import InetBinaryLoader
 
 from config.db import timing
-from config.db.silence import silence
+from config.db.freeze_detector import freeze_detector
 
 Rows = list[tuple[Any, ...]]
 _LIMIT = "SELECT set_config('statement_timeout', %s, true)"
@@ -267,7 +267,7 @@ def _again_if_lost(database: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Ro
         return run()
     except OperationalError:
         lost = database.connection is not None and database.connection.closed
-        if not lost or database.in_atomic_block or silence.noted:
+        if not lost or database.in_atomic_block or freeze_detector.is_frozen:
             raise
         database.close()
         return run()

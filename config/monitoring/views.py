@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from config.api.responses import JSONResponse, error_response
-from config.db.silence import silence
+from config.db.freeze_detector import freeze_detector
 from config.monitoring.exposition import exposition
 from config.monitoring.health import failures
 from config.monitoring.registry import Trouble, troubles
@@ -45,7 +45,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
         # This is no error, but Django would log one for each check.
         draining._has_been_logged = True  # type: ignore[attr-defined]
         return draining
-    failed = [SILENT] if silence.noted else failures()
+    failed = [SILENT] if freeze_detector.is_frozen else failures()
     if failed:
         return JSONResponse(_report("unavailable", failed), 503)
     try:

@@ -14,9 +14,9 @@ from django.template.loader import render_to_string
 from config.api import reasons
 from config.api.exceptions import RETRY_SECONDS
 from config.api.responses import REFUSED, error_response
+from config.db.freeze_detector import freeze_detector
 from config.db.postgresql.base import CommitUnknown, client_error
 from config.db.rows import awaited_table
-from config.db.silence import silence
 from config.pages.policies import POLICY_OF_PAGES
 from config.web.paths import is_api
 
@@ -102,7 +102,7 @@ def refuse_early(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
 
     def middleware(request: HttpRequest) -> HttpResponse:
         status = request.META.get(REFUSED)
-        if status is None and silence.noted and request.path not in ASK_NOBODY:
+        if status is None and freeze_detector.is_frozen and request.path not in ASK_NOBODY:
             status = 503
         if status is None:
             return respond(request)

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from compute.services.hosts import placement, room
+from compute.services.hosts import free_capacity, placement
 from compute.services.instances import lookups, offers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,8 +31,8 @@ BUILT = {
         "with hosts that others have locked": lambda: placement._statement(placement._ANSWERS, "id", ""),
         "with hosts that do not answer": lambda: placement._statement(placement._ANY, "id", ""),
     },
-    "compute.services.hosts.room._full_regions": {"": room._full_regions},
-    "compute.services.hosts.room._full_types": {"": room._full_types},
+    "compute.services.hosts.free_capacity._full_regions": {"": free_capacity._full_regions},
+    "compute.services.hosts.free_capacity._full_types": {"": free_capacity._full_types},
     "compute.services.instances.lookups._statement": {
         "for the unrestricted": lambda: lookups._statement(False),
         "for the restricted": lambda: lookups._statement(True),

@@ -34,9 +34,9 @@ from compute.drivers.qemu import uploads
 from compute.drivers.qemu.agent.disks import ext
 from compute.drivers.qemu.agent.disks.disks import NewDisk
 from compute.drivers.qemu.agent.store import checked
-from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry
+from compute.drivers.qemu.file_transfers import ArchiveFile, HostFile, copy_file
 from compute.drivers.qemu.filters import as_text
-from compute.drivers.qemu.joining import NO_GUEST
+from compute.drivers.qemu.host_setup import NO_GUEST
 from compute.drivers.qemu.passwords import sha512_crypt
 from compute.drivers.qemu.transport import Transport, transport
 
@@ -197,11 +197,9 @@ class QemuDriver:
         """Copy the first disk that is not complete here. For the progress, all disks count the same."""
         for number, disk in enumerate(disks):
             place = ["disk", machine, disk]
-            carried = carry(HostFile(source.agent, place), HostFile(self.agent, place), self._seconds)
-            if not carried.done:
-                return Progress(
-                    (number * 100 + carried.percent) // len(disks), 0.0, carried.rate, carried.remaining
-                )
+            copied = copy_file(HostFile(source.agent, place), HostFile(self.agent, place), self._seconds)
+            if not copied.done:
+                return Progress((number * 100 + copied.percent) // len(disks), 0.0, copied.rate, copied.remaining)
         return DONE
 
     @property
@@ -264,7 +262,7 @@ class QemuDriver:
         return _part(self._bring(disk, archive), 0, 80)
 
     def _bring(self, name: str, source: HostFile | ArchiveFile) -> Progress:
-        return carry(source, HostFile(self.agent, ["incoming", name]), self._seconds)
+        return copy_file(source, HostFile(self.agent, ["incoming", name]), self._seconds)
 
     def _is_there(self, machine: str, disk: str) -> bool:
         return self.agent.call("disk_size", machine=machine, disk=disk) is not None
@@ -293,10 +291,10 @@ class QemuDriver:
         saved = _progress(self.agent.call("save_disk", machine=machine, disk=disk, archive=archive))
         if not saved.done:
             return _part(saved, 0, 50)
-        carried = _part(carry(place, kept, self._seconds), 50, 100)
-        if carried.done:
+        copied = _part(copy_file(place, kept, self._seconds), 50, 100)
+        if copied.done:
             place.drop()
-        return carried
+        return copied
 
     def archive_upload(self, archive: str, path: str, size: int) -> Progress:
         return uploads.take_in(self._archive(archive), Path(path), size)

@@ -7,7 +7,7 @@ from compute.drivers.base import DONE, DriverError, Progress, Refused
 from compute.drivers.qemu.agent import errors, tasks
 from compute.drivers.qemu.agent.disks import disks, images
 from compute.drivers.qemu.agent.store import Store
-from compute.drivers.qemu.carrying import make_archives
+from compute.drivers.qemu.file_transfers import make_archives
 
 MB = 1 << 20
 GONE = "The file of the upload is gone."

@@ -18,7 +18,7 @@ STAYS = (
     "Repeat the command with --identity FILE, a key that the host accepts. Or add --leave-key: the host is removed,"
     " and the platform's key stays on it."
 )
-LEFT = (
+KEY_LEFT = (
     "If {place} still runs, it accepts the platform's key. Delete the line that ends with this key from"
     " authorized_keys of {user} there:\n{key}"
 )
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{label} is removed.", self.style.SUCCESS)
         if has_key and leave_key:
             found = joining.place_of(host)
-            advice = LEFT.format(place=found.machine, user=found.user, key=joining.public_key())
+            advice = KEY_LEFT.format(place=found.machine, user=found.user, key=joining.public_key())
             self.stderr.write(advice, lambda text: text)
 
 

@@ -9,8 +9,8 @@ from django.utils.timezone import now
 
 from accounts.services.command_line import ADDED, CHANGED, DELETED, Operator, operator
 from compute.models import AddressPool, Host, Image, SeededRow
+from compute.services.catalogue.current_rows import Present, present, rows_of
 from compute.services.catalogue.planning import Change, Plan, Verb, plan, positions_of
-from compute.services.catalogue.present import Present, present, rows_of
 from compute.services.catalogue.schema import ITEMS, SECTIONS, Catalogue, Item
 from compute.services.catalogue.showing import sentence
 from compute.services.hosts import maintenance

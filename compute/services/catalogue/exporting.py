@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from django.db.models import Model
 
-from compute.services.catalogue.present import rows_of
+from compute.services.catalogue.current_rows import rows_of
 from compute.services.catalogue.schema import ITEMS, SECTIONS, UNSTATED, Item, attribute_paths
 from compute.services.catalogue.values import written
 

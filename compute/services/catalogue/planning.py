@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db.models import Model
 
 from compute.jobs.data import SIMULATED
-from compute.models import AddressPool, Host
-from compute.services.catalogue.present import PLATFORM_KERNELS, Present
+from compute.models import AddressPool, Host, ResourcePrice
+from compute.services.catalogue.current_rows import PLATFORM_KERNELS, Present
 from compute.services.catalogue.schema import (
     ITEMS,
     SECTIONS,

@@ -15,7 +15,7 @@ from django.db import Error, InterfaceError, OperationalError, connection
 from django.db.backends.postgresql import base
 from psycopg import pq
 
-from config.db.silence import silence
+from config.db.freeze_detector import freeze_detector
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         first. Otherwise the transaction could still commit after the answer.
         """
         self.close()
-        if transaction_id is None or silence.noted:
+        if transaction_id is None or freeze_detector.is_frozen:
             return None
         try:
             with self.cursor() as cursor:

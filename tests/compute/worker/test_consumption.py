@@ -78,7 +78,7 @@ def worker(monkeypatch):
     beats: list[tuple] = []
     pulse = SimpleNamespace(beat=lambda *what: beats.append(what), process=SimpleNamespace(id="this"))
     monkeypatch.setattr(heartbeats, "worker_pulse", lambda: pulse)
-    monkeypatch.setattr(heartbeats, "leave", lambda: beats.append(("leaves",)))
+    monkeypatch.setattr(heartbeats, "note_stop", lambda: beats.append(("leaves",)))
     monkeypatch.setattr(heartbeats.threading, "Timer", lambda *call: SimpleNamespace(start=lambda: None))
     amqp = SimpleNamespace(queues=SimpleNamespace(consume_from={"celery": None, "clock": None}))
     parent = SimpleNamespace(

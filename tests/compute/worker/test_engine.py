@@ -88,7 +88,7 @@ def test_a_finished_job_ignores_notifications(running, driver):
 def test_a_worker_that_is_to_stop_ends_its_step_and_hands_the_job_back(world, driver, monkeypatch):
     """The worker begins to stop during the first step. Another worker takes the next step at once."""
     stop_requests, notified = [], []
-    monkeypatch.setattr(engine, "leaving", lambda: bool(stop_requests))
+    monkeypatch.setattr(engine, "is_stopping", lambda: bool(stop_requests))
     monkeypatch.setattr(engine, "notify", notified.append)
     monkeypatch.setattr(ending, "notify", notified.append)
     job = world.create().jobs.get()

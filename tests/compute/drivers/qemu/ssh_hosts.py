@@ -11,7 +11,7 @@ from pathlib import Path
 from compute.drivers.base import Address, Options
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
-from compute.drivers.qemu.joining import Operator
+from compute.drivers.qemu.host_setup import Operator
 from compute.drivers.qemu.ssh import Ssh
 from tests.compute.drivers.qemu.disk_files import needs
 from tests.waiting import wait_for

@@ -17,8 +17,8 @@ from compute.drivers.qemu.agent.machines import machine_dirs
 from compute.drivers.qemu.agent.serving import serving
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.bundle import bundle
-from compute.drivers.qemu.carrying import HostFile, carry
-from compute.drivers.qemu.joining import NotJoined, scan
+from compute.drivers.qemu.file_transfers import HostFile, copy_file
+from compute.drivers.qemu.host_setup import NotJoined, scan
 from compute.drivers.qemu.ssh import Place
 from tests.compute.drivers.machines import finish
 from tests.compute.drivers.qemu.hosts import run_machine
@@ -307,7 +307,7 @@ def test_a_disk_is_carried_between_hosts_as_it_is(pair):
             file.seek(offset)
             file.write(os.urandom(length))
     place = ["disk", MACHINE, DISK]
-    finish(lambda: carry(HostFile(first.agent, place), HostFile(second.agent, place), 0.01))
+    finish(lambda: copy_file(HostFile(first.agent, place), HostFile(second.agent, place), 0.01))
     carried = second.store.disk(MACHINE, DISK)
     assert carried.read_bytes() == content.read_bytes()
     assert carried.stat().st_blocks * 512 < 32 * MB, "holes stay holes"

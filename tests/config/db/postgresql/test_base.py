@@ -14,8 +14,8 @@ from compute.models import Instance
 from config.api import reasons
 from config.api.exceptions import answer
 from config.db import prepared
+from config.db.freeze_detector import freeze_detector
 from config.db.postgresql.base import CommitUnknown
-from config.db.silence import silence
 from config.web.error_pages import server_error
 from tests.client import APIClient, errors
 from tests.cutting import Cut, Proxy, proxied
@@ -167,7 +167,7 @@ def test_a_change_without_a_known_transaction_may_have_been_made(account, proxy,
 
 
 def test_a_silent_database_is_not_asked(account, proxy, monkeypatch):
-    monkeypatch.setattr(silence, "noted", True)
+    monkeypatch.setattr(freeze_detector, "is_frozen", True)
     proxy.cut = Cut.AFTER
     with pytest.raises(CommitUnknown), transaction.atomic():
         note(account.pk)

@@ -67,7 +67,7 @@ class ArchiveFile:
         transfer.finish_file(self.path)
 
 
-def carry(
+def copy_file(
     source: HostFile | ArchiveFile,
     target: HostFile | ArchiveFile,
     seconds: float,

@@ -12,14 +12,14 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from config import streams
-from config.db import silence
+from config.db import freeze_detector
+from config.db.freeze_detector import FreezeDetector, answers, cut_off
 from config.db.prepared import fetch
-from config.db.silence import Silence, answers, cut_off
 
 
 @pytest.fixture
 def silent(monkeypatch):
-    monkeypatch.setattr(silence.silence, "noted", True)
+    monkeypatch.setattr(freeze_detector.freeze_detector, "is_frozen", True)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_database_that_is_there_answers():
 
 
 def test_one_that_takes_connections_and_says_nothing_is_silent(own_server, monkeypatch):
-    monkeypatch.setattr(silence, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(freeze_detector, "POLL_SECONDS", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
@@ -59,16 +59,16 @@ def test_looks_that_are_late_say_nothing(own_server, monkeypatch):
 
     def late(descriptor: int, awaited: int) -> bool:
         polled.append(descriptor)
-        clock[0] += 60 if len(polled) < 10 * silence.MAX_POLLS else silence.POLL_SECONDS
+        clock[0] += 60 if len(polled) < 10 * freeze_detector.MAX_POLLS else freeze_detector.POLL_SECONDS
         return False
 
     clock = [0.0]
-    monkeypatch.setattr(silence, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(silence, "_is_ready", late)
+    monkeypatch.setattr(freeze_detector, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(freeze_detector, "_is_ready", late)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
-    assert len(polled) == 11 * silence.MAX_POLLS - 1
+    assert len(polled) == 11 * freeze_detector.MAX_POLLS - 1
 
 
 class Database:
@@ -85,63 +85,63 @@ class Database:
 
 def test_it_is_asked_where_the_loop_stands_still_and_until_it_answers(caplog):
     database = Database()
-    watch = Silence(database.ask, database.cut_off)
+    watch = FreezeDetector(database.ask, database.cut_off)
     watch.turned = time.monotonic()
     watch.check_database()
     assert database.asked == 0, "the loop turns"
-    watch.turned -= silence.STILL + 1
+    watch.turned -= freeze_detector.STALL_SECONDS + 1
     watch.check_database()
-    assert (database.asked, database.cut, watch.noted) == (1, 0, False), "a long statement is nobody's fault"
+    assert (database.asked, database.cut, watch.is_frozen) == (1, 0, False), "a long statement is nobody's fault"
     watch.check_database()
     assert database.asked == 1, "it has just answered"
-    watch.turned -= silence.STILL + 1
+    watch.turned -= freeze_detector.STALL_SECONDS + 1
     database.there = False
     watch.check_database()
     watch.check_database()
-    assert (database.asked, database.cut, watch.noted) == (2 + silence.TRIALS, 2, True)
+    assert (database.asked, database.cut, watch.is_frozen) == (2 + freeze_detector.MAX_FAILED_TRIALS, 2, True)
     watch.turned = time.monotonic()
     database.there = True
     watch.check_database()
-    assert not watch.noted
+    assert not watch.is_frozen
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
 
 
 def test_one_trial_that_fails_refuses_nobody():
     database = Database()
-    outcomes = [False] * (silence.TRIALS - 1) + [True]
-    watch = Silence(lambda: outcomes.pop(0), database.cut_off)
-    watch.turned = time.monotonic() - silence.STILL - 1
+    outcomes = [False] * (freeze_detector.MAX_FAILED_TRIALS - 1) + [True]
+    watch = FreezeDetector(lambda: outcomes.pop(0), database.cut_off)
+    watch.turned = time.monotonic() - freeze_detector.STALL_SECONDS - 1
     watch.check_database()
-    assert (outcomes, watch.noted, database.cut) == ([], False, 0)
+    assert (outcomes, watch.is_frozen, database.cut) == ([], False, 0)
 
 
 def test_a_loop_that_stands_still_is_seen(monkeypatch):
-    monkeypatch.setattr(silence, "EVERY", 0.02)
-    monkeypatch.setattr(silence, "STILL", 0.2)
+    monkeypatch.setattr(freeze_detector, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(freeze_detector, "STALL_SECONDS", 0.2)
     database = Database()
     database.there = False
-    watch = Silence(database.ask, database.cut_off)
+    watch = FreezeDetector(database.ask, database.cut_off)
 
     async def serve() -> None:
         watch.start(asyncio.get_running_loop())
         until = time.monotonic() + 60
-        while not watch.noted and time.monotonic() < until:
+        while not watch.is_frozen and time.monotonic() < until:
             time.sleep(0.5)
             await asyncio.sleep(0)
         watch.stop()
 
     asyncio.run(serve())
-    assert watch.noted
+    assert watch.is_frozen
     assert database.cut
 
 
 def test_threads_that_stand_still_are_seen_though_the_loop_turns(monkeypatch):
     """As in a stream process, which answers in threads."""
-    monkeypatch.setattr(silence, "EVERY", 0.02)
-    monkeypatch.setattr(silence, "STILL", 0.2)
+    monkeypatch.setattr(freeze_detector, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(freeze_detector, "STALL_SECONDS", 0.2)
     database, answered = Database(), threading.Event()
     database.there = False
-    watch = Silence(database.ask, lambda: answered.set())
+    watch = FreezeDetector(database.ask, lambda: answered.set())
     with ThreadPoolExecutor(2) as threads:
         watch.pools.append(threads)
 
@@ -152,17 +152,17 @@ def test_threads_that_stand_still_are_seen_though_the_loop_turns(monkeypatch):
             watch.stop()
 
         asyncio.run(serve())
-    assert watch.noted
+    assert watch.is_frozen
 
 
 def test_those_of_stream_processes_are_watched():
-    assert {streams.application.threads, streams.consoles.threads} <= set(silence.silence.pools)
+    assert {streams.application.threads, streams.consoles.threads} <= set(freeze_detector.freeze_detector.pools)
 
 
 def test_threads_of_which_one_is_free_are_not_taken_to_stand_still(monkeypatch):
-    monkeypatch.setattr(silence, "EVERY", 0.02)
+    monkeypatch.setattr(freeze_detector, "CHECK_SECONDS", 0.02)
     database, ended = Database(), threading.Event()
-    watch = Silence(database.ask, database.cut_off)
+    watch = FreezeDetector(database.ask, database.cut_off)
     with ThreadPoolExecutor(2) as threads:
         watch.pools.append(threads)
         threads.submit(ended.wait, 60)
@@ -184,8 +184,8 @@ def test_threads_of_which_one_is_free_are_not_taken_to_stand_still(monkeypatch):
 
 def test_whatever_fails_the_watch_goes_on_until_the_loop_is_closed(monkeypatch, caplog):
     """Otherwise a process would refuse all requests for the rest of its life after one silence of the database."""
-    monkeypatch.setattr(silence, "EVERY", 0.02)
-    monkeypatch.setattr(silence, "STILL", 0)
+    monkeypatch.setattr(freeze_detector, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(freeze_detector, "STALL_SECONDS", 0)
     database = Database()
     database.there = False
 
@@ -193,29 +193,29 @@ def test_whatever_fails_the_watch_goes_on_until_the_loop_is_closed(monkeypatch, 
         database.there = True
         raise RuntimeError("Set changed size during iteration")
 
-    watch = Silence(database.ask, changed)
+    watch = FreezeDetector(database.ask, changed)
 
     async def serve() -> None:
         watch.start(asyncio.get_running_loop())
         until = time.monotonic() + 60
-        while not (database.there and not watch.noted) and time.monotonic() < until:
+        while not (database.there and not watch.is_frozen) and time.monotonic() < until:
             await asyncio.sleep(0.02)
         watch.stop()
 
     asyncio.run(serve())
     assert database.there
-    assert not watch.noted, "it has not been asked again"
+    assert not watch.is_frozen, "it has not been asked again"
     assert "it is unknown whether the database answers" in caplog.text
 
 
 @pytest.mark.django_db
 def test_a_statement_under_way_is_cut_off():
     own = connection.copy()
-    timer = threading.Timer(0.5, lambda: silence.cut_off())
+    timer = threading.Timer(0.5, lambda: freeze_detector.cut_off())
     try:
         with own.cursor() as cursor:
             pid = own.connection.info.backend_pid
-            others, silence._open = silence._open, type(silence._open)([own.connection])
+            others, freeze_detector._open = freeze_detector._open, type(freeze_detector._open)([own.connection])
             timer.start()
             began = time.monotonic()
             with pytest.raises(OperationalError):
@@ -223,7 +223,7 @@ def test_a_statement_under_way_is_cut_off():
             assert time.monotonic() - began < 300
     finally:
         timer.join()
-        silence._open = others
+        freeze_detector._open = others
         own.close()
         with connection.cursor() as cursor:  # the server would notice at the statement's end
             cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
@@ -234,7 +234,7 @@ def test_closed_connections_are_no_matter(monkeypatch):
         def fileno(self) -> int:
             raise psycopg.OperationalError("the connection is closed")
 
-    monkeypatch.setattr(silence, "_open", {Closed()})
+    monkeypatch.setattr(freeze_detector, "_open", {Closed()})
     cut_off()
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from compute.drivers.base import DiskSpec, DriverError, Options, Refused
 from compute.drivers.qemu.agent.disks import transfer
-from compute.drivers.qemu.carrying import ArchiveFile, HostFile, carry, make_archives
 from compute.drivers.qemu.driver import QemuDriver
+from compute.drivers.qemu.file_transfers import ArchiveFile, HostFile, copy_file, make_archives
 from tests.compute.drivers.machines import (
     ARCHIVE,
     COPY,
@@ -210,7 +210,7 @@ class TestCarry:
     def test_each_call_goes_on_where_the_one_before_ended(self, tmp_path, original):
         target = tmp_path / "copy.raw"
         percents = []
-        while not (progress := carry(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0))).done:
+        while not (progress := copy_file(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0))).done:
             percents.append(progress.percent)
             assert not target.exists(), "it appears when it is complete"
             assert progress.rate > 0
@@ -220,40 +220,40 @@ class TestCarry:
 
     def test_holes_stay_holes(self, tmp_path, original):
         target = tmp_path / "copy.raw"
-        carry(ArchiveFile(original), ArchiveFile(target), 1e9)
+        copy_file(ArchiveFile(original), ArchiveFile(target), 1e9)
         assert target.stat().st_blocks * 512 < 30 * MB
 
     def test_an_empty_file_is_carried(self, tmp_path):
         original, target = written(tmp_path / "empty.raw", 0), tmp_path / "copy.raw"
-        assert carry(ArchiveFile(original), ArchiveFile(target), 1.0).done
+        assert copy_file(ArchiveFile(original), ArchiveFile(target), 1.0).done
         assert target.stat().st_size == 0
 
     def test_a_file_of_nothing_but_a_hole_is_carried(self, tmp_path):
         original, target = written(tmp_path / "hole.raw", 50 * MB), tmp_path / "copy.raw"
-        assert carry(ArchiveFile(original), ArchiveFile(target), 1.0).done
+        assert copy_file(ArchiveFile(original), ArchiveFile(target), 1.0).done
         assert target.read_bytes() == bytes(50 * MB)
 
     def test_a_file_that_changed_under_way_is_begun_anew(self, tmp_path, original):
         target = tmp_path / "copy.raw"
-        assert not carry(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done
+        assert not copy_file(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done
         original.unlink()
         written(original, self.SIZE + MB, (0, MB))
-        while not carry(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done:
+        while not copy_file(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done:
             pass
         assert target.read_bytes() == original.read_bytes()
 
     def test_what_is_complete_is_not_read(self, tmp_path):
         target = written(tmp_path / "copy.raw", MB)
-        assert carry(ArchiveFile(tmp_path / "gone.raw"), ArchiveFile(target), 1.0).done
+        assert copy_file(ArchiveFile(tmp_path / "gone.raw"), ArchiveFile(target), 1.0).done
 
     def test_what_was_completed_by_somebody_who_was_killed_then_is_tidied(self, tmp_path, original):
         target, coming = tmp_path / "copy.raw", tmp_path / "copy.coming"
-        assert not carry(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done
+        assert not copy_file(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done
         left = coming.read_bytes()
-        while not carry(ArchiveFile(original), ArchiveFile(target), 1e9).done:
+        while not copy_file(ArchiveFile(original), ArchiveFile(target), 1e9).done:
             pass
         coming.write_bytes(left)
-        assert carry(ArchiveFile(original), ArchiveFile(target), 1e9).done
+        assert copy_file(ArchiveFile(original), ArchiveFile(target), 1e9).done
         assert not coming.exists()
 
 
@@ -261,9 +261,9 @@ def test_archives_and_hosts_use_the_same_chunks(source, tmp_path):
     """Archives and hosts read and write the same chunks, so either can be copied to the other."""
     original = written(tmp_path / "original.raw", 20 * MB, (MB, 2 * MB))
     incoming = HostFile(source.agent, ["incoming", "skerry-7-disk-1"])
-    assert carry(ArchiveFile(original), incoming, 60).done
+    assert copy_file(ArchiveFile(original), incoming, 60).done
     back = tmp_path / "back.raw"
-    assert carry(incoming, ArchiveFile(back), 60).done
+    assert copy_file(incoming, ArchiveFile(back), 60).done
     assert back.read_bytes() == original.read_bytes()
     incoming.drop()
     assert not incoming.is_complete()

@@ -3,8 +3,8 @@
 import pytest
 
 from compute.models import Host, Instance
+from compute.services.hosts.free_capacity import full_regions, full_types
 from compute.services.hosts.placement import place
-from compute.services.hosts.room import full_regions, full_types
 from tests.factories import HostFactory, InstanceFactory, InstanceTypeFactory, RegionFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from django.conf import settings
 from django.db import connections
 
-from config.db.silence import silence
+from config.db.freeze_detector import freeze_detector
 from config.monitoring import counts
 from config.processes import tracing
 from config.server.periodic import BackgroundService, Periodic
@@ -29,10 +29,10 @@ class _Traces:
 
 def watch(threads: Executor) -> None:
     """Watch a pool of threads: if the database freezes, all of them may be blocked."""
-    silence.pools.append(threads)
+    freeze_detector.pools.append(threads)
 
 
-def presence(kind: str) -> Sequence[BackgroundService]:
+def background_services(kind: str) -> Sequence[BackgroundService]:
     """Return the background services of a process. `kind` is one of `Heartbeat.Kind`."""
     # Imported once Django is set up.
     from compute.services import alarms
@@ -47,7 +47,7 @@ def presence(kind: str) -> Sequence[BackgroundService]:
     pulse, reporter = Pulse(kind), counts.Reporter()
     return [
         _Traces(kind),
-        silence,
+        freeze_detector,
         ReadTimeout(settings.ANSWER_TIMEOUT),
         Periodic(EVERY, pulse.beat, pulse.stop),
         Periodic(counts.EVERY, reporter.report, reporter.report),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 from celery.worker import state
 
-from compute.worker import leaving
+from compute.worker import stopping
 
 
 @dataclass(eq=False)
@@ -19,12 +19,12 @@ class Request:
 @pytest.fixture
 def sent(monkeypatch):
     found: list[tuple] = []
-    monkeypatch.setattr(leaving, "notify", lambda *sent: found.append(sent))
+    monkeypatch.setattr(stopping, "notify", lambda *sent: found.append(sent))
     state.reset_state()
     yield found
     state.reset_state()
-    leaving._flag[0] = 0
-    leaving._taken.clear()
+    stopping._flag[0] = 0
+    stopping._taken.clear()
 
 
 def test_what_has_not_begun_is_sent_once_more_to_others(sent):
@@ -32,12 +32,12 @@ def test_what_has_not_begun_is_sent_once_more_to_others(sent):
     state.reserved_requests.update((waits, runs))
     state.active_requests.add(runs)
     consumer = type("Consumer", (), {"steps": []})()
-    step = leaving.HandBack(consumer)
+    step = stopping.ReturnTasks(consumer)
 
     step.stop(consumer)  # the broker disconnects, and comes back
-    assert (leaving.leaving(), sent) == (False, [])
+    assert (stopping.is_stopping(), sent) == (False, [])
 
-    leaving.leave(sig="SIGTERM", how="Warm")
+    stopping.note_stop(sig="SIGTERM", how="Warm")
     step.stop(consumer)
     step.stop(consumer)
-    assert (leaving.leaving(), sent) == (True, [("compute.worker.advance", 7)])
+    assert (stopping.is_stopping(), sent) == (True, [("compute.worker.advance", 7)])

@@ -4,12 +4,13 @@ A stopped database refuses connections, and statements fail. A database whose pr
 refuses nothing. A statement then waits without end, and so does the thread that answers a request.
 
 **Suspicion.** A thread notices that the event loop makes no progress, or that all threads of one of the pools in
-which the process answers make none (`Silence.pools`). A long statement, a busy machine or many requests cause this
-too, so a suspicion refuses no request.
+which the process answers make none (`FreezeDetector.pools`). A long statement, a busy machine or many requests
+cause this too, so a suspicion refuses no request.
 
-**Evidence.** The thread then asks the database for a new connection. Requests are refused only if `TRIALS` trials
-in a row fail. A trial fails if the connection is not complete after `MAX_POLLS` punctual polls. They take 5 seconds
-on a quiet machine and longer on a busy one. A database that refuses the connection is not silent.
+**Evidence.** The thread then asks the database for a new connection. Requests are refused only if
+`MAX_FAILED_TRIALS` trials in a row fail. A trial fails if the connection is not complete after `MAX_POLLS` punctual
+polls. These take 5 seconds on a quiet machine, and longer on a busy one. A database that refuses the connection is
+not silent.
 
 Then the process shuts down its connections, so that no thread waits. It refuses requests at once until the database
 gives a connection again.
@@ -35,11 +36,14 @@ log = logging.getLogger(__name__)
 
 EVERY = 1.0
 """Seconds between two checks of the loop, and between two trials while the database is silent."""
-STILL = 5.0
-"""Seconds without progress of the loop, or of all threads, before the database is asked. Longer than `EVERY`."""
+STALL_SECONDS = 5.0
+"""Seconds without progress of the loop, or of all threads, before the database is asked.
+
+Longer than `CHECK_SECONDS`.
+"""
 POLL_SECONDS, MAX_POLLS = 0.1, 50
 """Seconds of one poll of a new connection, and the number of punctual polls of a trial: 5 seconds."""
-TRIALS = 2
+MAX_FAILED_TRIALS = 2
 """The number of failed trials in a row after which the database counts as silent."""
 
 _open: "WeakSet[psycopg.Connection]" = WeakSet()
@@ -106,15 +110,15 @@ def cut_off() -> None:
             continue
 
 
-class Silence:
+class FreezeDetector:
     """Watches the loop of a process that serves (`config.server.periodic.BackgroundService`).
 
-    `noted` is whether the last trials found the database silent.
+    `is_frozen` is whether the last trials found the database silent.
     """
 
     def __init__(self, asked: Callable[[], bool] = answers, cut: Callable[[], None] = cut_off):
         self.asked, self.cut = asked, cut
-        self.noted = False
+        self.is_frozen = False
         self.pools: list[Executor] = []
         """The pools in which this process answers. Without a free thread, requests wait although the loop runs."""
         self.turned = 0.0
@@ -123,7 +127,7 @@ class Silence:
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         self.turned = monotonic()
-        threading.Thread(target=self._watch, args=(loop,), name="silence", daemon=True).start()
+        threading.Thread(target=self._watch, args=(loop,), name="freeze-detector", daemon=True).start()
 
     def stop(self) -> None:
         self.ended.set()
@@ -151,18 +155,18 @@ class Silence:
 
     def check_database(self) -> None:
         """Ask the database for a connection if it is silent, or if the loop or all threads stand still."""
-        if not self.noted and monotonic() - self.turned < STILL:
+        if not self.is_frozen and monotonic() - self.turned < STALL_SECONDS:
             return
-        if any(self.asked() for _ in range(1 if self.noted else TRIALS)):
-            if self.noted:
+        if any(self.asked() for _ in range(1 if self.is_frozen else MAX_FAILED_TRIALS)):
+            if self.is_frozen:
                 log.warning("the database answers again")
-            self.noted = False
+            self.is_frozen = False
             self.turned = monotonic()  # threads that stay busy are no reason to connect again every second
             return
-        if not self.noted:
+        if not self.is_frozen:
             log.error("the database is silent: requests are refused until it answers")
-        self.noted = True
+        self.is_frozen = True
         self.cut()
 
 
-silence = Silence()
+freeze_detector = FreezeDetector()

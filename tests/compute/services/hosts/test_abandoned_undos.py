@@ -7,7 +7,7 @@ from accounts.actors import Actor
 from compute.drivers.base import Unreachable
 from compute.models import Host, HostMigration, Instance, Job, Reservation
 from compute.services.hosts import moves
-from compute.services.hosts.giving_up import give_up, hosts_of
+from compute.services.hosts.abandoned_undos import give_up, hosts_of
 from config.errors import Invalid
 from tests.compute.memory_driver import CountingDriver
 from tests.compute.run_jobs import work

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 
-class Silence(TypedDict):
+class Waiting(TypedDict):
     clock: "datetime"
     waiting: int
 
 
-def silent() -> "QuerySet[WithAnnotations[Host, Silence]]":
-    """Return the hosts that do not answer, the longest silence first, without disabled hosts that are empty.
+def unreachable_hosts() -> "QuerySet[WithAnnotations[Host, Waiting]]":
+    """Return the hosts that do not answer, in the order since when. Empty disabled hosts are left out.
 
     Each has the database's `clock` and the number of jobs `waiting` for it.
     """

@@ -20,20 +20,22 @@ _taken: list[tuple[str, tuple[Any, ...]]] = []
 """Tasks that had not begun when the worker began to stop, with their arguments."""
 
 
-def leaving() -> bool:
+def is_stopping() -> bool:
     """Tell whether this process's worker is stopping."""
     return _flag[0] != 0
 
 
 @signals.worker_shutting_down.connect
-def leave(**kwargs: Any) -> None:
-    """Note that the worker leaves. Runs in a signal handler, so it starts no work."""
+def note_stop(**kwargs: Any) -> None:
+    """Note that the worker is stopping, and which tasks it has not begun. Runs in a signal handler, so it starts no
+    work.
+    """
     _flag[0] = 1
     begun = set(state.active_requests)
     _taken.extend((each.name, tuple(each.args)) for each in tuple(state.reserved_requests) if each not in begun)
 
 
-class HandBack(bootsteps.StartStopStep):
+class ReturnTasks(bootsteps.StartStopStep):
     """A step of a worker's consumer: it stops once no more tasks are taken, before those that run have ended."""
 
     requires = (Tasks,)
