@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from config.admin.display import BAD, GOOD, NOTHING, QUIET, pill
 from config.admin.pages import Page
 from config.admin.roles import OPERATOR, allow
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, pill
 from regions.models import CAPABILITIES, Region
 
 allow(OPERATOR, Region, to="add change")

@@ -12,9 +12,9 @@ from accounts.admin.filters import AccountFilter, UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Authorization, Login, TrustedDevice, User
 from accounts.services import access
-from config.admin.display import GOOD, NOTHING, QUIET, link, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import GOOD, NOTHING, QUIET, link, moment, pill
 from config.admin.verbs import Verb
 
 

@@ -16,10 +16,10 @@ from accounts.models import Account, Grant, PersonalToken, User
 from accounts.quotas import QUOTAS
 from accounts.services import account as services
 from accounts.services.suspension import set_account_active
-from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, link, list_of, moment, pill
 from config.admin.verbs import Verb
 from config.errors import Invalid
 

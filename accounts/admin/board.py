@@ -11,8 +11,8 @@ from accounts.admin.tickets import TOO_LONG, with_waiting
 from accounts.models import Account, Ticket
 from config.admin.board.bars import BarTable, bar
 from config.admin.board.registry import Figure, Number, part
-from config.admin.display import BAD, BUSY, list_of
 from config.admin.pages import CappedPaginator, Row
+from config.admin.value_formats import BAD, BUSY, list_of
 
 HOUR = timedelta(hours=1)
 WAITS = (

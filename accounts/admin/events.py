@@ -15,9 +15,9 @@ from django.utils.timezone import now
 from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import entity_link, event_entity, event_panels, event_state
 from accounts.models import Event
-from config.admin.display import NOTHING, list_of
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING, list_of
 
 PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 

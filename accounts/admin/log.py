@@ -4,9 +4,9 @@ from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.utils.html import format_html
 
-from config.admin.display import NOTHING
 from config.admin.pages import ClosedFilter, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING
 
 
 @admin.register(LogEntry)

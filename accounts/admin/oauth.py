@@ -28,9 +28,9 @@ from accounts.models import (
 from accounts.models.oauth import has
 from accounts.services import access, oauth_clients
 from accounts.services.oauth_clients import Ended
-from config.admin.display import BAD, GOOD, NOTHING, QUIET, lines, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, lines, link, list_of, moment, pill
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.errors import Invalid

@@ -22,9 +22,9 @@ from django.utils.timezone import now
 from accounts.models import Message
 from accounts.services import outbox
 from config.admin.attention import Notice, watcher
-from config.admin.display import BAD, NOTHING, QUIET, lines, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, NOTHING, QUIET, lines, list_of, moment, pill
 from config.admin.verbs import Verb
 from config.display.plurals import counted
 

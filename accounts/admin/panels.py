@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from accounts.actors import Actor
 from accounts.entities import kind_of
 from accounts.models import Account, Event
-from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import Panel
+from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.verbs import Verb
 
 AccountPanel = Callable[[Account], Panel]

@@ -25,9 +25,9 @@ from accounts.admin.panels import account_panel, entity_link, staff
 from accounts.models import Account, Ticket, TicketAttachment, TicketReply, User
 from accounts.services import tickets
 from config.admin.attention import Notice, watcher
-from config.admin.display import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 

@@ -16,10 +16,10 @@ from accounts.models import TokenLink, User
 from accounts.scopes import ALL, KNOWN, describe
 from accounts.services import token_links
 from accounts.services.tokens import MAX_LABEL_LENGTH
-from config.admin.display import BAD, GOOD, link, moment, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, link, moment, pill
 from config.admin.verbs import Once, Verb
 
 MOST_DAYS = 3650

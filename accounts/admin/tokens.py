@@ -17,9 +17,9 @@ from accounts.admin.filters import UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import PersonalToken
 from accounts.services.tokens import revoke_token
-from config.admin.display import BAD, link, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, link, moment, pill
 from config.admin.verbs import Verb
 
 

@@ -28,8 +28,8 @@ from accounts.models import (
 from accounts.services import external
 from accounts.services.grants import named_grants
 from accounts.services.security_questions import ANSWERED_AT_A_TIME
-from config.admin.display import GOOD, QUIET, link, list_of, moment, page_of, pill
 from config.admin.pages import Panel
+from config.admin.value_formats import GOOD, QUIET, link, list_of, moment, page_of, pill
 from config.admin.verbs import VerbsMixin
 
 RECENT = 10

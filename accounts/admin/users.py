@@ -34,11 +34,11 @@ from accounts.services.grants import set_grants
 from accounts.services.refs import user_ref
 from accounts.services.security_questions import QUESTIONS, is_right
 from accounts.services.suspension import set_user_active
-from config.admin.display import BAD, GOOD, moment, pill
 from config.admin.forms import READ_BY_CUSTOMERS, ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.roles import ROLES, is_role
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, moment, pill
 from config.admin.verbs import Verb
 from config.errors import Invalid
 

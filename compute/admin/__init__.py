@@ -8,7 +8,7 @@ from compute.admin import (
     catalogue,
     consoles,
     drift,
-    failing,
+    failing_jobs,
     heartbeats,
     hosts,
     instances,

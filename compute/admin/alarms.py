@@ -4,9 +4,9 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 
 from compute.models import Alarm
-from config.admin.display import BAD, BUSY, GOOD, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, GOOD, moment, pill
 
 
 @admin.register(Alarm)

@@ -16,11 +16,11 @@ from compute.admin.hosts import FULL_HOST_SHARE
 from compute.admin.job_status import live, overdue, retrying, stuck
 from compute.admin.networking.firewalls import LATE_AFTER, behind
 from compute.admin.networking.pools import scarce
-from compute.admin.usual import slow, usual_times
+from compute.admin.usual_times import slow, usual_times
 from compute.models import Address, Host, Job, PacketFilter
 from compute.services.hosts.placement import RESOURCES
 from config.admin.attention import Notice, watcher
-from config.admin.display import list_of
+from config.admin.value_formats import list_of
 from config.display.plurals import counted
 
 WINDOW = 20_000

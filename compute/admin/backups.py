@@ -8,9 +8,9 @@ from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from compute.models import Backup, Instance
 from compute.services.backups import backups
-from config.admin.display import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.verbs import Verb
 
 Status = Backup.Status

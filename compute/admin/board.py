@@ -33,8 +33,8 @@ from compute.admin.job_status import live, stuck
 from compute.models import Host, Instance, Job
 from config.admin.board.bars import BarTable, bar, meter
 from config.admin.board.registry import Figure, Number, part
-from config.admin.display import BAD, BUSY, GOOD, QUIET, gigabytes, link, list_of, page_of, pill, span
 from config.admin.pages import Row
+from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, gigabytes, link, list_of, page_of, pill, span
 from config.display.charts import Series, TimeSeriesChart
 from config.display.plurals import counted
 

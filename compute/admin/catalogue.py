@@ -13,10 +13,10 @@ from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from compute.models import Image, InstanceType, Kernel
 from compute.models.catalogue import PUBLIC_CREATOR
-from config.admin.display import gigabytes
 from config.admin.pages import Page
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
+from config.admin.value_formats import gigabytes
 
 POSITION = (
     "The place in lists, such as 25. The smallest number comes first. The rows of the catalogue have 10, 20, 30"

@@ -13,9 +13,9 @@ from django.utils.timezone import now
 from accounts.admin.filters import InstancesAccountFilter
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
-from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.verbs import Verb
 
 

@@ -14,9 +14,9 @@ from compute.models import Drift
 from compute.services.hosts import drift_verbs
 from compute.services.hosts.drift_records import SETTLED_FIRST, confirmed
 from config.admin.attention import Notice, watcher
-from config.admin.display import BAD, BUSY, QUIET, link, list_of, moment, pill
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, QUIET, link, list_of, moment, pill
 from config.admin.verbs import Verb
 
 Kind = Drift.Kind

@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 
 from compute.models import Heartbeat
 from compute.services.heartbeats import alive
-from config.admin.display import BAD, GOOD, QUIET, pill, span
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, QUIET, pill, span
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -20,11 +20,11 @@ from compute.services.hosts import draining, drift_records, maintenance
 from compute.services.hosts.access import fingerprint
 from compute.services.hosts.placement import RESOURCES
 from compute.services.hosts.registry import check_driver, check_underlay, tell_peers_soon
-from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, gigabytes, link, list_of, moment, pill, span
-from config.admin.forms import LONGEST_REASON, ReasonForm
+from config.admin.forms import MAX_REASON_LENGTH, ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, QUIET, gigabytes, link, list_of, moment, pill, span
 from config.admin.verbs import Verb
 from config.errors import Problems
 
@@ -65,7 +65,7 @@ class DrainForm(ReasonForm):
         super().__init__(host, data)
         self.fields["reason"].help_text = (
             "Why the host is emptied, such as: Replacement of a disk. Owners of the instances read it in their"
-            f" notifications and in the event of the move. At most {LONGEST_REASON} characters."
+            f" notifications and in the event of the move. At most {MAX_REASON_LENGTH} characters."
         )
 
 

@@ -26,10 +26,10 @@ from compute.models import Address, Config, Disk, Host, Instance, IPv6Range
 from compute.services.hosts import moves
 from compute.services.instances import instances, power
 from compute.services.networking.vlans import vlans_of
-from config.admin.display import BAD, BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
 from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 

@@ -16,7 +16,7 @@ from accounts.models import Event
 from compute.jobs.data import UnreadableData
 from compute.jobs.definition import KINDS
 from compute.models import Host, Job
-from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, lines, link, pill, span
+from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, QUIET, lines, link, pill, span
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

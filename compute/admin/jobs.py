@@ -16,7 +16,7 @@ from accounts.models import Account, Event, User
 from compute.admin import job_status
 from compute.admin.job_status import JobProgress, with_progress
 from compute.admin.step_times import steps_panel
-from compute.admin.usual import slow, usual_times
+from compute.admin.usual_times import slow, usual_times
 from compute.jobs import queue
 from compute.jobs.definition import KINDS
 from compute.models import Host, Instance, Job

@@ -16,9 +16,9 @@ from accounts.admin.panels import staff
 from compute.admin.jobs import started
 from compute.models import HostMigration, Instance
 from compute.services.hosts import moves
-from config.admin.display import BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Page, Panel
 from config.admin.tasks import Task
+from config.admin.value_formats import BUSY, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.verbs import Verb
 from config.errors import Invalid
 

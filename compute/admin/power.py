@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 
 from compute.jobs.definition import KINDS
 from compute.models import Instance
-from config.admin.display import BAD, BUSY, GOOD, QUIET, pill
+from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, pill
 
 TONES: dict[str, str] = {
     Instance.Status.RUNNING: GOOD,

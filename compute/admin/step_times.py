@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from compute.admin.job_status import UNDO, JobProgress
-from compute.admin.usual import Usual, limit_of
+from compute.admin.usual_times import Usual, limit_of
 from compute.models import Job
-from config.admin.display import BAD, BUSY, NOTHING, span
 from config.admin.pages import Panel, Row
+from config.admin.value_formats import BAD, BUSY, NOTHING, span
 
 
 def steps_panel(progress: JobProgress, usual: Usual) -> Panel:

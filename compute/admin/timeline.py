@@ -10,8 +10,8 @@ from accounts.admin.panels import event_state
 from accounts.models import Event
 from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Instance, Job
-from config.admin.display import lines, link, list_of, moment, span
 from config.admin.pages import Panel, Row
+from config.admin.value_formats import lines, link, list_of, moment, span
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -13,9 +13,9 @@ from compute.admin.timeline import story
 from compute.models import Instance, Volume, VolumeDevice
 from compute.models.volumes import volume_name
 from compute.services.volumes import attaching, volumes
-from config.admin.display import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
 from config.admin.verbs import Verb
 
 

@@ -17,9 +17,9 @@ from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from config.admin.display import age
 from config.admin.export import ExportMixin
 from config.admin.tasks import Task
+from config.admin.value_formats import age
 from config.admin.verbs import VerbsMixin
 from config.display.integers import is_id
 from config.errors import DomainError, Problem

@@ -21,7 +21,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.text import capfirst
 
-from config.admin.display import page_of
+from config.admin.value_formats import page_of
 from config.db.prepared import TookTooLong, ending_after
 from config.display.integers import is_id
 

@@ -23,8 +23,8 @@ from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.safestring import SafeString
 
-from config.admin.display import page_of
 from config.admin.log import staff_id
+from config.admin.value_formats import page_of
 from config.errors import Denied, DomainError, Problem, TooMany
 from config.web.headers import too_many
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.http import HttpRequest
 
 from config.admin.attention import Notice, watcher
-from config.admin.display import list_of
+from config.admin.value_formats import list_of
 from config.display.plurals import counted
 from managed.admin.service_status import LATE_INTERVALS, Status, late
 from managed.models import Service

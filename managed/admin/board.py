@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.timezone import now
 
 from config.admin.board.registry import Figure, Number, part
-from config.admin.display import BAD, BUSY, list_of
+from config.admin.value_formats import BAD, BUSY, list_of
 from config.display.charts import Series, TimeSeriesChart
 from config.display.plurals import counted
 from managed.admin.chart import milliseconds

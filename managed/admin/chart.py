@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from config.display.plurals import counted
-from managed.admin.history import Span
+from managed.services.history import Span
 
 WIDTH, HEIGHT = 900, 190
 LEFT, RIGHT, TOP, BOTTOM = 58, 24, 8, 38

@@ -7,9 +7,9 @@ from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter
 from accounts.models import Account
-from config.admin.display import link, moment
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import link, moment
 from config.display.integers import is_id
 from managed.admin.service_status import status_pill
 from managed.models import Contact, Service

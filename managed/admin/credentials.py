@@ -13,13 +13,13 @@ from accounts.admin.events import Since
 from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Account
-from config.admin.display import NOTHING, link, moment
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING, link, moment
 from config.display.integers import is_id
-from managed.admin.display import TARGET
 from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
 from managed.admin.service_status import status_pill
+from managed.admin.value_formats import TARGET
 from managed.models import Credential, Decryption
 from managed.services import credentials
 

@@ -13,12 +13,12 @@ from django.utils.timezone import now
 
 from accounts.admin.filters import AccountFilter
 from accounts.models import Account
-from config.admin.display import BAD, QUIET, link, moment, pill, span
 from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, QUIET, link, moment, pill, span
 from config.display.integers import is_id
-from managed.admin.display import TARGET, ticket_link
 from managed.admin.service_status import status_pill
+from managed.admin.value_formats import TARGET, ticket_link
 from managed.models import Issue, Service
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from accounts.admin.filters import AccountFilter, InstancesAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Account
 from compute.models import Instance
-from config.admin.display import BAD, GOOD, link, list_of, moment, pill
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, link, list_of, moment, pill
 from managed.admin.reveal import Revealed, RevealPage, decryptions_panel
 from managed.models import ComputeSettings, KeyPair
 from managed.services import keys

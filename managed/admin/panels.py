@@ -6,10 +6,10 @@ from django.utils.safestring import SafeString
 
 from accounts.admin.panels import ROWS_SHOWN, account_panel
 from accounts.models import Account
-from config.admin.display import BAD, link, list_of, moment, pill
 from config.admin.pages import Panel, Row
-from managed.admin.display import TARGET
+from config.admin.value_formats import BAD, link, list_of, moment, pill
 from managed.admin.service_status import Status, status_pill
+from managed.admin.value_formats import TARGET
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Service
 
 MANAGED_DISABLED = "Managed monitoring is off for this account."

@@ -19,8 +19,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 
-from config.admin.display import link, list_of
 from config.admin.pages import Panel, ReadOnlyPage
+from config.admin.value_formats import link, list_of
 from config.admin.verbs import Button
 from config.display.plurals import counted
 from config.errors import DomainError

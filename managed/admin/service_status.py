@@ -11,8 +11,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import Ticket
-from config.admin.display import BAD, BUSY, GOOD, QUIET, lines, pill, span
-from managed.admin.display import moment_ago
+from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, lines, pill, span
+from config.display.plurals import counted
+from managed.admin.value_formats import moment_ago
 from managed.models import Service
 from managed.services.probing import FAILURES
 

@@ -17,22 +17,22 @@ from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import event_state, staff
 from accounts.models import Account, Event
 from compute.models import Instance
-from config.admin.display import NOTHING, lines, link, list_of, moment, page_of, pill
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING, lines, link, list_of, moment, page_of, pill
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.display.plurals import counted
 from config.errors import Invalid
-from managed.admin import history, service_status
+from managed.admin import service_status
 from managed.admin.chart import Chart, draw
 from managed.admin.credentials import credential_rows, reveal_link
-from managed.admin.display import TARGET, ago, moment_ago, ticket_link
-from managed.admin.history import History
 from managed.admin.keys import address, ssh
 from managed.admin.service_status import Status, StatusDisplay
+from managed.admin.value_formats import TARGET, ago, moment_ago, ticket_link
 from managed.models import Issue, KeyPair, Measurement, Service
-from managed.services import services, targets
+from managed.services import history, services, targets
+from managed.services.history import History
 from managed.services.incidents import contacts_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from managed.admin.service_status import Clocked
 
 ROWS_SHOWN = 15
-PERIODS = {"Last 24 hours": history.DAY, "Last 7 days": history.WEEK, "Last 30 days": history.MONTH}
 
 
 def check_now(request: HttpRequest, service: Service) -> str:
@@ -153,7 +152,7 @@ class ServicePage(ReadOnlyPage):
     ) -> HttpResponse:
         if obj is not None:
             found = history.history(obj, obj.clock)
-            context["uptimes"] = [(name, found.uptime(period)) for name, period in PERIODS.items()]
+            context["uptimes"] = [(name, found.uptime(period)) for name, period in history.PERIODS.items()]
             context["charts"] = charts(found)
         return super().render_change_form(request, context, add, change, form_url, obj)
 

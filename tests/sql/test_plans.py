@@ -13,7 +13,7 @@ from django.test import Client
 from accounts import authentication
 from accounts.actors import Actor
 from accounts.services import outbox
-from compute.admin import usual
+from compute.admin import usual_times
 from compute.jobs import claims, store, sweeps
 from compute.models import Job
 from compute.services.instances import lookups
@@ -29,7 +29,9 @@ __all__ = ["populated"]
 
 SECOND = timedelta(seconds=1)
 ACTOR = Actor(account_id=1, user_id=1, username="owner1")
-USUAL = usual.Usual({"boot": SECOND, "reboot": SECOND}, {("boot", "start"): SECOND, ("reboot", "stop"): SECOND})
+USUAL = usual_times.Usual(
+    {"boot": SECOND, "reboot": SECOND}, {("boot", "start"): SECOND, ("reboot", "stop"): SECOND}
+)
 PLANS = Path(__file__).with_name("plans.txt")
 
 
@@ -65,7 +67,7 @@ HOT: dict[str, Callable[[], object]] = {
     "notify of a job after another": sweeps.notify_one,
     "notify again": lambda: (sweeps.count_notified(), sweeps.due_again(10)),
     "promote queued jobs": store.promote,
-    "find slow jobs": lambda: list(Job.objects.filter(usual.slow(USUAL)).only("pk")),
+    "find slow jobs": lambda: list(Job.objects.filter(usual_times.slow(USUAL)).only("pk")),
     "claim the next job": claims.claim_next,
     "look whether others wait": lambda: claims.others_wait(Job.objects.get(pk=1)),
     "claim a job": lambda: store.claim(1),

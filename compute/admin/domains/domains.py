@@ -13,9 +13,9 @@ from compute.admin.timeline import story
 from compute.models import Domain, Job
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
-from config.admin.display import NOTHING, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING, link, list_of, moment, pill
 from config.admin.verbs import Verb
 
 

@@ -4,8 +4,8 @@ from django.utils.safestring import SafeString
 
 from compute.models import Domain
 from compute.services.domains import zone_files
-from config.admin.display import GOOD, pill
 from config.admin.pages import Panel
+from config.admin.value_formats import GOOD, pill
 
 LINES_SHOWN = 200
 

@@ -17,9 +17,9 @@ from compute.models import Firewall, FirewallDevice, Instance, PacketFilter
 from compute.services.networking.firewalls import delivery, firewalls
 from compute.services.networking.firewalls.firewalls import FirewallChanges
 from compute.services.networking.firewalls.summary import summary
-from config.admin.display import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
 from config.admin.verbs import Verb
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from accounts.admin.panels import account_panel, account_verb, staff
 from accounts.models import Account
 from compute.services.networking.firewalls import mail_ports
-from config.admin.display import GOOD, QUIET, pill
 from config.admin.pages import Panel
+from config.admin.value_formats import GOOD, QUIET, pill
 from config.admin.verbs import Verb
 from config.display.plurals import counted
 

@@ -16,9 +16,9 @@ from django.utils.safestring import SafeString
 from accounts.admin.filters import InstancesAccountFilter
 from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
-from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.display.plurals import counted

@@ -13,9 +13,9 @@ from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from compute.models import AddressShare, IPv6Range, RangeShare
 from compute.services.networking import ranges
-from config.admin.display import NOTHING, link
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import NOTHING, link
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.errors import Invalid

@@ -6,9 +6,9 @@ from django.http import HttpRequest
 from accounts.admin.filters import AccountFilter
 from compute.admin.power import status_pill
 from compute.models import VLAN, Instance
-from config.admin.display import link
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import link
 
 
 @admin.register(VLAN)

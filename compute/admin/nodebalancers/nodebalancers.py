@@ -16,9 +16,9 @@ from compute.admin.instances import addresses, ipv4
 from compute.admin.nodebalancers.panels import configs_panel, nodes_panel
 from compute.models import NodeBalancer, NodeBalancerNode
 from compute.services.nodebalancers import nodebalancers
-from config.admin.display import BAD, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
+from config.admin.value_formats import BAD, GOOD, QUIET, link, list_of, moment, pill
 from config.admin.verbs import Verb
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from compute.admin.instances import addresses
 from compute.models import NodeBalancerConfig, NodeBalancerNode
-from config.admin.display import BAD, GOOD, NOTHING, QUIET, link, pill
 from config.admin.pages import Panel
+from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, link, pill
 
 Status = NodeBalancerNode.Status
 TONES: dict[str, str] = {Status.UP: GOOD, Status.DOWN: BAD, Status.UNKNOWN: QUIET}

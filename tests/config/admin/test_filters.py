@@ -12,7 +12,7 @@ from django.utils.timezone import now
 from accounts.admin.filters import AccountFilter
 from accounts.models import Account, Event, PersonalToken, TokenLink, User
 from compute.models import Backup, Firewall, Image, Instance, Job, Volume
-from config.admin.display import age
+from config.admin.value_formats import age
 from managed.models import Service
 from tests.config.admin.pages import list_address
 from tests.factories import AccountFactory, HostFactory, UserFactory, VolumeFactory

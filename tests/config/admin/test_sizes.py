@@ -7,8 +7,8 @@ from django import forms
 
 from compute.drivers.qemu.agent.networks import packet_tables
 from compute.models import Host, Image, InstanceType
-from config.admin.display import gigabytes
 from config.admin.sizes import GigabytesField
+from config.admin.value_formats import gigabytes
 from tests.config.admin.pages import list_address, page_address
 
 

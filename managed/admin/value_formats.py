@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 from accounts.models import Ticket
-from config.admin.display import BUSY, NOTHING, QUIET, link, moment, pill, span
+from config.admin.value_formats import BUSY, NOTHING, QUIET, link, moment, pill, span
 
 TARGET = '<span class="address">{}</span>'
 

@@ -16,10 +16,10 @@ from django.utils.timezone import now
 
 from accounts.models import Event
 from compute.admin.job_status import stuck, with_progress
-from compute.admin.usual import slow, usual_times
+from compute.admin.usual_times import slow, usual_times
 from compute.models import Host, Job
-from config.admin.display import list_of, page_of
 from config.admin.site import own_page
+from config.admin.value_formats import list_of, page_of
 from config.admin.verbs import MAX_SELECTED, VerbsMixin
 
 if TYPE_CHECKING:

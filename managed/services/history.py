@@ -14,6 +14,8 @@ from managed.models import Measurement, Service
 STEP = timedelta(minutes=5)
 HOUR = timedelta(hours=1)
 DAY, WEEK, MONTH = timedelta(days=1), timedelta(days=7), timedelta(days=30)
+PERIODS = {"Last 24 hours": DAY, "Last 7 days": WEEK, "Last 30 days": MONTH}
+"""The periods of uptimes that pages show."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 

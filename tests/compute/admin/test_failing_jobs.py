@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from accounts.models import User
-from compute.admin import usual
-from compute.admin.failing import ended_groups, folded, live_groups
+from compute.admin import usual_times
+from compute.admin.failing_jobs import ended_groups, folded, live_groups
 from compute.models import Job
 from compute.services.removal import remove
 from tests.config.admin.pages import list_address, page_address
@@ -128,7 +128,7 @@ def test_the_list_of_jobs_and_the_first_page_lead_there(admin, failing):
 @pytest.fixture
 def usually(world, monkeypatch) -> Job:
     """A live job of a kind that took ten seconds three times, four of them for its disks."""
-    monkeypatch.setattr(usual, "ENOUGH", 3)
+    monkeypatch.setattr(usual_times, "MIN_JOBS", 3)
     for _ in range(3):
         job = world.create().jobs.get()
         Job.objects.filter(pk=job.pk).update(
@@ -142,41 +142,41 @@ def usually(world, monkeypatch) -> Job:
 
 
 def test_the_usual_times_of_a_kind_and_of_its_steps_are_those_of_its_newest_jobs(usually):
-    found = usual.usual_times()
+    found = usual_times.usual_times()
     assert found.jobs == {"provision": timedelta(seconds=10)}
     assert found.steps == {
         ("provision", step): timedelta(seconds=each) for step, each in (("define", 1), ("disks", 4), ("boot", 5))
     }
-    assert usual.limit_of(timedelta(seconds=10)) == timedelta(seconds=90)
+    assert usual_times.limit_of(timedelta(seconds=10)) == timedelta(seconds=90)
 
 
 def test_a_job_that_takes_much_longer_is_slow_though_its_deadline_is_far(admin, usually):
-    times = usual.usual_times()
+    times = usual_times.usual_times()
     Job.objects.filter(pk=usually.pk).update(created=Now() - timedelta(seconds=80), run_at=Now() + HOUR)
-    assert not Job.objects.filter(usual.slow(times)).exists()
+    assert not Job.objects.filter(usual_times.slow(times)).exists()
     Job.objects.filter(pk=usually.pk).update(created=Now() - timedelta(seconds=100))
-    assert list(Job.objects.filter(usual.slow(times))) == [usually]
+    assert list(Job.objects.filter(usual_times.slow(times))) == [usually]
     assert "Jobs that take much longer than usual: 1" in admin.get(reverse("admin:index")).content.decode()
     assert list(admin.get(list_address(Job), {"now": "slow"}).context["cl"].result_list) == [usually]
 
 
 def test_a_job_is_slow_where_its_present_step_takes_much_longer(admin, usually):
-    times = usual.usual_times()
+    times = usual_times.usual_times()
     late = {"step_began": Now() - timedelta(seconds=74), "run_at": Now() + HOUR}
     Job.objects.filter(pk=usually.pk).update(step="disks", **late)
-    assert list(Job.objects.filter(usual.slow(times))) == [usually], "its limit is 72 seconds"
+    assert list(Job.objects.filter(usual_times.slow(times))) == [usually], "its limit is 72 seconds"
     assert list(admin.get(list_address(Job), {"now": "slow"}).context["cl"].result_list) == [usually]
     Job.objects.filter(pk=usually.pk).update(step="levitate")
-    assert not Job.objects.filter(usual.slow(times)).exists(), "a step that none has left has no usual time"
+    assert not Job.objects.filter(usual_times.slow(times)).exists(), "a step that none has left has no usual time"
     Job.objects.filter(pk=usually.pk).update(step="disks", state="undoing")
-    assert not Job.objects.filter(usual.slow(times)).exists(), "it is undone, which is something else"
+    assert not Job.objects.filter(usual_times.slow(times)).exists(), "it is undone, which is something else"
     Job.objects.filter(pk=usually.pk).update(state="done", finished_at=Now(), encrypted=None)
-    assert not Job.objects.filter(usual.slow(times)).exists()
+    assert not Job.objects.filter(usual_times.slow(times)).exists()
 
 
 def test_jobs_of_an_earlier_release_have_no_times_of_steps(usually):
     Job.objects.filter(state="done").update(step_seconds={})
-    found = usual.usual_times()
+    found = usual_times.usual_times()
     assert found.jobs == {"provision": timedelta(seconds=10)}
     assert found.steps == {}
 
@@ -209,6 +209,6 @@ def test_a_jobs_page_has_the_undos_as_they_come(admin, usually):
 
 
 def test_kinds_of_which_too_few_have_ended_have_no_usual_time(usually, monkeypatch):
-    monkeypatch.setattr(usual, "ENOUGH", 4)
-    assert usual.usual_times() == usual.Usual({}, {})
-    assert not Job.objects.filter(usual.slow(usual.usual_times())).exists()
+    monkeypatch.setattr(usual_times, "MIN_JOBS", 4)
+    assert usual_times.usual_times() == usual_times.Usual({}, {})
+    assert not Job.objects.filter(usual_times.slow(usual_times.usual_times())).exists()
