@@ -32,7 +32,7 @@ from compute.drivers.base import (
 from compute.drivers.firewalls import firewall_spec
 from compute.drivers.qemu import uploads
 from compute.drivers.qemu.agent.disks import ext
-from compute.drivers.qemu.agent.disks.disks import NewDisk
+from compute.drivers.qemu.agent.disks.machine_disks import NewDisk
 from compute.drivers.qemu.agent.store import checked
 from compute.drivers.qemu.file_transfers import ArchiveFile, HostFile, copy_file
 from compute.drivers.qemu.filters import as_text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from compute.drivers.base import DONE, DriverError, Progress, Refused
 from compute.drivers.qemu.agent import errors, tasks
-from compute.drivers.qemu.agent.disks import disks, images
+from compute.drivers.qemu.agent.disks import images, machine_disks
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.file_transfers import make_archives
 
@@ -36,16 +36,16 @@ def unpack(task: tasks.Task, store: Store, archive: str, file: str, size: int) -
     target = Path(archive)
     if target.exists():
         return
-    part = disks.begun(target)
+    part = machine_disks.begun(target)
     images.unpack(Path(file), part, task.report)
     os.truncate(part, size * MB)
-    disks.complete(part, target)
+    machine_disks.complete(part, target)
 
 
 def delete(archive: Path) -> None:
     """Delete an archive, complete or not. Raises `DriverError` while another process writes it."""
     try:
         tasks.cancel(archive.parent / "tasks", f"upload.{archive.stem}")
-        disks.delete_file(archive)
+        machine_disks.delete_file(archive)
     except errors.Failed as error:
         raise DriverError(str(error)) from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import locks, records, tasks
-from compute.drivers.qemu.agent.disks import disks, ext
+from compute.drivers.qemu.agent.disks import ext, machine_disks
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.machines.arrivals import EXPECTED
 from compute.drivers.qemu.agent.machines.machine_dirs import DESCRIPTION, NoMachine, boot_id, is_on, locked_machine
@@ -165,7 +165,7 @@ def set_aside(store: Store, machine: str, disk: str | None = None) -> None:
             if disk is None:
                 if is_on(directory):
                     raise Refused("The machine is on.")
-                disks.end_tasks(store, machine)
+                machine_disks.end_tasks(store, machine)
                 firewalls.remove(store, machine)
                 directory.rename(_free(store.root / ASIDE, machine))
             else:
@@ -231,8 +231,8 @@ def _discard_shell(store: Store, machine: str) -> None:
         with locked_machine(store, machine, defined=False) as (directory, _):
             arriving = (directory / EXPECTED).exists() and not (directory / DESCRIPTION).exists()
             if is_on(directory) or (_complete(directory / "disks") and not arriving):
-                raise Refused("This is a machine, and no shell of one.")
-            disks.end_tasks(store, machine)
+                raise Refused("This machine has disks or is on. It is not deleted as a shell.")
+            machine_disks.end_tasks(store, machine)
             firewalls.remove(store, machine)
             gone = _free(store.root / ASIDE, f"{machine}-shell")
             directory.rename(gone)
@@ -261,7 +261,7 @@ def _discard_part(store: Store, machine: str, disk: str) -> None:
             if tasks.is_running(store.tasks(), _disk_task(machine, disk)):
                 raise Failed("It is being made.")
             path.with_suffix(".part").unlink(missing_ok=True)
-            records.remove(disks.coming(path))
+            records.remove(machine_disks.coming(path))
     except NoMachine:
         return
 

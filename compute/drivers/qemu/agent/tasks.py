@@ -44,6 +44,8 @@ STOPPING = 10.0
 # The directory or the zip file that contains the package
 ROOT = str(Path(__file__).parents[4])
 PACKAGE = __name__.rpartition(".")[0]
+MODULES_IN_DIGESTS = {"machine_disks": "disks"}
+"""The names in digests of modules that were renamed. Tasks of an agent with the old name may still run."""
 _BEGIN = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from compute.drivers.qemu.agent import tasks; tasks.main(*sys.argv[2:])"
@@ -297,7 +299,8 @@ def _opened(place: Path) -> Iterator[int]:
 
 def _digest(work: Callable[..., None], arguments: Mapping[str, Any]) -> str:
     # not the folder of the module: agents of earlier releases had none, and their tasks may still run
-    module = f"{PACKAGE}.{work.__module__.rpartition('.')[2]}"
+    name = work.__module__.rpartition(".")[2]
+    module = f"{PACKAGE}.{MODULES_IN_DIGESTS.get(name, name)}"
     text = json.dumps([module, work.__qualname__, arguments], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

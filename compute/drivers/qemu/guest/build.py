@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compute.drivers.qemu.agent import locks, records
 from compute.drivers.qemu.agent.commands import run
-from compute.drivers.qemu.agent.disks import disks, ext
+from compute.drivers.qemu.agent.disks import ext, machine_disks
 from compute.drivers.qemu.agent.disks.ext import MB
 from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.store import Store
@@ -122,15 +122,15 @@ def _make_image(work: Path, busybox: Path, target: Path, built: str) -> None:
     _put_shell(root, busybox)
     _put_ssh(root, work / "ssh")
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = disks.begun(target)
+    part = machine_disks.begun(target)
     with part.open("xb") as file:
         file.truncate(SIZE)
     options = f"root_owner=0:0,resize={ext.GROWTH}"
     run("mke2fs", "-q", "-t", "ext4", "-b", str(ext.BLOCK), "-m", "0", "-E", options, "-d", str(root), str(part))
     _own(part, root)
     ext.check(part)
-    records.write(target.with_suffix(".json"), {"os": "Tiny, a guest to try things with", "built": built})
-    disks.complete(part, target)
+    records.write(target.with_suffix(".json"), {"os": "Tiny, a guest for trials", "built": built})
+    machine_disks.complete(part, target)
 
 
 def _put_shell(root: Path, busybox: Path) -> None:

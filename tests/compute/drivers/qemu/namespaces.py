@@ -25,9 +25,9 @@ from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import settings
 from compute.drivers.qemu.agent.machines import machines
 from compute.drivers.qemu.agent.machines.command_line import Machine
+from compute.drivers.qemu.agent.machines.lifecycle import _boot_of
 from compute.drivers.qemu.agent.machines.machine_dirs import described
-from compute.drivers.qemu.agent.machines.machines import _boot_of
-from compute.drivers.qemu.agent.networks import networks
+from compute.drivers.qemu.agent.networks import machine_networks
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.disk_files import needs
@@ -166,7 +166,7 @@ class Host(Namespace):
         self.address = world.join(self, number)
 
     def know(self, *others: "Host") -> None:
-        self.do(networks.set_peers, self.store, self.address, [each.address for each in others])
+        self.do(machine_networks.set_peers, self.store, self.address, [each.address for each in others])
 
     def define(self, number: int, **changes: Any) -> dict[str, Any]:
         """Define a machine. Returns the arguments that boot it."""
@@ -178,8 +178,8 @@ class Host(Namespace):
     def plug(self, number: int, **changes: Any) -> Guest:
         """Return a guest on the interfaces that the host makes for a machine before it starts."""
         what, how = self.about(number, **changes)
-        self.do(networks.make, self.store, what, how)
-        written = networks.in_guest(what, how, settings.load(self.store))
+        self.do(machine_networks.make, self.store, what, how)
+        written = machine_networks.in_guest(what, how, settings.load(self.store))
         taps = [f"sk-{number}{f'-{at}' if each.vlan else ''}" for at, each in enumerate(_nics(what, how))]
         return Guest(self, what.name, written, taps)
 
@@ -253,7 +253,7 @@ def open_tap(name: str) -> int:
 
 
 def _nics(machine: Any, how: Any) -> Any:
-    return networks.nics(machine.name, machine.mac, how.interfaces)
+    return machine_networks.nics(machine.name, machine.mac, how.interfaces)
 
 
 def _carry(pair: tuple[int, int], stop: int) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent.disks import disks, volumes
-from compute.drivers.qemu.agent.disks.disks import NewDisk
+from compute.drivers.qemu.agent.disks import machine_disks, volumes
+from compute.drivers.qemu.agent.disks.machine_disks import NewDisk
 from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.guest import build, cpio, modules, packages
@@ -122,10 +122,10 @@ def test_the_tiny_guest_boots_with_all_that_was_written_into_its_disk(guest, tmp
     store.image(build.IMAGE).symlink_to(guest.image(build.IMAGE))
     script = '#!/bin/sh\necho "ran as $(id -un) on $(hostname)"\n'
     secrets = {"root_hash": sha512_crypt(PASSWORD), "hostname": "web-1", "script": script}
-    finish(lambda: disks.create_disk(store, NewDisk(MACHINE, DISK, 1000, "ext4", build.IMAGE, **secrets)))
-    finish(lambda: disks.create_disk(store, NewDisk(MACHINE, OTHER, 64, "swap")))
+    finish(lambda: machine_disks.create_disk(store, NewDisk(MACHINE, DISK, 1000, "ext4", build.IMAGE, **secrets)))
+    finish(lambda: machine_disks.create_disk(store, NewDisk(MACHINE, OTHER, 64, "swap")))
     finish(lambda: volumes.create_volume(store, VOLUME, 1))
-    assert disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
+    assert machine_disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
     files = [
         (store.disk(MACHINE, DISK), "Disk", DISK),
         (store.disk(MACHINE, OTHER), "Disk", OTHER),
@@ -153,7 +153,7 @@ def test_the_tiny_guest_boots_with_all_that_was_written_into_its_disk(guest, tmp
 @pytest.mark.guest
 def test_a_rescue_needs_no_disk_and_finds_those_there_are(guest, tmp_path):
     store = make_store(tmp_path)
-    finish(lambda: disks.create_disk(store, NewDisk(MACHINE, DISK, 64, "ext4")))
+    finish(lambda: machine_disks.create_disk(store, NewDisk(MACHINE, DISK, 64, "ext4")))
     with booted(guest, [(store.disk(MACHINE, DISK), "Disk", DISK)], "rescue") as console:
         console.expect(b"RESCUE SHELL")
         console.type("\n")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.qemu.agent import locks
-from compute.drivers.qemu.agent.disks import copies, disks
-from compute.drivers.qemu.agent.machines import command_line, devices, machine_dirs, machines
+from compute.drivers.qemu.agent.disks import copies, machine_disks
+from compute.drivers.qemu.agent.machines import command_line, devices, lifecycle, machine_dirs
 from compute.drivers.qemu.agent.settings import Settings
 from tests.compute.drivers.qemu.hosts import MACHINE, configure, make_volume, run_machine, until_done
 from tests.waiting import wait_for
@@ -78,6 +78,6 @@ def test_disks_in_use_are_copied_and_the_copies_are_nobodys(store, confined, tmp
 
 @pytest.mark.guest
 def test_it_powers_off_as_ever(store, confined):
-    until_done(lambda: machines.stop(store, confined))
-    assert machines.ended(store, confined)["why"] == "host-request"
-    assert disks.disks(store, MACHINE)
+    until_done(lambda: lifecycle.stop(store, confined))
+    assert lifecycle.ended(store, confined)["why"] == "host-request"
+    assert machine_disks.disks(store, MACHINE)

@@ -11,7 +11,7 @@ from typing import Any
 
 from compute.drivers.qemu.agent import records, tasks
 from compute.drivers.qemu.agent.commands import CommandFailed, run
-from compute.drivers.qemu.agent.disks import disks, ext, sparse, systems
+from compute.drivers.qemu.agent.disks import ext, machine_disks, sparse, systems
 from compute.drivers.qemu.agent.disks.ext import MB
 from compute.drivers.qemu.agent.disks.trees import Tree
 from compute.drivers.qemu.agent.errors import Refused
@@ -54,7 +54,7 @@ def make_image(task: Task, store: Store, image: str, file: str, os_name: str | N
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = disks.begun(target)
+    part = machine_disks.begun(target)
     unpack(Path(file), part, task.report)
     if not ext.is_ext(part):
         part.unlink()
@@ -66,7 +66,7 @@ def make_image(task: Task, store: Store, image: str, file: str, os_name: str | N
         raise Refused("There is no system in the file.")
     ext.shrink(part)
     records.write(target.with_suffix(".json"), {"os": os_name or _name_of(tree)})
-    disks.complete(part, target)
+    machine_disks.complete(part, target)
 
 
 def delete_image(store: Store, image: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import locks, records
-from compute.drivers.qemu.agent.disks import disks, ext, sparse
+from compute.drivers.qemu.agent.disks import ext, machine_disks, sparse
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
@@ -71,8 +71,8 @@ def drop(store: Store, place: Sequence[str]) -> None:
         raise Refused("A disk is deleted as a disk.")
     path = path_of(store, place)
     if place[0] == "outgoing":
-        disks.end_save(store, place[1])
-    disks.delete_file(path)
+        machine_disks.end_save(store, place[1])
+    machine_disks.delete_file(path)
 
 
 def size(store: Store, place: Sequence[str]) -> int | None:
@@ -148,8 +148,8 @@ def finish_file(path: Path) -> None:
     if not path.exists():
         state = records.read(_coming(path))
         if state is None or state["next"] != state["size"]:
-            raise Failed("Not all of it has come in.")
-        disks.complete(path.with_suffix(".part"), path)
+            raise Failed("The transfer is not complete.")
+        machine_disks.complete(path.with_suffix(".part"), path)
     records.remove(_coming(path))
 
 
@@ -191,4 +191,4 @@ def _decoded(data: str) -> bytes:
 
 
 def _coming(path: Path) -> Path:
-    return disks.coming(path)
+    return machine_disks.coming(path)

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 
 from compute.drivers.qemu.agent import locks, tasks
-from compute.drivers.qemu.agent.disks import disks
+from compute.drivers.qemu.agent.disks import machine_disks
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store, checked
@@ -41,15 +41,15 @@ def make_volume(task: Task, store: Store, volume: str, size: int, copy_of: str |
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = disks.begun(target)
+    part = machine_disks.begun(target)
     if copy_of is None:
-        disks.make_empty(part, size * GB, "raw")
+        machine_disks.make_empty(part, size * GB, "raw")
     else:
-        disks.copy_file(task, store, machine, copy_of, store.volume(copy_of), part)
+        machine_disks.copy_file(task, store, machine, copy_of, store.volume(copy_of), part)
         if part.stat().st_size > size * GB:
             raise Refused("The volume to copy is larger.")
         os.truncate(part, size * GB)
-    disks.complete(part, target)
+    machine_disks.complete(part, target)
 
 
 def grow_volume(store: Store, volume: str, size: int) -> bool:
@@ -83,7 +83,7 @@ def delete_volume(store: Store, volume: str) -> None:
     """Delete a volume, complete or not. `Failed` while a machine has it in use."""
     path = store.volume(volume)
     tasks.cancel(store.shared_tasks(), _task(volume))
-    disks.delete_file(path)
+    machine_disks.delete_file(path)
 
 
 def volumes(store: Store) -> list[str]:

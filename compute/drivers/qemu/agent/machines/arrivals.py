@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import records
-from compute.drivers.qemu.agent.disks import disks
+from compute.drivers.qemu.agent.disks import machine_disks
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.machines.machine_dirs import (
     DESCRIPTION,
@@ -37,7 +37,9 @@ def leaving(store: Store, machine: str) -> dict[str, Any]:
         return {
             "description": records.read(directory / DESCRIPTION),
             "firewall": firewalls.firewall(store, machine),
-            "disks": {disk: _version(store.disk(machine, disk)) for disk in sorted(disks.disks(store, machine))},
+            "disks": {
+                disk: _version(store.disk(machine, disk)) for disk in sorted(machine_disks.disks(store, machine))
+            },
         }
 
 

@@ -23,10 +23,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import locks, records, scopes
+from compute.drivers.qemu.agent import control_groups, locks, records
+from compute.drivers.qemu.agent.control_groups import Limits
 from compute.drivers.qemu.agent.machines.qmp import QMP, QMPError, Silent
-from compute.drivers.qemu.agent.networks import networks
-from compute.drivers.qemu.agent.scopes import Limits
+from compute.drivers.qemu.agent.networks import machine_networks
 
 BOOT, ENDED, STOP, POWER = "boot.json", "ended.json", "stop.json", "power"
 LOG, EARLIER = "console.log", "console.earlier"
@@ -37,13 +37,15 @@ LOG_BYTES = 1 << 20
 this."""
 TICK = 5.0
 """Seconds between two checks of the logs' sizes."""
-ANSWERS = 30.0
+ANSWER_SECONDS = 30.0
 """Seconds that QEMU has to answer."""
 # The directory or the zip file that contains the package
 ROOT = str(Path(__file__).parents[5])
 
 
-def spawn(directory: Path, lock: int, limits: Limits | None = None, timeout: float = ANSWERS + 5) -> dict[str, Any]:
+def spawn(
+    directory: Path, lock: int, limits: Limits | None = None, timeout: float = ANSWER_SECONDS + 5
+) -> dict[str, Any]:
     """Start a supervisor for the machine in `directory`, by the boot record there, and return its report.
 
     ``on`` in the report tells whether QEMU runs. If not, ``stderr`` is the end of QEMU's error output. On a host
@@ -54,7 +56,7 @@ def spawn(directory: Path, lock: int, limits: Limits | None = None, timeout: flo
         try:
             command = [sys.executable, "-S", "-P", "-m", __name__, str(writer), str(lock)]
             if limits is not None:
-                command = scopes.within(directory.name, limits, command)
+                command = control_groups.in_scope(directory.name, limits, command)
             started = subprocess.Popen(  # noqa: S603 - this Python, this module
                 command,
                 cwd=directory,
@@ -105,7 +107,7 @@ def main(report: int, lock: int) -> None:
         )
     except OSError as error:
         _end(here, "failed-to-start", stderr=str(error))
-        networks.remove_here(here)
+        machine_networks.remove_here(here)
         os.close(power)  # before the report: then the machine is off when the caller reads it
         _tell(report, on=False, stderr=str(error))
         return
@@ -122,7 +124,7 @@ def _supervise(
         status = qemu.wait()
         words = _last_words(here)
         _end(here, "failed-to-start", status=status, stderr=words)
-        networks.remove_here(here)
+        machine_networks.remove_here(here)
         os.close(power)
         _tell(report, on=False, stderr=words)
         return
@@ -134,15 +136,15 @@ def _supervise(
             reason = str(event["data"].get("reason", ""))
     status = qemu.wait()
     _end(here, _why(here, reason), reason=reason, status=status, stderr=_last_words(here))
-    networks.remove_here(here)  # the power file is still locked, so no verb starts the machine meanwhile
+    machine_networks.remove_here(here)  # the power file is still locked, so no verb starts the machine meanwhile
 
 
 def _watch(path: Path, pidfd: int, boot: Mapping[str, Any]) -> QMP | None:
     """Connect to QEMU, and limit the disks. Return None if QEMU ended or does not answer."""
-    deadline = time.monotonic() + ANSWERS
+    deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline:
         try:
-            watch = QMP(path, timeout=ANSWERS)
+            watch = QMP(path, timeout=ANSWER_SECONDS)
             # here, before the report that the machine is on: the caller may die at any moment
             for drive in boot["drives"] if boot.get("limits") else ():
                 watch.call("block_set_io_throttle", id=drive, **boot["limits"])

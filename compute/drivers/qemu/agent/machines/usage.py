@@ -9,7 +9,7 @@ from compute.drivers.qemu.agent.errors import Failed
 from compute.drivers.qemu.agent.machines.machine_dirs import all_machines, is_on
 from compute.drivers.qemu.agent.machines.qmp import QMP, Silent
 from compute.drivers.qemu.agent.machines.supervisor import BOOT
-from compute.drivers.qemu.agent.networks import networks
+from compute.drivers.qemu.agent.networks import machine_networks
 from compute.drivers.qemu.agent.store import Store
 
 ANSWERS = 1.0
@@ -29,7 +29,7 @@ def usage(store: Store) -> list[dict[str, Any]]:
         directory = store.machine(machine)
         if is_on(directory):
             try:
-                bytes_ = networks.counted(machine) if networking else {}
+                bytes_ = machine_networks.counted(machine) if networking else {}
                 found.append({**_usage(machine, directory), **bytes_})
             except (Failed, FileNotFoundError):
                 continue  # the machine is starting, or ended just now

@@ -32,7 +32,7 @@ from compute.drivers.qemu.agent.checks import (
     text,
     whole,
 )
-from compute.drivers.qemu.agent.disks import disks, systems
+from compute.drivers.qemu.agent.disks import machine_disks, systems
 from compute.drivers.qemu.agent.disks.transfer import CHUNK
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.machines.command_line import RUN_LEVELS, SLOTS
@@ -161,7 +161,7 @@ ARGUMENTS: dict[str, dict[str, Check]] = {
     "create_disk": {
         **_DISK,
         "size": megabytes,
-        "filesystem": one_of(*disks.FILESYSTEMS),
+        "filesystem": one_of(*machine_disks.FILESYSTEMS),
         "image": optional(an_image),
         "copy_of": optional(row(machine, name)),
         "hostname": optional(hostname),

@@ -5,10 +5,10 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from compute.drivers.qemu.agent import hosts, inventory
-from compute.drivers.qemu.agent.disks import disks, images, transfer, volumes
+from compute.drivers.qemu.agent.disks import images, machine_disks, transfer, volumes
 from compute.drivers.qemu.agent.errors import Refused
-from compute.drivers.qemu.agent.machines import arrivals, devices, machines, usage
-from compute.drivers.qemu.agent.networks import firewalls, networks
+from compute.drivers.qemu.agent.machines import arrivals, devices, lifecycle, usage
+from compute.drivers.qemu.agent.networks import firewalls, machine_networks
 from compute.drivers.qemu.agent.serving import arguments
 from compute.drivers.qemu.agent.store import Store
 
@@ -16,14 +16,14 @@ VERBS: dict[str, Callable[..., Any]] = {
     verb.__name__: verb
     for verb in (
         hosts.check,
-        machines.define,
-        machines.undefine,
-        machines.start,
-        machines.stop,
-        machines.power,
-        machines.powered_off,
-        machines.ended,
-        machines.ssh_port,
+        lifecycle.define,
+        lifecycle.undefine,
+        lifecycle.start,
+        lifecycle.stop,
+        lifecycle.power,
+        lifecycle.powered_off,
+        lifecycle.ended,
+        lifecycle.ssh_port,
         usage.usage,
         inventory.inventory,
         inventory.set_aside,
@@ -31,14 +31,14 @@ VERBS: dict[str, Callable[..., Any]] = {
         inventory.discard,
         firewalls.set_firewall,
         firewalls.firewall,
-        networks.set_peers,
-        disks.create_disk,
-        disks.resize_disk,
-        disks.set_password,
-        disks.delete_disk,
-        disks.disks,
-        disks.disk_size,
-        disks.save_disk,
+        machine_networks.set_peers,
+        machine_disks.create_disk,
+        machine_disks.resize_disk,
+        machine_disks.set_password,
+        machine_disks.delete_disk,
+        machine_disks.disks,
+        machine_disks.disk_size,
+        machine_disks.save_disk,
         volumes.create_volume,
         volumes.grow_volume,
         volumes.volume_size,

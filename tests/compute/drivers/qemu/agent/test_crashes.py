@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent.disks import disks, transfer, volumes
-from compute.drivers.qemu.agent.machines import arrivals, machines
+from compute.drivers.qemu.agent.disks import machine_disks, transfer, volumes
+from compute.drivers.qemu.agent.machines import arrivals, lifecycle
 from compute.drivers.qemu.agent.networks import firewalls
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.agent.tasks import NoTask
@@ -36,7 +36,7 @@ FIREWALL = {"version": 3, "rules": None, "closed_ports": [25]}
 
 def machine(hosts: Hosts) -> None:
     here, _ = hosts
-    machines.define(here, MACHINE, 64, 1, MAC)
+    lifecycle.define(here, MACHINE, 64, 1, MAC)
     ext4(here.disk(MACHINE, DISK), 16, system_folder(here.root.parent / "system"))
 
 
@@ -73,16 +73,18 @@ def saved(hosts: Hosts) -> None:
 
 
 def save(hosts: Hosts) -> None:
-    disks.save(NoTask(), hosts[0], MACHINE, DISK, "skerry-image-7")
+    machine_disks.save(NoTask(), hosts[0], MACHINE, DISK, "skerry-image-7")
 
 
 def make(hosts: Hosts) -> None:
-    new = disks.NewDisk(MACHINE, f"{MACHINE}-disk-9", 24, "ext4", copy_of=[MACHINE, DISK])
-    disks.make_disk(NoTask(), hosts[0], **asdict(new))
+    new = machine_disks.NewDisk(MACHINE, f"{MACHINE}-disk-9", 24, "ext4", copy_of=[MACHINE, DISK])
+    machine_disks.make_disk(NoTask(), hosts[0], **asdict(new))
 
 
 def make_swap(hosts: Hosts) -> None:
-    disks.make_disk(NoTask(), hosts[0], **asdict(disks.NewDisk(MACHINE, f"{MACHINE}-disk-9", 1, "swap")))
+    machine_disks.make_disk(
+        NoTask(), hosts[0], **asdict(machine_disks.NewDisk(MACHINE, f"{MACHINE}-disk-9", 1, "swap"))
+    )
 
 
 def carry(hosts: Hosts) -> None:
@@ -98,15 +100,15 @@ def make_volume(hosts: Hosts) -> None:
 
 
 VERBS: dict[str, tuple[Callable[[Hosts], None] | None, Verb]] = {
-    "define": (None, lambda hosts: machines.define(hosts[0], MACHINE, 64, 1, MAC)),
-    "define again": (machine, lambda hosts: machines.define(hosts[0], MACHINE, 32, 2, MAC)),
-    "undefine": (machine, lambda hosts: machines.undefine(hosts[0], MACHINE)),
-    "undefine what is coming": (carried, lambda hosts: machines.undefine(hosts[1], MACHINE)),
+    "define": (None, lambda hosts: lifecycle.define(hosts[0], MACHINE, 64, 1, MAC)),
+    "define again": (machine, lambda hosts: lifecycle.define(hosts[0], MACHINE, 32, 2, MAC)),
+    "undefine": (machine, lambda hosts: lifecycle.undefine(hosts[0], MACHINE)),
+    "undefine what is coming": (carried, lambda hosts: lifecycle.undefine(hosts[1], MACHINE)),
     "create_disk": (machine, make),
     "create_disk of swap": (machine, make_swap),
-    "grow a disk": (machine, lambda hosts: disks.resize(NoTask(), hosts[0], MACHINE, DISK, 32)),
-    "shrink a disk": (machine, lambda hosts: disks.resize(NoTask(), hosts[0], MACHINE, DISK, 12)),
-    "delete_disk": (machine, lambda hosts: disks.delete_disk(hosts[0], MACHINE, DISK)),
+    "grow a disk": (machine, lambda hosts: machine_disks.resize(NoTask(), hosts[0], MACHINE, DISK, 32)),
+    "shrink a disk": (machine, lambda hosts: machine_disks.resize(NoTask(), hosts[0], MACHINE, DISK, 12)),
+    "delete_disk": (machine, lambda hosts: machine_disks.delete_disk(hosts[0], MACHINE, DISK)),
     "set_firewall": (machine, lambda hosts: firewalls.set_firewall(hosts[0], MACHINE, {**FIREWALL, "version": 4})),
     "save_disk": (machine, save),
     "drop": (saved, lambda hosts: transfer.drop(hosts[0], ["outgoing", "skerry-image-7"])),

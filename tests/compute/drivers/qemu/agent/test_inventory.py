@@ -7,7 +7,7 @@ import time
 import pytest
 
 from compute.drivers.qemu.agent import inventory, locks, records
-from compute.drivers.qemu.agent.disks import disks
+from compute.drivers.qemu.agent.disks import machine_disks
 from compute.drivers.qemu.agent.errors import Refused
 from compute.drivers.qemu.agent.machines import arrivals, machine_dirs, machines
 from compute.drivers.qemu.agent.machines.supervisor import BOOT, ENDED, STOP
@@ -80,7 +80,7 @@ def test_what_is_half_made_of_nobodys_task_is_a_leftover_and_what_is_complete_is
         inventory.discard(folder, name)
         inventory.discard(folder, name)
     assert leftovers(folder) == {}
-    assert disks.disks(folder, MACHINE) == [DISK]
+    assert machine_disks.disks(folder, MACHINE) == [DISK]
     assert folder.volume(VOLUME).exists()
 
 
@@ -123,7 +123,7 @@ def test_nothing_else_can_be_discarded(folder, name):
     (folder.shared / "aside").mkdir()
     with pytest.raises(Refused):
         inventory.discard(folder, name)
-    assert disks.disks(folder, MACHINE) == [DISK]
+    assert machine_disks.disks(folder, MACHINE) == [DISK]
     assert folder.volume(VOLUME).exists()
 
 

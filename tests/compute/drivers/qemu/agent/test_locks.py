@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.qemu.agent import locks
-from compute.drivers.qemu.agent.disks import disks, ext, transfer, volumes
+from compute.drivers.qemu.agent.disks import ext, machine_disks, transfer, volumes
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.disk_files import DISK, HASH, MACHINE, MB, ext4, make_store, needs
@@ -74,18 +74,18 @@ def test_nothing_is_done_to_a_disk_in_use(store):
         before = path.stat().st_mtime_ns
         assert locks.is_in_use(path)
         for call in (
-            lambda: disks.resize_disk(store, MACHINE, DISK, 128),
-            lambda: disks.set_password(store, MACHINE, DISK, HASH),
+            lambda: machine_disks.resize_disk(store, MACHINE, DISK, 128),
+            lambda: machine_disks.set_password(store, MACHINE, DISK, HASH),
             lambda: transfer.read(store, ["disk", MACHINE, DISK]),
         ):
             with pytest.raises(Refused, match="in use"):
                 call()
         with pytest.raises(Failed, match="in use") as caught:
-            disks.delete_disk(store, MACHINE, DISK)
+            machine_disks.delete_disk(store, MACHINE, DISK)
         assert not isinstance(caught.value, Refused)
         assert path.stat().st_mtime_ns == before
     assert not locks.is_in_use(path)
-    while not disks.resize_disk(store, MACHINE, DISK, 128).done:
+    while not machine_disks.resize_disk(store, MACHINE, DISK, 128).done:
         pass
     assert path.stat().st_size == 128 * MB
 

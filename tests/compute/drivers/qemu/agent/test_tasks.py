@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.qemu.agent import records, tasks
+from compute.drivers.qemu.agent.disks import machine_disks
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.bundle import bundle
@@ -220,6 +221,10 @@ def test_it_works_packed_as_one_file(tmp_path):
     assert (tmp_path / "host/machines/skerry-7/disks/skerry-7-disk-1.raw").stat().st_size == 10 << 20
 
 
-def test_a_task_of_the_previous_release_is_recognised_whatever_folder_its_module_had():
-    earlier = json.dumps(["compute.drivers.qemu.agent.works", "note", {"text": "a"}], sort_keys=True)
-    assert tasks._digest(note, {"text": "a"}) == hashlib.sha256(earlier.encode()).hexdigest()
+@pytest.mark.parametrize(
+    ("work", "earlier"), [(note, "works"), (machine_disks.make_disk, "disks")], ids=["in another folder", "renamed"]
+)
+def test_a_task_of_the_previous_release_is_recognised(work, earlier):
+    request = [f"compute.drivers.qemu.agent.{earlier}", work.__name__, {"text": "a"}]
+    known = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    assert tasks._digest(work, {"text": "a"}) == known

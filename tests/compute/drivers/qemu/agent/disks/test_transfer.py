@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from compute.drivers.qemu.agent.disks import disks, ext, transfer
+from compute.drivers.qemu.agent.disks import ext, machine_disks, transfer
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.disk_files import DISK, MACHINE, MB, allocated, make_store, program
@@ -56,11 +56,11 @@ def test_a_disk_arrives_byte_for_byte_and_as_sparse(store, other):
 
 def test_a_disk_arrives_at_another_machines_host(store, other):
     carry(store, other, HERE)
-    assert disks.disks(other, MACHINE) == [DISK], "half-made"
+    assert machine_disks.disks(other, MACHINE) == [DISK], "half-made"
     transfer.finish(other, HERE)
     program("cmp", store.disk(MACHINE, DISK), other.disk(MACHINE, DISK))
-    assert disks.disks(other, MACHINE) == [DISK]
-    disks.delete_disk(other, MACHINE, DISK)
+    assert machine_disks.disks(other, MACHINE) == [DISK]
+    machine_disks.delete_disk(other, MACHINE, DISK)
     assert list((other.machine(MACHINE) / "disks").iterdir()) == []
 
 

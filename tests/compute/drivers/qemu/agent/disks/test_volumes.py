@@ -3,7 +3,7 @@
 import pytest
 
 from compute.drivers.qemu.agent import tasks
-from compute.drivers.qemu.agent.disks import disks, volumes
+from compute.drivers.qemu.agent.disks import machine_disks, volumes
 from compute.drivers.qemu.agent.disks.volumes import GB
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.store import Store
@@ -90,8 +90,8 @@ def test_a_volume_in_use_is_copied_by_its_machine_and_grown_by_its_qemu(store, m
     def copy_running(store, machine, disk, target, report):
         asked.append((machine, disk, target.stat().st_size))
 
-    monkeypatch.setattr(disks, "copy_running", copy_running)
-    monkeypatch.setattr(disks.locks, "is_in_use", lambda path: True)
+    monkeypatch.setattr(machine_disks, "copy_running", copy_running)
+    monkeypatch.setattr(machine_disks.locks, "is_in_use", lambda path: True)
     volumes.make_volume(tasks.NoTask(), store, COPY, 20, VOLUME, MACHINE)
     assert asked == [(MACHINE, VOLUME, 20 * GB)]
     assert not volumes.grow_volume(store, VOLUME, 30)

@@ -12,7 +12,7 @@ import pytest
 from compute.drivers.base import BootSpec, FirewallRule, FirewallRules, FirewallSpec
 from compute.drivers.qemu.agent import commands, records
 from compute.drivers.qemu.agent.checks import OTHER_RELEASE
-from compute.drivers.qemu.agent.disks.disks import NewDisk
+from compute.drivers.qemu.agent.disks.machine_disks import NewDisk
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.networks import firewalls
 from compute.drivers.qemu.agent.serving import arguments, serving

@@ -12,8 +12,8 @@ import pytest
 
 from compute.drivers.qemu.agent import records, settings
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.machines import machines
-from compute.drivers.qemu.agent.networks import firewalls, networks
+from compute.drivers.qemu.agent.machines import lifecycle
+from compute.drivers.qemu.agent.networks import firewalls, machine_networks
 from compute.drivers.qemu.agent.store import Store
 from compute.services.networking.firewalls.delivery import Wanted
 from compute.worker.networking.firewall_specs import firewall_spec
@@ -126,11 +126,11 @@ def test_a_routed_range_leads_to_its_machine(world, host, plug):
 def test_bytes_are_counted_by_direction_and_kind(world, host, plug):
     guest = plug(host, 7, ipv4=(PUBLIC, PRIVATE), ipv6=V6)
     other = plug(host, 8, ipv4=(OTHER, OTHER_PRIVATE), ipv6=None)
-    before = host.do(networks.counted, "skerry-7")
+    before = host.do(machine_networks.counted, "skerry-7")
     sends(guest, PUBLIC, world, INTERNET)
     sends(world, INTERNET6, guest, V6)
     sends(other, OTHER_PRIVATE, guest, PRIVATE)
-    after = host.do(networks.counted, "skerry-7")
+    after = host.do(machine_networks.counted, "skerry-7")
     assert {name for name in after if after[name] > before[name]} >= {"v4_out", "v6_in", "v4_private_in"}
     assert after["v4_private_out"] == before["v4_private_out"]
     assert after["v4_out"] - before["v4_out"] == 20 + 8 + len(b"word")
@@ -160,8 +160,8 @@ def test_what_a_guest_sends_beyond_its_rate_is_lost_and_not_counted_as_sent(worl
         for number, rate in ((7, 1), (8, None))
     )
     floods(guest, PUBLIC, INTERNET, lambda: host.counted("skerry-7", "over_out") > 100)
-    floods(other, OTHER, INTERNET, lambda: host.do(networks.counted, "skerry-8")["v4_out"] > 1_000_000)
-    lost, passed = host.counted("skerry-7", "over_out"), host.do(networks.counted, "skerry-7")["v4_out"]
+    floods(other, OTHER, INTERNET, lambda: host.do(machine_networks.counted, "skerry-8")["v4_out"] > 1_000_000)
+    lost, passed = host.counted("skerry-7", "over_out"), host.do(machine_networks.counted, "skerry-7")["v4_out"]
     came = int(json.loads(host.ip("-j", "-s", "link", "show", "sk-7"))[0]["stats64"]["rx"]["packets"])
     assert passed > 0
     assert passed // (20 + 8 + len(BIG)) + lost <= came
@@ -176,11 +176,11 @@ def test_a_guest_shares_its_rate_among_its_interfaces_and_has_another_one_from_i
     floods(guest, "10.0.0.7", "10.0.0.8", lambda: host.counted("skerry-7", "over_out") > 100)
     assert "rate over 125000 bytes/second" in host.run("nft", "list", "limits")
     guest.end()
-    host.do(networks.make, host.store, *host.about(7, network_out=4000, **changes))
+    host.do(machine_networks.make, host.store, *host.about(7, network_out=4000, **changes))
     assert "rate over 500000000 bytes/second burst 50000000 bytes" in host.run("nft", "list", "limits")
     assert host.counted("skerry-7", "over_out") == 0
     for none in (None, 0, 200_000):  # Linux refuses bursts of 2 GB and more, and a plan may have a huge figure
-        host.do(networks.make, host.store, *host.about(7, network_out=none, **changes))
+        host.do(machine_networks.make, host.store, *host.about(7, network_out=none, **changes))
         assert "rate_out" not in host.run("nft", "list", "limits")
 
 
@@ -253,20 +253,22 @@ def test_a_guest_reaches_nothing_that_listens_on_another_host(world, make_host, 
         assert guest.reaches(address6, 2223, 60)
         customer_networks = ["198.18.0.4/30", "fd00:18::4/126"]
         for _ in range(2):  # a host that has lost its table, e.g. by a restart, gets it again
-            second.do(networks.set_peers, second.store, second.address, peers, customer_networks)
+            second.do(machine_networks.set_peers, second.store, second.address, peers, customer_networks)
             assert not guest.reaches(second.address, 2222)
             assert not guest.reaches(address6, 2223)
             assert first.reaches(second.address, 2222, 60)
             assert world.reaches(second.address, 2222, 60)
             second.run("nft", "delete", "table", "inet", "skerry")
-        second.do(networks.set_peers, second.store, second.address, peers)  # by a worker of the release before
+        second.do(
+            machine_networks.set_peers, second.store, second.address, peers
+        )  # by a worker of the previous release
         assert not guest.reaches(second.address, 2222)
         assert guest.pings(second.address)
         assert guest.pings(address6)
         with guest.listen(2222):
             assert second.reaches(PUBLIC, 2222, 60), "what the host itself begins is answered"
         configure(second.store, trusted=[PUBLIC])
-        second.do(networks.set_peers, second.store, second.address, peers, customer_networks)
+        second.do(machine_networks.set_peers, second.store, second.address, peers, customer_networks)
         assert guest.reaches(second.address, 2222, 60)
 
 
@@ -274,22 +276,22 @@ def test_the_platform_is_not_locked_out_of_a_host_by_its_own_call(world, host, m
     theirs = ["198.18.0.0/24", "fd00:18::/64"]
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     with host.listen(2222):
-        host.do(networks.set_peers, host.store, host.address, [], theirs)
+        host.do(machine_networks.set_peers, host.store, host.address, [], theirs)
         assert not world.reaches(host.address, 2222)
         monkeypatch.setenv("SSH_CONNECTION", f"{GATEWAY} 50000 {host.address} 22")
-        host.do(networks.set_peers, host.store, host.address, [], theirs)
+        host.do(machine_networks.set_peers, host.store, host.address, [], theirs)
         assert world.reaches(host.address, 2222, 60)
         monkeypatch.setenv("SSH_CONNECTION", f"fe80::1%eth0 50000 {host.address} 22")
-        host.do(networks.set_peers, host.store, host.address, [], theirs[:1])
+        host.do(machine_networks.set_peers, host.store, host.address, [], theirs[:1])
         assert world.reaches(host.address, 2222, 60), "another worker's call forgets no caller"
-        host.do(networks.set_peers, host.store, host.address, [], [])
-        assert records.read(host.store.root / networks.LOADED)["callers"] == []
+        host.do(machine_networks.set_peers, host.store, host.address, [], [])
+        assert records.read(host.store.root / machine_networks.LOADED)["callers"] == []
 
 
 def test_a_trusted_network_that_is_none_is_named(host):
     configure(host.store, trusted=["198.18.0.4/30x"])
-    with pytest.raises(Failed, match="a trusted network that is none"):
-        host.do(networks.set_peers, host.store, host.address, [])
+    with pytest.raises(Failed, match="an invalid trusted network"):
+        host.do(machine_networks.set_peers, host.store, host.address, [])
 
 
 def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):
@@ -308,16 +310,16 @@ def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):
 
 def test_a_host_begins_to_route_and_is_told_its_peers_once(host):
     settings.save(host.store, settings.Settings(accel="tcg"))
-    with pytest.raises(Refused, match="no IPv4 network"):
-        host.do(networks.begin, host.store, "nonsense")
+    with pytest.raises(Refused, match="not an IPv4 network"):
+        host.do(machine_networks.begin, host.store, "nonsense")
     assert not settings.load(host.store).networking
-    host.do(networks.begin, host.store, "192.168.0.0/16")
+    host.do(machine_networks.begin, host.store, "192.168.0.0/16")
     known = settings.load(host.store)
     assert (known.networking, known.private_network) == (True, "192.168.0.0/16")
     assert "skerry" in host.run("nft", "list", "tables")
-    host.do(networks.set_peers, host.store, host.address, ["198.18.0.202"])
+    host.do(machine_networks.set_peers, host.store, host.address, ["198.18.0.202"])
     written = (host.store.root / settings.CONFIGURED).stat().st_mtime_ns
-    host.do(networks.set_peers, host.store, host.address, ["198.18.0.202"])
+    host.do(machine_networks.set_peers, host.store, host.address, ["198.18.0.202"])
     assert (host.store.root / settings.CONFIGURED).stat().st_mtime_ns == written
 
 
@@ -353,7 +355,7 @@ def test_machines_that_were_on_before_their_host_had_an_address_between_hosts_jo
     with two.listen(2222):
         assert one.reaches("10.0.0.8", 2222, 60)
     for host, machine in ((first, "skerry-7"), (second, "skerry-8")):
-        host.do(machines.undefine, host.store, machine)
+        host.do(lifecycle.undefine, host.store, machine)
         traces = host.traces()
         assert [line for line in traces["proxies"] if "sk-" in line] == []
         assert [name for name in traces["links"] if name != "sk-private"] == []
@@ -408,7 +410,7 @@ def test_a_machine_that_is_removed_leaves_nothing(make_host):
     assert host.traces()["links"] == ["sk-7", "sk-7-1", "sk-private", "sk-v5", "sk-x5"]
     assert host.traces()["proxies"]
     host.do(firewalls.set_firewall, host.store, "skerry-7", filters(1, mail_ports_closed=True))
-    host.do(machines.undefine, host.store, "skerry-7")
+    host.do(lifecycle.undefine, host.store, "skerry-7")
     assert host.traces() == before
 
 
@@ -416,11 +418,11 @@ def test_a_machine_of_qemu_has_its_interface_while_it_is_on(host, qemu):
     spec = host.define(7, ipv4=(PUBLIC,), ipv6=V6)
     make_disk(host.store.disk("skerry-7", "skerry-7-disk-1"))
     for _ in range(2):
-        wait_for(lambda: host.do(machines.start, host.store, "skerry-7", spec).done, 500)
+        wait_for(lambda: host.do(lifecycle.start, host.store, "skerry-7", spec).done, 500)
         assert host.traces()["links"] == ["sk-7"]
         assert "LOWER_UP" in host.ip("link", "show", "sk-7")
         typed(host.store, "skerry-7", b"p")
         until_off(host.store, "skerry-7")
         assert host.traces()["links"] == []
-    host.do(machines.undefine, host.store, "skerry-7")
+    host.do(lifecycle.undefine, host.store, "skerry-7")
     assert host.traces()["tables"] == ["table inet skerry"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compute.drivers.qemu.agent import commands, tasks
-from compute.drivers.qemu.agent.disks import disks, ext, sparse, trees
+from compute.drivers.qemu.agent.disks import ext, machine_disks, sparse, trees
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.progress import Progress
 from compute.drivers.qemu.agent.store import Store
@@ -57,7 +57,7 @@ def finish(call) -> None:
 
 
 def create(store: Store, disk: str = DISK, size: int = 200, filesystem: str = "ext4", **more) -> Path:
-    finish(lambda: disks.create_disk(store, disks.NewDisk(MACHINE, disk, size, filesystem, **more)))
+    finish(lambda: machine_disks.create_disk(store, machine_disks.NewDisk(MACHINE, disk, size, filesystem, **more)))
     return store.disk(MACHINE, disk)
 
 
@@ -73,16 +73,16 @@ def folder(store: Store) -> list[str]:
 # --- making -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("filesystem", disks.FILESYSTEMS)
+@pytest.mark.parametrize("filesystem", machine_disks.FILESYSTEMS)
 def test_an_empty_disk_is_of_its_kind_and_costs_nothing(store, filesystem):
     path = create(store, size=25_088, filesystem=filesystem)
     assert path.stat().st_size == 25_088 * MB
     assert allocated(path) < (150 if filesystem == "ext3" else 32) * MB, "of ext3 the journal is written"
     assert ext.is_ext(path) == (filesystem in ("ext3", "ext4"))
-    assert disks.is_swap(path) == (filesystem == "swap")
+    assert machine_disks.is_swap(path) == (filesystem == "swap")
     assert path.stat().st_mode & 0o777 == 0o600
-    assert disks.disks(store, MACHINE) == [DISK]
-    assert disks.disk_size(store, MACHINE, DISK) == 25_088
+    assert machine_disks.disks(store, MACHINE) == [DISK]
+    assert machine_disks.disk_size(store, MACHINE, DISK) == 25_088
 
 
 def test_a_deployed_disk_has_the_image_with_what_was_given(store):
@@ -143,7 +143,7 @@ def test_no_secret_is_left_beside_the_disk(store):
 def test_making_a_disk_again_changes_nothing(store):
     path = deploy(store)
     before = path.stat()
-    assert disks.create_disk(store, disks.NewDisk(MACHINE, DISK, 200, "ext4", IMAGE)).done
+    assert machine_disks.create_disk(store, machine_disks.NewDisk(MACHINE, DISK, 200, "ext4", IMAGE)).done
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     assert folder(store) == [f"{DISK}.raw"]
 
@@ -166,13 +166,13 @@ def test_what_cannot_be_made_is_refused_and_leaves_nothing_of_its_name(store, gi
     with pytest.raises(Refused, match=why):
         create(store, **given)
     assert not store.disk(MACHINE, DISK).exists()
-    disks.delete_disk(store, MACHINE, DISK)
+    machine_disks.delete_disk(store, MACHINE, DISK)
     assert folder(store) == []
 
 
 def test_a_disk_needs_its_machine(store):
     with pytest.raises(Refused):
-        disks.create_disk(store, disks.NewDisk("skerry-8", DISK, 10, "raw"))
+        machine_disks.create_disk(store, machine_disks.NewDisk("skerry-8", DISK, 10, "raw"))
     assert not store.machine("skerry-8").exists()
 
 
@@ -191,19 +191,19 @@ def test_making_may_be_killed_at_each_step_and_repeated(store, monkeypatch, step
 
     run = killing(commands.run, lambda *command: " ".join(map(str, command)).startswith(step))
     with monkeypatch.context() as patched:
-        for module in (ext, trees, disks):
+        for module in (ext, trees, machine_disks):
             patched.setattr(module, "run", run)
-        patched.setattr(disks, "complete", killing(disks.complete, lambda *_: step == "rename"))
+        patched.setattr(machine_disks, "complete", killing(machine_disks.complete, lambda *_: step == "rename"))
         patched.setattr(sparse, "_cloned", killing(sparse._cloned, lambda *_: step == "cp"))
         with pytest.raises(Killed):
-            disks.make_disk(
+            machine_disks.make_disk(
                 tasks.NoTask(), store, machine=MACHINE, disk=DISK, size=64, filesystem="ext4", image=IMAGE,
                 root_hash=HASH, authorized_keys=[KEY], hostname="web-1", script="true",
             )  # fmt: skip
-    assert disks.disks(store, MACHINE) == [DISK], "half-made"
-    assert disks.disk_size(store, MACHINE, DISK) is None
+    assert machine_disks.disks(store, MACHINE) == [DISK], "half-made"
+    assert machine_disks.disk_size(store, MACHINE, DISK) is None
     with pytest.raises(Failed) as caught:
-        disks.resize_disk(store, MACHINE, DISK, 100)
+        machine_disks.resize_disk(store, MACHINE, DISK, 100)
     assert not isinstance(caught.value, Refused)
     path = deploy(store, size=64)
     assert is_clean(path)
@@ -229,18 +229,18 @@ def test_a_copy_of_what_is_half_changed_is_of_what_it_was(store):
 
 def test_a_disk_is_saved_as_small_as_it_can_be_and_deployed_again(store):
     path = deploy(store)
-    finish(lambda: disks.save_disk(store, MACHINE, DISK, ARCHIVE))
+    finish(lambda: machine_disks.save_disk(store, MACHINE, DISK, ARCHIVE))
     saved = store.outgoing(ARCHIVE)
     size = saved.stat().st_size
     assert size < 100 * MB
     assert size % MB == 0
     assert is_clean(saved)
-    assert disks.save_disk(store, MACHINE, DISK, ARCHIVE).done
+    assert machine_disks.save_disk(store, MACHINE, DISK, ARCHIVE).done
     store.incoming(ARCHIVE).parent.mkdir()
     saved.rename(store.incoming(ARCHIVE))
     with pytest.raises(Refused, match="needs"):
         create(store, OTHER, size // MB - 1, image=ARCHIVE)
-    disks.delete_disk(store, MACHINE, OTHER)
+    machine_disks.delete_disk(store, MACHINE, OTHER)
     again = create(store, OTHER, size // MB, image=ARCHIVE)
     assert seen(again, "/etc/shadow") == seen(path, "/etc/shadow")
     assert ext.uuid(again) == ext.uuid(path)
@@ -251,7 +251,7 @@ def test_a_damaged_disk_is_saved_and_deployed_as_it_is(store):
     with path.open("r+b") as file:
         file.seek(1024 + 40)
         file.write(bytes(4))  # inodes per group
-    finish(lambda: disks.save_disk(store, MACHINE, DISK, ARCHIVE))
+    finish(lambda: machine_disks.save_disk(store, MACHINE, DISK, ARCHIVE))
     store.incoming(ARCHIVE).parent.mkdir()
     store.outgoing(ARCHIVE).rename(store.incoming(ARCHIVE))
     program("cmp", path, create(store, OTHER, size=64, image=ARCHIVE))
@@ -259,14 +259,14 @@ def test_a_damaged_disk_is_saved_and_deployed_as_it_is(store):
 
 def test_what_is_no_disk_is_not_saved(store):
     with pytest.raises(Refused):
-        disks.save_disk(store, MACHINE, DISK, ARCHIVE)
+        machine_disks.save_disk(store, MACHINE, DISK, ARCHIVE)
 
 
 # --- sizes --------------------------------------------------------------------------------------------------------
 
 
 def resize(store: Store, size: int, disk: str = DISK) -> None:
-    finish(lambda: disks.resize_disk(store, MACHINE, disk, size))
+    finish(lambda: machine_disks.resize_disk(store, MACHINE, disk, size))
 
 
 def test_a_disk_is_resized_with_what_is_on_it(store):
@@ -277,7 +277,7 @@ def test_a_disk_is_resized_with_what_is_on_it(store):
     resize(store, 300)
     assert path.stat().st_size == 300 * MB
     assert is_clean(path)
-    assert disks.resize_disk(store, MACHINE, DISK, 300).done
+    assert machine_disks.resize_disk(store, MACHINE, DISK, 300).done
     assert folder(store) == [f"{DISK}.raw"]
 
 
@@ -291,12 +291,12 @@ def test_a_disk_is_not_made_smaller_than_its_files_and_a_retry_says_so_again(sto
 
 def test_a_swap_disk_keeps_its_name_in_any_size(store):
     path = create(store, filesystem="swap", size=512)
-    before = disks._identity(path)
+    before = machine_disks._identity(path)
     for size in (100, 700):
         resize(store, size)
         assert path.stat().st_size == size * MB
-        assert disks._identity(path) == before
-        assert disks._is_resized(path, size * MB)
+        assert machine_disks._identity(path) == before
+        assert machine_disks._is_resized(path, size * MB)
 
 
 def test_a_disk_of_unknown_content_loses_nothing_that_was_written(store):
@@ -325,7 +325,7 @@ def test_a_resize_that_died_is_finished_by_the_next(store):
 
 def test_what_is_not_there_is_not_resized(store):
     with pytest.raises(Refused):
-        disks.resize_disk(store, MACHINE, DISK, 100)
+        machine_disks.resize_disk(store, MACHINE, DISK, 100)
 
 
 # --- the system on it ---------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_a_password_is_set_after_the_journal_is_replayed(store):
     leave_journal(path)
     other = HASH.replace("x", "y")
     for _ in range(2):
-        disks.set_password(store, MACHINE, DISK, other)
+        machine_disks.set_password(store, MACHINE, DISK, other)
     assert seen(path, "/etc/shadow").decode().split(":")[1] == other
     assert is_clean(path)
     assert folder(store) == [f"{DISK}.raw"]
@@ -346,7 +346,7 @@ def test_a_password_is_set_after_the_journal_is_replayed(store):
 def test_a_password_needs_a_system(store, filesystem):
     create(store, filesystem=filesystem, size=64)
     with pytest.raises(Refused, match="no system"):
-        disks.set_password(store, MACHINE, DISK, HASH)
+        machine_disks.set_password(store, MACHINE, DISK, HASH)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -366,9 +366,9 @@ def test_a_password_set_half_is_settled(store, monkeypatch, when):
     with monkeypatch.context() as patched:
         patched.setattr(trees, "run", killed)
         with pytest.raises(Killed):
-            disks.set_password(store, MACHINE, DISK, HASH.replace("x", "y"))
+            machine_disks.set_password(store, MACHINE, DISK, HASH.replace("x", "y"))
     assert ext.mark(path).exists()
-    assert disks.prepare(store, MACHINE, DISK) is None
+    assert machine_disks.prepare(store, MACHINE, DISK) is None
     assert seen(path, "/etc/shadow").decode().split(":")[1] == HASH
     assert folder(store) == [f"{DISK}.raw"]
     assert is_clean(path)
@@ -388,7 +388,7 @@ def test_a_system_that_leads_elsewhere_is_refused(store, attack):
     program("debugfs", "-w", "-f", "-", path, given="\n".join(attack).encode())
     before = seen(path, "/srv/data")
     with pytest.raises(Refused):
-        disks.set_password(store, MACHINE, DISK, HASH.replace("x", "y"))
+        machine_disks.set_password(store, MACHINE, DISK, HASH.replace("x", "y"))
     assert seen(path, "/srv/data") == before
     assert folder(store) == [f"{DISK}.raw"]
 
@@ -411,12 +411,12 @@ def test_a_link_that_says_it_is_a_file_is_still_a_link(store):
     lie = "Inode:_5___Type:_regular____Mode:__0600"
     program("debugfs", "-w", "-f", "-", path, given=f"rm /etc/shadow\nsymlink /etc/shadow {lie}\n".encode())
     with pytest.raises(Refused, match="symlink"):
-        disks.set_password(store, MACHINE, DISK, HASH)
+        machine_disks.set_password(store, MACHINE, DISK, HASH)
 
 
 def test_a_full_disk_is_refused_and_as_it_was(store):
     path = create(store, size=32, image=IMAGE, root_hash=HASH)
-    with pytest.raises(Refused, match="full"), disks.edited(path) as tree:
+    with pytest.raises(Refused, match="full"), machine_disks.edited(path) as tree:
         tree.put("/srv/more", os.urandom(40 * MB))
     assert is_clean(path)
     assert "File not found" in debugfs_errors(path, "stat /srv/more")
@@ -429,14 +429,14 @@ def debugfs_errors(path: Path, command: str) -> str:
 def test_a_boot_writes_the_network_of_ifupdown(store):
     path = deploy(store)
     for _ in range(2):
-        assert disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
+        assert machine_disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
     written = seen(path, "/etc/network/interfaces").decode()
     assert "ip -4 addr add 198.18.0.7/32 dev eth0" in written
     assert "ip -6 route add default via fe80::1 dev eth0" in written
     assert seen(path, "/etc/resolv.conf").endswith(RESOLVERS)
     assert is_clean(path)
     changed = path.stat().st_mtime_ns
-    assert disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
+    assert machine_disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
     assert "198.18.0.7" in seen(path, "/etc/network/interfaces").decode()
     assert path.stat().st_mtime_ns == changed or is_clean(path)
 
@@ -448,7 +448,7 @@ def test_a_boot_writes_the_network_of_networkd(store, tmp_path):
     (files / "etc/resolv.conf").symlink_to("../run/systemd/resolve/stub-resolv.conf")
     ext4(store.image(IMAGE), 32, files)
     path = deploy(store, size=64)
-    assert disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
+    assert machine_disks.prepare(store, MACHINE, DISK, [NETWORK]) is None
     written = seen(path, "/etc/systemd/network/05-skerry-eth0.network").decode()
     assert "MACAddress=f2:3c:00:00:00:07" in written
     assert "Gateway=fe80::1\nGatewayOnLink=yes" in written
@@ -459,10 +459,10 @@ def test_a_boot_writes_the_network_of_networkd(store, tmp_path):
 def test_what_an_owner_did_to_the_system_does_not_keep_it_from_booting(store):
     path = deploy(store)
     program("debugfs", "-w", "-f", "-", path, given=b"rm /sbin/ifup\n")
-    assert "network" in str(disks.prepare(store, MACHINE, DISK, [NETWORK]))
+    assert "network" in str(machine_disks.prepare(store, MACHINE, DISK, [NETWORK]))
     swap = create(store, OTHER, filesystem="swap", size=64)
-    assert "no system" in str(disks.prepare(store, MACHINE, OTHER, [NETWORK]))
-    assert disks.is_swap(swap)
+    assert "no system" in str(machine_disks.prepare(store, MACHINE, OTHER, [NETWORK]))
+    assert machine_disks.is_swap(swap)
 
 
 def test_a_check_that_takes_too_long_does_not_keep_a_machine_from_booting(store, monkeypatch):
@@ -472,7 +472,7 @@ def test_a_check_that_takes_too_long_does_not_keep_a_machine_from_booting(store,
         raise commands.TimedOut("e2fsck", timeout)
 
     monkeypatch.setattr(ext, "check", slow)
-    assert "took longer" in str(disks.prepare(store, MACHINE, DISK, [NETWORK]))
+    assert "took longer" in str(machine_disks.prepare(store, MACHINE, DISK, [NETWORK]))
 
 
 def test_a_network_of_nonsense_is_refused():
@@ -483,7 +483,7 @@ def test_a_network_of_nonsense_is_refused():
         {"mac": "x"},
     ):
         with pytest.raises(Refused):
-            disks.systems.Network.read({**NETWORK, **nonsense})
+            machine_disks.systems.Network.read({**NETWORK, **nonsense})
 
 
 # --- deleting, and use --------------------------------------------------------------------------------------------
@@ -495,11 +495,11 @@ def test_deleting_may_be_repeated_and_leaves_nothing(store):
     path.with_suffix(".undo").touch()
     path.with_suffix(".part").touch()
     for _ in range(2):
-        disks.delete_disk(store, MACHINE, DISK)
+        machine_disks.delete_disk(store, MACHINE, DISK)
     assert folder(store) == []
     assert list(store.tasks().iterdir()) == []
-    assert disks.disks(store, MACHINE) == []
-    assert disks.disks(store, "skerry-8") == []
+    assert machine_disks.disks(store, MACHINE) == []
+    assert machine_disks.disks(store, "skerry-8") == []
 
 
 def test_a_disk_in_use_is_copied_by_its_machine(store, monkeypatch):
@@ -510,19 +510,19 @@ def test_a_disk_in_use_is_copied_by_its_machine(store, monkeypatch):
     def copy_running(store, machine, disk, target, report):
         asked.append((machine, disk, target.stat().st_size))
 
-    monkeypatch.setattr(disks, "copy_running", copy_running)
-    monkeypatch.setattr(disks.locks, "is_in_use", lambda path: True)
-    new = disks.NewDisk(MACHINE, OTHER, 64, "ext4", copy_of=(MACHINE, DISK))
-    disks.make_disk(tasks.NoTask(), store, **asdict(new))
+    monkeypatch.setattr(machine_disks, "copy_running", copy_running)
+    monkeypatch.setattr(machine_disks.locks, "is_in_use", lambda path: True)
+    new = machine_disks.NewDisk(MACHINE, OTHER, 64, "ext4", copy_of=(MACHINE, DISK))
+    machine_disks.make_disk(tasks.NoTask(), store, **asdict(new))
     assert asked == [(MACHINE, DISK, 64 * MB)]
 
 
 def test_the_tasks_of_a_machine_are_ended_with_it(store):
     create(store)
     assert [each.name for each in store.tasks().iterdir()] == [f"disk.{MACHINE}.{DISK}"]
-    disks.end_tasks(store, MACHINE)
+    machine_disks.end_tasks(store, MACHINE)
     assert list(store.tasks().iterdir()) == []
 
 
 def test_calls_report_progress(store):
-    assert isinstance(disks.create_disk(store, disks.NewDisk(MACHINE, DISK, 10, "raw")), Progress)
+    assert isinstance(machine_disks.create_disk(store, machine_disks.NewDisk(MACHINE, DISK, 10, "raw")), Progress)
