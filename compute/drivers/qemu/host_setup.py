@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from compute.drivers.base import DriverError
-from compute.drivers.qemu.agent.serving.serving import AGENT
+from compute.drivers.qemu.agent.serving.agent_program import AGENT
 from compute.drivers.qemu.bundle import bundle
 from compute.drivers.qemu.ssh import Place, options, pinned
 

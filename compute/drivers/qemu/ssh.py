@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from compute.drivers.base import Address, Console, DriverError, Options, Refused, Unreachable
 from compute.drivers.consoles import SocketConsole
-from compute.drivers.qemu.agent.serving.serving import CONSOLE
+from compute.drivers.qemu.agent.serving.agent_program import CONSOLE
 from compute.drivers.qemu.bundle import bundle
 
 PERSIST = 60

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from compute.drivers.base import Power
-from compute.drivers.qemu.agent.serving import serving
+from compute.drivers.qemu.agent.serving import agent_program
 from compute.drivers.qemu.ssh import Place
 from compute.management.hosts import location_by_ssh
 from compute.models import Host
@@ -51,7 +51,7 @@ def guest(host: SshHost, tmp_path: Path) -> Path:
     """Kernels and images for a host without any."""
     needs("qemu-system-x86_64")
     folder = tmp_path / "guest"
-    made = serving.Store(folder)
+    made = agent_program.Store(folder)
     make_kernel(made)
     made.image("compute/debian12").parent.mkdir()
     with made.image("compute/debian12").open("wb") as file:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent.serving.serving import AGENT
+from compute.drivers.qemu.agent.serving.agent_program import AGENT
 from compute.drivers.qemu.agent.store import Store
 from compute.models import Host
 from tests.compute.drivers.qemu import striking

@@ -12,7 +12,7 @@ from accounts.actors import Actor
 from accounts.models import Event
 from compute.drivers.base import Address, Options
 from compute.drivers.qemu.agent import records, settings
-from compute.drivers.qemu.agent.machines import arrivals, machine_dirs, machines
+from compute.drivers.qemu.agent.machines import arrivals, lifecycle, machine_dirs
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
 from compute.drivers.qemu.driver import QemuDriver
@@ -80,7 +80,7 @@ def instance(world, store) -> Instance:
     Disk.objects.update(status="ready")
     Instance.objects.update(status="offline")
     name = machine_name(instance.pk)
-    machines.define(store, name, instance.type.memory, instance.type.vcpus, mac_address(instance.pk))
+    lifecycle.define(store, name, instance.type.memory, instance.type.vcpus, mac_address(instance.pk))
     make_disk(store.disk(name, disk_name(instance.pk, instance.disks.get().pk)))
     instance.refresh_from_db()
     return instance
@@ -102,7 +102,7 @@ def test_a_host_as_its_rows_say_has_no_drift(files, instance):
 
 def test_strangers_are_found_set_aside_and_only_then_deleted(files, store, instance, world):
     name, stray = machine_name(instance.pk), f"{machine_name(instance.pk)}-disk-999999"
-    machines.define(store, STRANGER, 32, 1, "f2:3c:00:00:00:08")
+    lifecycle.define(store, STRANGER, 32, 1, "f2:3c:00:00:00:08")
     make_disk(store.disk(STRANGER, f"{STRANGER}-disk-1"))
     make_disk(store.disk(name, stray))
     make_volume(store, "skerry-volume-999999")
@@ -160,7 +160,7 @@ def test_what_a_move_left_behind_is_removed(files, store, instance, world, tmp_p
         assert work(job, files).state == "done"
     assert compare(files) == set()
     assert not half.exists()
-    assert machines.power(store, name) == "off"
+    assert lifecycle.power(store, name) == "off"
 
 
 @pytest.mark.parametrize("watched", [True, False])
@@ -185,7 +185,7 @@ def test_a_guest_that_powers_itself_off_is_noticed_and_booted_by_its_watchdog(fi
     )
     instance.configs.update(kernel=kernel)
     instance.configs.get().devices.exclude(slot="sda").delete()
-    wait_for(lambda: machines.start(store, name, boot(name, devices={"sda": disk})).done, 500)
+    wait_for(lambda: lifecycle.start(store, name, boot(name, devices={"sda": disk})).done, 500)
     Instance.objects.update(status="running", watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
     assert watch(files) == 0
     assert compare(files) == set()
@@ -198,7 +198,7 @@ def test_a_guest_that_powers_itself_off_is_noticed_and_booted_by_its_watchdog(fi
         wait_for(lambda: _worked(files), 500)
     instance.refresh_from_db()
     power, status = ("on", "running") if watched else ("off", "offline")
-    assert (machines.power(store, name), instance.status) == (power, status)
+    assert (lifecycle.power(store, name), instance.status) == (power, status)
     expected = "lassie_reboot" if watched else "compute_shutdown"
     assert Event.objects.latest("pk").action == expected
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from compute.drivers.qemu.agent import locks, records, scopes
+from compute.drivers.qemu.agent import control_groups, locks, records
 from compute.drivers.qemu.agent.errors import Failed, Refused, details_of
 from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
@@ -186,7 +186,7 @@ def _start(place: Path, lock: int, given: Mapping[str, Any]) -> None:
     command = [sys.executable, "-P", "-c", _BEGIN, ROOT, str(place), str(lock)]
     with (place / "log").open("wb") as log:
         done = subprocess.run(  # noqa: S603 - ourselves
-            scopes.within(f"skerry-task-{os.getpid()}", scopes.TASK_LIMITS, command),
+            control_groups.in_scope(f"skerry-task-{os.getpid()}", control_groups.TASK_LIMITS, command),
             input=json.dumps(given).encode(),
             stdout=log,
             stderr=log,

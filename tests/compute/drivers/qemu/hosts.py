@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.qemu.agent import settings
-from compute.drivers.qemu.agent.machines import machines, qmp
+from compute.drivers.qemu.agent.machines import lifecycle, qmp
 from compute.drivers.qemu.agent.progress import Progress
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.sectors import boot_sector, kernel
@@ -22,7 +22,7 @@ MAC = "f2:3c:00:00:00:07"
 
 def make_machine(store: Store, name: str = MACHINE, obedient: bool = True) -> str:
     """Create a machine that is off, with a disk of one sector."""
-    machines.define(store, name, memory=32, vcpus=1, mac=MAC)
+    lifecycle.define(store, name, memory=32, vcpus=1, mac=MAC)
     make_disk(store.disk(name, f"{name}-disk-1"), obedient)
     return name
 
@@ -62,7 +62,7 @@ def until_done(call: Callable[[], Progress]) -> None:
 def run_machine(store: Store, name: str = MACHINE, obedient: bool = True, **changes: Any) -> str:
     """Create a machine that is on."""
     make_machine(store, name, obedient)
-    until_done(lambda: machines.start(store, name, boot(name, **changes)))
+    until_done(lambda: lifecycle.start(store, name, boot(name, **changes)))
     return name
 
 
@@ -78,7 +78,7 @@ def configure(store: Store, **changes: Any) -> None:
 
 
 def until_off(store: Store, machine: str = MACHINE) -> None:
-    wait_for(lambda: machines.power(store, machine) == "off", 500)
+    wait_for(lambda: lifecycle.power(store, machine) == "off", 500)
 
 
 def typed(store: Store, machine: str, keys: bytes) -> None:

@@ -23,7 +23,7 @@ import pytest
 
 from compute.drivers.boot import BootSpec
 from compute.drivers.qemu.agent import settings
-from compute.drivers.qemu.agent.machines import machines
+from compute.drivers.qemu.agent.machines import lifecycle
 from compute.drivers.qemu.agent.machines.command_line import Machine
 from compute.drivers.qemu.agent.machines.lifecycle import _boot_of
 from compute.drivers.qemu.agent.machines.machine_dirs import described
@@ -172,7 +172,7 @@ class Host(Namespace):
         """Define a machine. Returns the arguments that boot it."""
         machine = f"skerry-{number}"
         mac = f"f2:3c:00:00:00:{number:02x}"
-        self.do(machines.define, self.store, machine, memory=32, vcpus=1, mac=mac)
+        self.do(lifecycle.define, self.store, machine, memory=32, vcpus=1, mac=mac)
         return boot(machine, **changes)
 
     def plug(self, number: int, **changes: Any) -> Guest:

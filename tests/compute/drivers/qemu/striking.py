@@ -30,12 +30,12 @@ IN_TASKS = ("copying", "changing")
 def main(agent: str, *arguments: str) -> int:
     sys.path.insert(0, agent)
     from compute.drivers.qemu.agent import tasks
-    from compute.drivers.qemu.agent.serving import serving
+    from compute.drivers.qemu.agent.serving import agent_program
 
     path = Path(arguments[1]) / FILE
     strike = read(path)
     if strike is not None:
-        call = serving.call
+        call = agent_program.call
 
         def struck(store: Any, verb: str, values: Any) -> Any:
             if verb != strike["verb"]:
@@ -50,8 +50,8 @@ def main(agent: str, *arguments: str) -> int:
             die(path)
             return result
 
-        serving.call = struck
-    return int(serving.main([*arguments]))
+        agent_program.call = struck
+    return int(agent_program.main([*arguments]))
 
 
 _STRIKE = (

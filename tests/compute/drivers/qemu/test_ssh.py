@@ -14,7 +14,7 @@ from compute.drivers.qemu import ssh
 from compute.drivers.qemu.agent import settings
 from compute.drivers.qemu.agent.checks import OTHER_RELEASE
 from compute.drivers.qemu.agent.machines import machine_dirs
-from compute.drivers.qemu.agent.serving import serving
+from compute.drivers.qemu.agent.serving import agent_program
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.bundle import bundle
 from compute.drivers.qemu.file_transfers import HostFile, copy_file
@@ -118,7 +118,7 @@ def test_an_installed_agent_is_compiled_and_still_says_its_digest(tmp_path):
     root = tmp_path / "root"
     program = [sys.executable, "-I"]
     subprocess.run([*program, str(tmp_path / "agent.pyz"), "install", str(root)], check=True)
-    installed = root / serving.AGENT
+    installed = root / agent_program.AGENT
     with zipfile.ZipFile(installed) as packed:
         assert "compute/drivers/qemu/agent/serving/calls.pyc" in packed.namelist()
     done = subprocess.run(
@@ -126,7 +126,7 @@ def test_an_installed_agent_is_compiled_and_still_says_its_digest(tmp_path):
         capture_output=True, check=True,
     )  # fmt: skip
     assert bundle().digest in done.stdout.decode()
-    assert os.listdir(root) == [serving.AGENT]
+    assert os.listdir(root) == [agent_program.AGENT]
 
 
 @pytest.mark.parametrize(
@@ -142,30 +142,32 @@ def test_an_installed_agent_is_compiled_and_still_says_its_digest(tmp_path):
     ],
 )
 def test_what_is_no_request_is_refused(request_, tmp_path):
-    assert "refused" in serving.answer(serving.Store(tmp_path), request_)
+    assert "refused" in agent_program.answer(agent_program.Store(tmp_path), request_)
 
 
 def test_a_request_with_other_values_is_answered(tmp_path):
-    response = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"wrong": 1}}')
+    response = agent_program.answer(agent_program.Store(tmp_path), b'{"verb": "power", "values": {"wrong": 1}}')
     assert response == {"failed": OTHER_RELEASE}
 
 
 def test_an_unexpected_error_is_in_the_log_of_the_host_alone(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(serving, "call", lambda store, verb, values: {}["secret"])
-    response = serving.answer(serving.Store(tmp_path), b'{"verb": "power", "values": {"machine": "skerry-7"}}')
-    assert response == {"failed": "The host failed at this."}
+    monkeypatch.setattr(agent_program, "call", lambda store, verb, values: {}["secret"])
+    response = agent_program.answer(
+        agent_program.Store(tmp_path), b'{"verb": "power", "values": {"machine": "skerry-7"}}'
+    )
+    assert response == {"failed": "The call failed. The log of the host has the reason."}
     assert capfd.readouterr().err == "'power' failed: agent.log of the host says why.\n"
     assert "KeyError: 'secret'" in (tmp_path / "agent.log").read_text()
 
 
 def test_the_platform_may_not_name_files_of_the_host(tmp_path):
     wanted = b'{"verb": "import_image", "values": {"image": "a/b", "file": "/etc/shadow"}}'
-    assert "administrator" in serving.answer(serving.Store(tmp_path), wanted)["refused"]
+    assert "administrator" in agent_program.answer(agent_program.Store(tmp_path), wanted)["refused"]
 
 
 def test_a_directory_that_would_end_the_command_is_refused(tmp_path):
-    with pytest.raises(serving.Refused):
-        serving.admission(Path('/srv/"x'), "", "ssh-ed25519 AAAA")
+    with pytest.raises(agent_program.Refused):
+        agent_program.admission(Path('/srv/"x'), "", "ssh-ed25519 AAAA")
 
 
 # --- with an sshd -------------------------------------------------------------------------------------------------
@@ -271,7 +273,7 @@ def test_a_connection_serves_several_calls_and_processes(host):
 
 @pytest.mark.guest
 def test_another_agent_is_told_and_replaced(host):
-    installed = host.root / serving.AGENT
+    installed = host.root / agent_program.AGENT
     assert host.agent.is_current()
     with zipfile.ZipFile(installed) as packed:
         kept = {name: packed.read(name) for name in packed.namelist()}
@@ -289,7 +291,7 @@ def test_another_agent_is_told_and_replaced(host):
 
 @pytest.mark.guest
 def test_a_host_without_an_agent_fails_and_is_reachable(host):
-    (host.root / serving.AGENT).unlink()
+    (host.root / agent_program.AGENT).unlink()
     with pytest.raises(DriverError) as caught:
         host.driver.power(MACHINE)
     assert not isinstance(caught.value, Unreachable)

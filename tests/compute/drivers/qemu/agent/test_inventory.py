@@ -9,7 +9,7 @@ import pytest
 from compute.drivers.qemu.agent import inventory, locks, records
 from compute.drivers.qemu.agent.disks import machine_disks
 from compute.drivers.qemu.agent.errors import Refused
-from compute.drivers.qemu.agent.machines import arrivals, machine_dirs, machines
+from compute.drivers.qemu.agent.machines import arrivals, lifecycle, machine_dirs
 from compute.drivers.qemu.agent.machines.supervisor import BOOT, ENDED, STOP
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.qemu.hosts import (
@@ -55,7 +55,7 @@ def test_a_directory_without_a_description_is_a_machine_that_is_not_defined(fold
     (found,) = inventory.inventory(folder)["machines"]
     assert (found["name"], found["power"], found["disks"], found["arriving"]) == (MACHINE, "absent", [DISK], False)
 
-    machines.define(folder, MACHINE, memory=64, vcpus=1, mac="f2:3c:00:00:00:07")
+    lifecycle.define(folder, MACHINE, memory=64, vcpus=1, mac="f2:3c:00:00:00:07")
     (found,) = inventory.inventory(folder)["machines"]
     assert (found["power"], found["disks"], found["memory"]) == ("off", [DISK], 64)
 
@@ -183,7 +183,7 @@ def test_machines_that_are_on_have_their_volumes_and_cannot_be_put_away(store):
     ):
         with pytest.raises(Refused):
             verb()
-    assert machines.power(store, MACHINE) == "on"
+    assert lifecycle.power(store, MACHINE) == "on"
 
 
 @pytest.mark.guest
@@ -192,7 +192,7 @@ def test_a_guests_own_end_and_that_of_its_process_are_told_apart(store, running)
     until_off(store)
     assert inventory.why_off(store.machine(running)) == "guest"
 
-    wait_for(lambda: machines.start(store, running, boot()).done, 500)
+    wait_for(lambda: lifecycle.start(store, running, boot()).done, 500)
     for pid in machine_dirs.holders(store.machine(running)):
         os.kill(pid, signal.SIGKILL)
     until_off(store)

@@ -7,7 +7,7 @@ import pytest
 
 from compute.drivers.qemu.agent.disks import copies
 from compute.drivers.qemu.agent.errors import Failed
-from compute.drivers.qemu.agent.machines import devices, machine_dirs, machines
+from compute.drivers.qemu.agent.machines import devices, lifecycle, machine_dirs
 from compute.drivers.qemu.agent.machines.qmp import QMP
 from tests.compute.drivers.qemu.hosts import MACHINE, VOLUME, boot, make_volume, until_done
 
@@ -35,7 +35,7 @@ def filled(store, machine):
 
 
 def start(store):
-    until_done(lambda: machines.start(store, MACHINE, boot()))
+    until_done(lambda: lifecycle.start(store, MACHINE, boot()))
 
 
 def ask(store, command, **arguments):

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from compute.drivers.qemu.agent.errors import Failed
-from compute.drivers.qemu.agent.machines import console, machines
+from compute.drivers.qemu.agent.machines import console, lifecycle
 from tests.compute.drivers.qemu.hosts import MACHINE, boot, until_done, until_off
 from tests.waiting import wait_for
 
@@ -113,8 +113,8 @@ def test_a_guest_goes_on_where_nobody_reads_what_is_shown(store, running):
 
 
 def test_history_is_of_earlier_boots_too_and_has_an_end(store, running):
-    until_done(lambda: machines.stop(store, running))
-    until_done(lambda: machines.start(store, running, boot()))
+    until_done(lambda: lifecycle.stop(store, running))
+    until_done(lambda: lifecycle.start(store, running, boot()))
     (store.machine(running) / "console.earlier").write_bytes(b"long ago: ")
     assert console.history(store, running) == b"long ago: " + BANNER + BANNER
     assert console.history(store, running, most=3) == BANNER[-3:]

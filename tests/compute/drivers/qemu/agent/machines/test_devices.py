@@ -7,7 +7,7 @@ import pytest
 
 from compute.drivers.qemu.agent import locks
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.machines import devices, machines
+from compute.drivers.qemu.agent.machines import devices, lifecycle
 from compute.drivers.qemu.agent.machines.machine_dirs import NoMachine
 from compute.drivers.qemu.agent.machines.qmp import QMP
 from tests.compute.drivers.qemu.hosts import (
@@ -56,8 +56,8 @@ def test_the_guest_sees_a_volume_by_its_label(store, running):
 
 def test_a_volume_of_the_boot_is_unplugged_as_well(store, running):
     make_volume(store)
-    until_done(lambda: machines.stop(store, running))
-    until_done(lambda: machines.start(store, running, with_volume()))
+    until_done(lambda: lifecycle.stop(store, running))
+    until_done(lambda: lifecycle.start(store, running, with_volume()))
     assert devices.volumes_of(store, running) == [VOLUME]
     devices.unplug(store, running, VOLUME)
     devices.plug(store, running, VOLUME, "data")
@@ -67,8 +67,8 @@ def test_a_volume_of_the_boot_is_unplugged_as_well(store, running):
 def test_a_volume_that_was_plugged_in_is_not_there_at_the_next_boot(store, running):
     make_volume(store)
     devices.plug(store, running, VOLUME, "data")
-    until_done(lambda: machines.stop(store, running))
-    until_done(lambda: machines.start(store, running, boot()))
+    until_done(lambda: lifecycle.stop(store, running))
+    until_done(lambda: lifecycle.start(store, running, boot()))
     assert devices.volumes_of(store, running) == []
     assert not locks.is_in_use(store.volume(VOLUME))
 
@@ -88,11 +88,11 @@ def test_two_machines_that_are_on_never_have_one_volume(store, running):
     run_machine(store, OTHER)
     with pytest.raises(Refused, match="Another machine"):
         devices.plug(store, OTHER, VOLUME, "data")
-    until_done(lambda: machines.stop(store, OTHER))
+    until_done(lambda: lifecycle.stop(store, OTHER))
     with pytest.raises(Refused, match="Another machine"):
-        machines.start(store, OTHER, with_volume(OTHER))
-    until_done(lambda: machines.stop(store, running))
-    until_done(lambda: machines.start(store, OTHER, with_volume(OTHER)))
+        lifecycle.start(store, OTHER, with_volume(OTHER))
+    until_done(lambda: lifecycle.stop(store, running))
+    until_done(lambda: lifecycle.start(store, OTHER, with_volume(OTHER)))
     assert devices.machine_with(store, VOLUME) == OTHER
 
 
@@ -161,7 +161,7 @@ def test_half_an_unplugging_is_finished_by_the_next(store, running):
 @pytest.mark.parametrize("iops", [300, 0])
 def test_disks_and_volumes_come_under_the_limits_that_the_machine_booted_with(store, machine, iops):
     configure(store, disk_iops=iops, disk_rate=0)
-    until_done(lambda: machines.start(store, machine, boot()))
+    until_done(lambda: lifecycle.start(store, machine, boot()))
     configure(store, disk_iops=500)  # for its next boot
     make_volume(store)
     for _ in range(2):
@@ -169,8 +169,8 @@ def test_disks_and_volumes_come_under_the_limits_that_the_machine_booted_with(st
         assert limits(store) == dict.fromkeys((f"{machine}-disk-1", VOLUME), (iops, "limits" if iops else None))
         # as after a caller was killed before it limited the volume
         ask(store, "block_set_io_throttle", id=VOLUME, **dict.fromkeys(NO_LIMITS, 0))
-    until_done(lambda: machines.stop(store, machine))
-    until_done(lambda: machines.start(store, machine, with_volume()))
+    until_done(lambda: lifecycle.stop(store, machine))
+    until_done(lambda: lifecycle.start(store, machine, with_volume()))
     assert limits(store) == dict.fromkeys((f"{machine}-disk-1", VOLUME), (500, "limits"))
 
 
@@ -190,5 +190,5 @@ def test_a_volume_grows_in_use(store, running):
     for _ in range(2):
         assert devices.resize_running(store, running, VOLUME, 3 << 20)
     assert os.stat(store.volume(VOLUME)).st_size == 3 << 20
-    until_done(lambda: machines.stop(store, running))
+    until_done(lambda: lifecycle.stop(store, running))
     assert not devices.resize_running(store, running, VOLUME, 4 << 20)

@@ -10,7 +10,7 @@ import pytest
 
 from compute.drivers.qemu.agent import records
 from compute.drivers.qemu.agent.errors import Failed, details_of
-from compute.drivers.qemu.agent.machines import console, machine_dirs, machines, supervisor
+from compute.drivers.qemu.agent.machines import console, lifecycle, machine_dirs, supervisor
 from compute.drivers.qemu.bundle import bundle
 from tests.compute.drivers.qemu.hosts import (
     MACHINE,
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.guest
 
 
 def start(store):
-    return machines.start(store, MACHINE, boot())
+    return lifecycle.start(store, MACHINE, boot())
 
 
 def process(store, of: str) -> int:
@@ -44,20 +44,20 @@ def process(store, of: str) -> int:
 def test_a_machine_outlives_its_supervisor_and_nobody_knows_then_why_it_ended(store, running):
     os.kill(process(store, "supervisor"), signal.SIGKILL)
     wait_for(lambda: len(machine_dirs.holders(store.machine(running))) == 1)
-    assert machines.power(store, running) == "on"
+    assert lifecycle.power(store, running) == "on"
     assert start(store).done
-    until_done(lambda: machines.stop(store, running))
-    assert machines.ended(store, running) == {"why": "unknown"}
+    until_done(lambda: lifecycle.stop(store, running))
+    assert lifecycle.ended(store, running) == {"why": "unknown"}
     until_done(lambda: start(store))
-    until_done(lambda: machines.stop(store, running))
-    assert machines.ended(store, running)["why"] == "host-request"
+    until_done(lambda: lifecycle.stop(store, running))
+    assert lifecycle.ended(store, running)["why"] == "host-request"
 
 
 def test_a_qemu_that_is_killed_is_off_and_known_to_be_killed(store, running):
     os.kill(process(store, "qemu"), signal.SIGKILL)
     until_off(store)
-    assert machines.ended(store, running)["why"] == "killed"
-    assert machines.ended(store, running)["status"] == -signal.SIGKILL
+    assert lifecycle.ended(store, running)["why"] == "killed"
+    assert lifecycle.ended(store, running)["status"] == -signal.SIGKILL
     until_done(lambda: start(store))
 
 
@@ -65,7 +65,7 @@ def test_both_killed_at_once_is_off(store, running):
     for pid in machine_dirs.holders(store.machine(running)):
         os.kill(pid, signal.SIGKILL)
     until_off(store)
-    assert machines.ended(store, running) == {"why": "unknown"}
+    assert lifecycle.ended(store, running) == {"why": "unknown"}
     until_done(lambda: start(store))
 
 
@@ -120,9 +120,9 @@ def test_a_start_whose_caller_was_killed_is_finished_by_the_next(store, machine,
 def test_a_stop_after_a_start_whose_caller_was_killed_is_the_end(store, machine, monkeypatch, point):
     """After a stop reports that the machine is off, no earlier start takes effect."""
     killed_at_start(store, monkeypatch, point)
-    until_done(lambda: machines.stop(store, machine))
-    assert machines.power(store, machine) == "off"
-    machines.undefine(store, machine)
+    until_done(lambda: lifecycle.stop(store, machine))
+    assert lifecycle.power(store, machine) == "off"
+    lifecycle.undefine(store, machine)
     assert os.listdir(store.root / "machines") == []
 
 
@@ -131,11 +131,11 @@ def test_a_stop_whose_caller_was_killed_is_finished_by_the_next(store, monkeypat
     configure(store, grace=0.0 if command == "quit" else 60.0)
     run_machine(store)
     with monkeypatch.context() as patch:
-        patch.setattr("compute.drivers.qemu.agent.machines.machines._ask", die)
-        killed(lambda: machines.stop(store, MACHINE))
-    assert machines.power(store, MACHINE) == "on"
-    until_done(lambda: machines.stop(store, MACHINE))
-    assert machines.ended(store, MACHINE)["why"] == "host-request"
+        patch.setattr("compute.drivers.qemu.agent.machines.lifecycle._ask", die)
+        killed(lambda: lifecycle.stop(store, MACHINE))
+    assert lifecycle.power(store, MACHINE) == "on"
+    until_done(lambda: lifecycle.stop(store, MACHINE))
+    assert lifecycle.ended(store, MACHINE)["why"] == "host-request"
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_a_stop_whose_caller_was_killed_is_finished_by_the_next(store, monkeypat
 def test_a_removal_whose_caller_was_killed_is_finished_by_the_next(store, running, monkeypatch, step):
     with monkeypatch.context() as patch:
         patch.setattr(f"compute.drivers.qemu.agent.{step}", die)
-        killed(lambda: machines.undefine(store, running))
-    machines.undefine(store, running)
-    assert machines.power(store, running) == "absent"
+        killed(lambda: lifecycle.undefine(store, running))
+    lifecycle.undefine(store, running)
+    assert lifecycle.power(store, running) == "absent"
     assert os.listdir(store.root / "machines") == []
 
 
@@ -177,8 +177,8 @@ def test_a_qemu_that_ends_at_once_is_told_with_its_words(store, machine, program
     with pytest.raises(Failed) as caught:
         start(store)
     assert details_of(caught.value) == "it is full here"
-    assert machines.power(store, machine) == "off"
-    ended = machines.ended(store, machine)
+    assert lifecycle.power(store, machine) == "off"
+    ended = lifecycle.ended(store, machine)
     assert (ended["why"], ended["status"], ended["stderr"]) == ("failed-to-start", 3, "it is full here")
     configure(store, qemu=QEMU)
     until_done(lambda: start(store))
@@ -189,7 +189,7 @@ def test_a_host_without_qemu_says_so(store, machine):
     with pytest.raises(Failed) as caught:
         start(store)
     assert "/nowhere/qemu" in details_of(caught.value)
-    assert machines.ended(store, machine)["why"] == "failed-to-start"
+    assert lifecycle.ended(store, machine)["why"] == "failed-to-start"
 
 
 def test_a_supervisor_that_is_killed_while_qemu_starts_leaves_a_machine_that_is_on(store, machine, program):
@@ -197,8 +197,8 @@ def test_a_supervisor_that_is_killed_while_qemu_starts_leaves_a_machine_that_is_
     with pytest.raises(Failed):
         start(store)
     until_done(lambda: start(store))
-    assert machines.power(store, machine) == "on"
-    until_done(lambda: machines.stop(store, machine))
+    assert lifecycle.power(store, machine) == "on"
+    until_done(lambda: lifecycle.stop(store, machine))
 
 
 def test_a_supervisor_and_a_qemu_that_are_killed_at_their_start_leave_one_that_is_off(store, machine, program):

@@ -15,7 +15,7 @@ from compute.drivers.qemu.agent.checks import OTHER_RELEASE
 from compute.drivers.qemu.agent.disks.machine_disks import NewDisk
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.networks import firewalls
-from compute.drivers.qemu.agent.serving import arguments, serving
+from compute.drivers.qemu.agent.serving import agent_program, arguments
 from compute.drivers.qemu.agent.serving.calls import PROTOCOL, VERBS, call
 from compute.drivers.qemu.agent.store import Store
 from tests.compute.drivers.machines import DISK, KEY, MACHINE, VOLUME
@@ -198,7 +198,7 @@ def test_a_text_of_nftables_is_not_taken_and_may_be_repeated_by_newer_workers(st
         ("start", {"machine": MACHINE, "boot": boot}),
         ("expect", {"machine": MACHINE, "left": left}),
     ):
-        response = serving.answer(store, json.dumps({"verb": verb, "values": values}).encode())
+        response = agent_program.answer(store, json.dumps({"verb": verb, "values": values}).encode())
         assert response == {"failed": OTHER_RELEASE}
     assert firewalls.firewall(store, MACHINE) is None
 
@@ -219,7 +219,7 @@ def test_what_a_program_says_is_in_the_log_of_the_host_and_in_no_answer(tmp_path
     call(store, "define", {name: ANY[name] for name in ("machine", "memory", "vcpus", "mac")})
     records.write(store.root / "host.json", {"networking": True})
     request = {"verb": "set_firewall", "values": {"machine": MACHINE, "firewall": asdict(FIREWALL)}}
-    response = serving.answer(store, json.dumps(request).encode())
+    response = agent_program.answer(store, json.dumps(request).encode())
     assert response == {"failed": "nft failed on this host."}
     assert "secret" not in capsys.readouterr().err
     log = store.root / "agent.log"
@@ -240,11 +240,11 @@ def test_what_a_program_says_is_in_the_log_of_the_host_and_in_no_answer(tmp_path
     ids=["deep", "deep-value", "bytes", "empty", "long-number", "list"],
 )
 def test_a_request_that_cannot_be_read_is_refused(store, request_):
-    assert serving.answer(store, request_) == {"refused": "This is no request."}
+    assert agent_program.answer(store, request_) == {"refused": "The request is not valid."}
 
 
 def test_an_agent_says_which_protocol_it_speaks(store):
-    assert serving.answer(store, b'{"verb": "protocol", "values": {}}') == {"result": PROTOCOL}
+    assert agent_program.answer(store, b'{"verb": "protocol", "values": {}}') == {"result": PROTOCOL}
 
 
 @pytest.mark.parametrize(
@@ -252,10 +252,10 @@ def test_an_agent_says_which_protocol_it_speaks(store):
 )
 def test_only_a_public_key_is_admitted(tmp_path, key):
     with pytest.raises(Refused):
-        serving.admission(tmp_path, "", key)
+        agent_program.admission(tmp_path, "", key)
 
 
 @pytest.mark.parametrize("shared", ['/a"b', "/a\nb", "/a\\b"])
 def test_a_directory_cannot_end_the_command_of_a_key(tmp_path, shared):
     with pytest.raises(Refused):
-        serving.admission(tmp_path, shared, "ssh-ed25519 AAAA skerry")
+        agent_program.admission(tmp_path, shared, "ssh-ed25519 AAAA skerry")

@@ -39,7 +39,7 @@ from typing import Any
 from compute.drivers.qemu.agent import settings
 from compute.drivers.qemu.agent.errors import Failed, Refused, details_of
 from compute.drivers.qemu.agent.machines import console
-from compute.drivers.qemu.agent.networks import networks
+from compute.drivers.qemu.agent.networks import machine_networks
 from compute.drivers.qemu.agent.serving import host_log
 from compute.drivers.qemu.agent.serving.calls import PROTOCOL, call
 from compute.drivers.qemu.agent.store import Store, checked_machine
@@ -79,7 +79,7 @@ def _main(arguments: list[str]) -> int:
             store = Store(Path(root))
             settings.save(store, replace(settings.load(store), user=user))
         case ["route", root, network]:
-            networks.begin(Store(Path(root)), network)
+            machine_networks.begin(Store(Path(root)), network)
         case ["admit", root, shared, key]:
             write_keys(lambda line: not has_key(line, key), [admission(Path(root), shared, key)])
         case ["dismiss", key]:

@@ -13,7 +13,7 @@ import pytest
 
 from compute.drivers.qemu.agent import records, settings
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.machines import console, machine_dirs, machines, usage
+from compute.drivers.qemu.agent.machines import console, lifecycle, machine_dirs, usage
 from compute.drivers.qemu.agent.machines.machine_dirs import NoMachine
 from compute.drivers.qemu.agent.networks import firewalls
 from compute.drivers.qemu.agent.networks.packet_filters import render
@@ -39,17 +39,17 @@ pytestmark = pytest.mark.guest
 
 
 def start(store, machine=MACHINE, **changes):
-    return machines.start(store, machine, boot(machine, **changes))
+    return lifecycle.start(store, machine, boot(machine, **changes))
 
 
 # --- known and gone -----------------------------------------------------------------------------------------------
 
 
 def test_an_unknown_machine_is_absent_and_nothing_is_left_of_asking(store):
-    assert machines.power(store, MACHINE) == "absent"
-    assert machines.powered_off(store) == []
-    assert machines.stop(store, MACHINE).done
-    machines.undefine(store, MACHINE)
+    assert lifecycle.power(store, MACHINE) == "absent"
+    assert lifecycle.powered_off(store) == []
+    assert lifecycle.stop(store, MACHINE).done
+    lifecycle.undefine(store, MACHINE)
     assert firewalls.set_firewall(store, MACHINE, packet_filter(1)) == 0
     with pytest.raises(NoMachine):
         start(store)
@@ -57,9 +57,9 @@ def test_an_unknown_machine_is_absent_and_nothing_is_left_of_asking(store):
 
 
 def test_a_machine_is_off_once_it_is_defined_and_defined_again_it_changes(store, machine):
-    assert machines.power(store, machine) == "off"
-    assert machines.powered_off(store) == [machine]
-    machines.define(store, machine, memory=64, vcpus=2, mac=MAC)
+    assert lifecycle.power(store, machine) == "off"
+    assert lifecycle.powered_off(store) == [machine]
+    lifecycle.define(store, machine, memory=64, vcpus=2, mac=MAC)
     assert machine_dirs.described(store.machine(machine)).memory == 64
     assert store.disk(machine, f"{machine}-disk-1").exists()
 
@@ -67,13 +67,13 @@ def test_a_machine_is_off_once_it_is_defined_and_defined_again_it_changes(store,
 @pytest.mark.parametrize("mac", ["", "f2:3c:00:00:00:0", "f2:3c:00:00:00:07,netdev=x", "F2:3C:00:00:00:07"])
 def test_a_machine_has_a_hardware_address(store, mac):
     with pytest.raises(Refused):
-        machines.define(store, MACHINE, memory=32, vcpus=1, mac=mac)
+        lifecycle.define(store, MACHINE, memory=32, vcpus=1, mac=mac)
 
 
 def test_undefining_a_machine_that_is_on_leaves_nothing(store, running):
     for _ in range(2):
-        machines.undefine(store, running)
-    assert machines.power(store, running) == "absent"
+        lifecycle.undefine(store, running)
+    assert lifecycle.power(store, running) == "absent"
     assert os.listdir(store.root / "machines") == []
 
 
@@ -82,22 +82,22 @@ def test_undefining_a_machine_that_is_on_leaves_nothing(store, running):
 
 def test_a_machine_lives_from_definition_to_removal(store, machine):
     until_done(lambda: start(store))
-    assert machines.power(store, machine) == "on"
-    assert machines.powered_off(store) == []
+    assert lifecycle.power(store, machine) == "on"
+    assert lifecycle.powered_off(store) == []
     assert console.history(store, machine) == b"one sector, login: "
     assert start(store).done, "once more changes nothing"
-    until_done(lambda: machines.stop(store, machine))
-    assert machines.power(store, machine) == "off"
-    assert machines.ended(store, machine)["why"] == "host-request"
+    until_done(lambda: lifecycle.stop(store, machine))
+    assert lifecycle.power(store, machine) == "off"
+    assert lifecycle.ended(store, machine)["why"] == "host-request"
     until_done(lambda: start(store))
-    assert machines.ended(store, machine) is None
-    machines.undefine(store, machine)
+    assert lifecycle.ended(store, machine) is None
+    lifecycle.undefine(store, machine)
 
 
 def test_a_start_is_not_done_before_the_guest_asks_for_a_login_or_had_the_time_for_it(store, machine):
     store.disk(machine, f"{machine}-disk-1").write_bytes(bytes(1 << 20))  # boots nothing
     assert not start(store).done
-    assert machines.power(store, machine) == "on"
+    assert lifecycle.power(store, machine) == "on"
     configure(store, patience=0.0)
     assert start(store).done
 
@@ -141,7 +141,7 @@ def test_a_host_without_a_kernel_says_so(store, machine):
 def test_what_can_never_boot_is_refused(store, machine, changes):
     with pytest.raises(Refused):
         start(store, **changes)
-    assert machines.power(store, machine) == "off"
+    assert lifecycle.power(store, machine) == "off"
 
 
 def test_a_boot_waits_for_a_disk_that_is_half_made(store, machine):
@@ -174,21 +174,21 @@ def test_many_who_start_one_machine_get_one(store, machine):
 def test_the_port_of_a_machine_stays_and_leads_to_it_alone(store):
     for name in (MACHINE, OTHER):
         run_machine(store, name)
-    ports = [machines.booted(store, name)["port"] for name in (MACHINE, OTHER)]
+    ports = [lifecycle.booted(store, name)["port"] for name in (MACHINE, OTHER)]
     assert len({*ports}) == 2
-    until_done(lambda: machines.stop(store, MACHINE))
+    until_done(lambda: lifecycle.stop(store, MACHINE))
     until_done(lambda: start(store))
-    assert machines.booted(store, MACHINE)["port"] == ports[0]
+    assert lifecycle.booted(store, MACHINE)["port"] == ports[0]
 
 
 def test_a_port_that_somebody_takes_in_this_moment_is_another_one_at_the_next_try(store, machine, monkeypatch):
 
-    free = machines._free_port
+    free = lifecycle._free_port
     with socket.create_server(("127.0.0.1", 0)) as taken:
         answers = iter([taken.getsockname()[1]])
-        monkeypatch.setattr(machines, "_free_port", lambda wanted: next(answers, None) or free(wanted))
+        monkeypatch.setattr(lifecycle, "_free_port", lambda wanted: next(answers, None) or free(wanted))
         until_done(lambda: start(store))
-    assert machines.power(store, machine) == "on"
+    assert lifecycle.power(store, machine) == "on"
 
 
 # --- off ----------------------------------------------------------------------------------------------------------
@@ -197,49 +197,49 @@ def test_a_port_that_somebody_takes_in_this_moment_is_another_one_at_the_next_tr
 def test_a_guest_that_never_looks_has_its_power_cut_after_the_grace(store):
     configure(store, grace=2.0)
     run_machine(store, obedient=False)
-    assert not machines.stop(store, MACHINE).done
-    assert machines.power(store, MACHINE) == "on"
-    until_done(lambda: machines.stop(store, MACHINE))
-    assert machines.ended(store, MACHINE)["why"] == "host-request"
+    assert not lifecycle.stop(store, MACHINE).done
+    assert lifecycle.power(store, MACHINE) == "on"
+    until_done(lambda: lifecycle.stop(store, MACHINE))
+    assert lifecycle.ended(store, MACHINE)["why"] == "host-request"
 
 
 def test_a_qemu_that_is_stuck_is_killed(store, monkeypatch):
-    monkeypatch.setattr(machines, "QUIT_SECONDS", 1.0)
+    monkeypatch.setattr(lifecycle, "QUIT_SECONDS", 1.0)
     configure(store, grace=0.0)
     run_machine(store)
     for pid in machine_dirs.holders(store.machine(MACHINE)):
         os.kill(pid, signal.SIGSTOP)  # the supervisor too
-    until_done(lambda: machines.stop(store, MACHINE))
-    assert machines.power(store, MACHINE) == "off"
+    until_done(lambda: lifecycle.stop(store, MACHINE))
+    assert lifecycle.power(store, MACHINE) == "off"
 
 
 def test_a_start_during_a_shutdown_finishes_that_and_boots(store):
     configure(store, grace=2.0)
     run_machine(store, obedient=False)
-    machines.stop(store, MACHINE)
+    lifecycle.stop(store, MACHINE)
     assert not start(store).done
     until_done(lambda: start(store))
-    assert machines.power(store, MACHINE) == "on"
+    assert lifecycle.power(store, MACHINE) == "on"
     assert console.history(store, MACHINE).count(b"login") == 2
 
 
 def test_a_stop_during_a_boot_ends_with_the_machine_off(store, machine):
     start(store)
-    until_done(lambda: machines.stop(store, machine))
-    assert machines.power(store, machine) == "off"
+    until_done(lambda: lifecycle.stop(store, machine))
+    assert lifecycle.power(store, machine) == "off"
 
 
 def test_a_guest_that_powers_itself_off_is_told_from_one_that_was_asked(store, running):
     typed(store, running, b"p")
     until_off(store, running)
-    assert machines.ended(store, running)["why"] == "guest-shutdown"
-    assert machines.powered_off(store) == [running]
+    assert lifecycle.ended(store, running)["why"] == "guest-shutdown"
+    assert lifecycle.powered_off(store) == [running]
 
 
 def test_a_reboot_of_the_guest_is_its_own_matter(store, running):
     typed(store, running, b"r")
     wait_for(lambda: console.history(store, running).count(b"login") == 2)
-    assert machines.power(store, running) == "on"
+    assert lifecycle.power(store, running) == "on"
 
 
 # --- what it uses, and what filters it ----------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_machines_that_are_on_tell_what_they_have_used_and_no_others(store):
         file.write(b"SWAPSPACE2")
     devices = {"sda": f"{MACHINE}-disk-1", "sdb": f"{MACHINE}-disk-2"}
     until_done(lambda: start(store, devices=devices))
-    assert machines.booted(store, MACHINE)["swap"] == [f"{MACHINE}-disk-2"]
+    assert lifecycle.booted(store, MACHINE)["swap"] == [f"{MACHINE}-disk-2"]
     [first] = usage.usage(store)
     assert (first["machine"], first["swap"]) == (MACHINE, 0)
     assert first["io"] >= 1
@@ -276,9 +276,9 @@ def test_the_newest_firewall_is_kept_across_power_and_goes_with_the_machine(stor
     until_done(lambda: start(store, firewall=None))
     assert firewalls.firewall(store, machine) == new
     kept = records.read(store.machine(machine) / firewalls.FIREWALL)
-    assert kept["ruleset"] == render(machine, new), "for an agent of the release before, after a way back"
-    machines.undefine(store, machine)
-    machines.define(store, machine, memory=32, vcpus=1, mac=MAC)
+    assert kept["ruleset"] == render(machine, new), "for an agent of the previous release, after a way back"
+    lifecycle.undefine(store, machine)
+    lifecycle.define(store, machine, memory=32, vcpus=1, mac=MAC)
     assert firewalls.firewall(store, machine) is None
 
 
@@ -289,7 +289,7 @@ def test_a_host_with_networking_loads_what_is_kept_and_forgets_it_with_the_machi
     firewalls.set_firewall(store, machine, packet_filter(2))
     loaded = f"{render(machine, third)}|" * 2
     assert recorded_nft.read_text() == loaded
-    machines.undefine(store, machine)
+    lifecycle.undefine(store, machine)
     assert recorded_nft.read_text() == f"{loaded}table inet {machine}\ndelete table inet {machine}\n|"
 
 

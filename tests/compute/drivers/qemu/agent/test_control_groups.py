@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from compute.drivers.qemu.agent import scopes, tasks
-from compute.drivers.qemu.agent.machines import machines
-from compute.drivers.qemu.agent.scopes import Limits
+from compute.drivers.qemu.agent import control_groups, tasks
+from compute.drivers.qemu.agent.control_groups import Limits
+from compute.drivers.qemu.agent.machines import lifecycle
 from tests.compute.drivers.qemu.hosts import MACHINE, run_machine
 
 STANDS_IN = """#!{python}
@@ -33,23 +33,23 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text(STANDS_IN.format(python=sys.executable, calls=calls))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
-    monkeypatch.setattr(scopes, "BOOTED", tmp_path)
-    monkeypatch.setattr(scopes.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(control_groups, "BOOTED", tmp_path)
+    monkeypatch.setattr(control_groups.os, "geteuid", lambda: 0)
     return calls
 
 
 def test_without_systemd_a_command_is_as_it_is(monkeypatch, tmp_path):
-    monkeypatch.setattr(scopes, "BOOTED", tmp_path / "nothing")
-    assert scopes.within("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
+    monkeypatch.setattr(control_groups, "BOOTED", tmp_path / "nothing")
+    assert control_groups.in_scope("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
 
 
 def test_who_is_not_root_has_no_scopes(systemd, monkeypatch):
-    monkeypatch.setattr(scopes.os, "geteuid", lambda: 1000)
-    assert scopes.within("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
+    monkeypatch.setattr(control_groups.os, "geteuid", lambda: 1000)
+    assert control_groups.in_scope("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
 
 
 def test_a_scope_has_its_limits_and_a_name_of_its_own(systemd):
-    one = scopes.within("skerry-7", Limits(1024, 1.5, 10), ["true", "it", "is"])
+    one = control_groups.in_scope("skerry-7", Limits(1024, 1.5, 10), ["true", "it", "is"])
     assert one[-4:] == ["--", "true", "it", "is"]
     for wanted in ("MemoryMax=1024M", "CPUQuota=150%", "TasksMax=10", "IOWeight=100", "MemorySwapMax=0"):
         assert f"--property={wanted}" in one
@@ -57,14 +57,19 @@ def test_a_scope_has_its_limits_and_a_name_of_its_own(systemd):
 
 
 def test_a_machine_may_have_its_memory_and_what_qemu_needs():
-    assert scopes.of_machine(4096, 2, "kvm") == Limits(4096 + 512 + 256, 2.5, scopes.MACHINE_TASKS)
-    assert scopes.of_machine(4096, 2, "tcg").memory == scopes.of_machine(4096, 2, "kvm").memory + scopes.TRANSLATED
+    assert control_groups.machine_limits(4096, 2, "kvm") == Limits(
+        4096 + 512 + 256, 2.5, control_groups.MACHINE_TASKS
+    )
+    assert (
+        control_groups.machine_limits(4096, 2, "tcg").memory
+        == control_groups.machine_limits(4096, 2, "kvm").memory + control_groups.TRANSLATED
+    )
 
 
 @pytest.mark.guest
 def test_a_machine_in_a_scope_is_on_and_reports(store, systemd):
     run_machine(store)
-    assert machines.power(store, MACHINE) == "on"
+    assert lifecycle.power(store, MACHINE) == "on"
     [call] = [each for each in systemd.read_text().splitlines() if "agent.machines.supervisor" in each]
     assert "--scope" in call
     assert f"--unit={MACHINE}-" in call
@@ -81,10 +86,10 @@ def test_a_task_in_a_scope_has_its_lock_and_is_awaited(tmp_path, systemd):
     assert "--unit=skerry-task-" in systemd.read_text()
 
 
-def scopes_store(folder: Path) -> machines.Store:
-    return machines.Store(folder / "host")
+def scopes_store(folder: Path) -> lifecycle.Store:
+    return lifecycle.Store(folder / "host")
 
 
 def test_a_program_that_stands_in_becomes_the_command(systemd):
-    command = scopes.within("skerry-7", Limits(1, 1, 1), [sys.executable, "-c", "print(7)"])
+    command = control_groups.in_scope("skerry-7", Limits(1, 1, 1), [sys.executable, "-c", "print(7)"])
     assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "7\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from compute.drivers.boot import BootSpec
-from compute.drivers.qemu.agent import records, scopes, settings
-from compute.drivers.qemu.agent.disks import disks
+from compute.drivers.qemu.agent import control_groups, records, settings
+from compute.drivers.qemu.agent.disks import machine_disks
 from compute.drivers.qemu.agent.disks.drives import to_boot
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.machines import command_line, supervisor
@@ -34,7 +34,7 @@ from compute.drivers.qemu.agent.machines.machine_dirs import (
 )
 from compute.drivers.qemu.agent.machines.qmp import QMP
 from compute.drivers.qemu.agent.machines.supervisor import BOOT, ENDED, LOG, STOP
-from compute.drivers.qemu.agent.networks import firewalls, networks
+from compute.drivers.qemu.agent.networks import firewalls, machine_networks
 from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.settings import Settings
 from compute.drivers.qemu.agent.store import Store
@@ -75,9 +75,9 @@ def undefine(store: Store, machine: str) -> None:
     try:
         with locked_machine(store, machine, defined=False) as (directory, _):
             cut(directory)
-            disks.end_tasks(store, machine)
+            machine_disks.end_tasks(store, machine)
             firewalls.remove(store, machine)
-            networks.remove(store, machine)
+            machine_networks.remove(store, machine)
             last = (DESCRIPTION, LOCK_FILE)
             for path in [each for each in directory.iterdir() if each.name not in last]:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -176,13 +176,13 @@ def _power_on(
     if firewall is not None:
         firewalls.keep(directory, firewall)
     firewalls.check_kept(store, directory)
-    networks.make(store, machine, boot)
+    machine_networks.make(store, machine, boot)
     firewalls.apply(store, directory)
     for each in (STOP, ENDED, "qmp", "ask", "watch", "console"):
         (directory / each).unlink(missing_ok=True)
     supervisor.trim(directory)
     port = (records.read(directory / BOOT) or {}).get("port")
-    limits = scopes.of_machine(boot.memory, machine.vcpus, accel)
+    limits = control_groups.machine_limits(boot.memory, machine.vcpus, accel)
     for _ in range(PORTS_TRIED):
         port = None if host.networking else _free_port(port)
         record = {
@@ -193,7 +193,7 @@ def _power_on(
             "port": port,
             "accel": accel,
             "notes": notes,
-            "swap": [each.name for each in drives if disks.is_swap(directory / each.file)],
+            "swap": [each.name for each in drives if machine_disks.is_swap(directory / each.file)],
             "drives": [each.name for each in drives],
             "limits": command_line.limits(host),
             "arguments": command_line.arguments(machine, boot, drives, host, accel, kernel, port),
@@ -213,8 +213,8 @@ def _prepared(store: Store, machine: Machine, boot: BootSpec, drives: list[Drive
     root = None if boot.rescue else command_line.root_disk(boot, drives)
     notes = []
     for drive in [each for each in drives if each.label is None]:
-        inside = networks.in_guest(machine, boot, settings.load(store)) if drive is root else None
-        notes.append(disks.prepare(store, machine.name, drive.name, inside))
+        inside = machine_networks.in_guest(machine, boot, settings.load(store)) if drive is root else None
+        notes.append(machine_disks.prepare(store, machine.name, drive.name, inside))
     return list(filter(None, notes))
 
 
@@ -281,7 +281,7 @@ def stop(store: Store, machine: str) -> Progress:
         with locked_machine(store, machine) as (directory, _):
             waits = _stop(directory, settings.load(store))
             if waits.done:
-                networks.remove(store, machine)
+                machine_networks.remove(store, machine)
             return waits
     except NoMachine:
         return DONE
