@@ -25,7 +25,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
 # The folder of all data outside of PostgreSQL: the embedded services, generated secrets.
-STATE_DIR = env.folder("STATE_DIR", Path(".state"))
+STATE_DIR = env.state_folder("STATE_DIR")
 
 
 def _kept_secret(name: str) -> str:

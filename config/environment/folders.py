@@ -5,11 +5,13 @@ from pathlib import Path
 
 from django.conf import settings
 
+from config.environment import places
+
 
 def state_variable() -> str:
     """``STATE_DIR=… `` for the start of a printed command. Empty for the default folder."""
-    state, root = settings.STATE_DIR, settings.BASE_DIR
-    if state == root / ".state":
+    state, root = settings.STATE_DIR, places.ROOT
+    if state == places.default_state():
         return ""
     # A relative path starts at the project's folder, whatever the folder of the command.
     return f"STATE_DIR={shlex.quote(str(state.relative_to(root) if state.is_relative_to(root) else state))} "

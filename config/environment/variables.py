@@ -22,6 +22,8 @@ from django.utils.module_loading import import_string
 from psycopg.conninfo import conninfo_to_dict
 from redis.connection import parse_url
 
+from config.environment.places import default_state, starting_folder
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MAIL_SCHEMES = {"smtp+tls": "submission", "smtp+ssl": "smtp"}
@@ -264,11 +266,18 @@ class Environment:
     def folder(self, name: str, default: Path) -> Path:
         """Return the absolute path of a folder that exists or can be created."""
         try:
-            found = (Path(__file__).resolve().parents[2] / (self._given(name) or default)).resolve()
+            found = (starting_folder() / (self._given(name) or default)).resolve()
             nearest = next(each for each in (found, *found.parents) if each.exists())
         except (OSError, RuntimeError) as error:  # the path is too long, or has a circle of links
             _fail(name, f"no folder can be there: {getattr(error, 'strerror', None) or error}")
         return found if nearest.is_dir() else _fail(name, f"{nearest} is not a folder")
+
+    def state_folder(self, name: str) -> Path:
+        """Return the folder of the data: the variable's, or by default one in the source tree or this user's."""
+        usual = default_state()
+        if usual is None and not self._given(name):
+            _fail(name, "is needed, because this user has no home folder")
+        return self.folder(name, usual or Path())
 
     def writable(self, name: str, folder: Path) -> Path:
         """Return `folder`, the variable's value, if this user can write to it or create it."""
