@@ -22,8 +22,8 @@ PACKAGES = (
     "nftables", "openssh-server", "procps", "systemd-sysv", "udev", "vim-tiny",
 )  # fmt: skip
 """The packages in addition to those of every Debian system."""
-MOST_SECONDS = 3600.0
-ROOM = 1.3
+MAX_SECONDS = 3600.0
+SIZE_FACTOR = 1.3
 """The size of the file system as a factor of the files' size. The import of the image shrinks the file system."""
 
 KEYS_UNIT = """\
@@ -89,7 +89,7 @@ def build(system: System, target: Path, mirror: str = "", packages: Sequence[str
         # in the folder of the target: /tmp may be in memory, and may not allow device files
         with tempfile.TemporaryDirectory(dir=target.absolute().parent) as folder:
             root = Path(folder) / "root"
-            run(*_bootstrap(system.release, root, mirror, (*PACKAGES, *packages)), timeout=MOST_SECONDS)
+            run(*_bootstrap(system.release, root, mirror, (*PACKAGES, *packages)), timeout=MAX_SECONDS)
             number = str(uuid.uuid4())
             generalise(root, number)
             _make_disk(root, Path(folder) / "disk", number)
@@ -136,8 +136,8 @@ def _put(path: Path, content: str) -> None:
 def _make_disk(root: Path, disk: Path, file_system: str) -> None:
     used = sum(path.lstat().st_blocks * 512 for path in root.rglob("*"))
     with disk.open("xb") as file:
-        file.truncate(-(-int(used * ROOM + 64 * MB) // MB) * MB)
+        file.truncate(-(-int(used * SIZE_FACTOR + 64 * MB) // MB) * MB)
     run(
         "mke2fs", "-q", "-t", "ext4", "-b", str(BLOCK), "-m", "1", "-U", file_system,
-        "-E", f"root_owner=0:0,resize={GROWTH}", "-d", str(root), str(disk), timeout=MOST_SECONDS,
+        "-E", f"root_owner=0:0,resize={GROWTH}", "-d", str(root), str(disk), timeout=MAX_SECONDS,
     )  # fmt: skip

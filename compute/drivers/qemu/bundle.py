@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-ABOVE = ("compute", "compute/drivers", "compute/drivers/qemu")
-SHARED = ("compute/drivers/boot.py",)
-MAIN = b"""import sys
+PARENT_PACKAGES = ("compute", "compute/drivers", "compute/drivers/qemu")
+SHARED_MODULES = ("compute/drivers/boot.py",)
+MAIN_PROGRAM = b"""import sys
 
 if __name__ == "__main__":
     from compute.drivers.qemu.agent.serving import serving
 
     sys.exit(serving.main(sys.argv[1:]))
 """
-THEN = (1980, 1, 1, 0, 0, 0)
+ENTRY_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every entry, so that the same sources make the same file."""
 
 
@@ -42,14 +42,14 @@ def bundle() -> Bundle:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, source in sorted({**sources, "digest": named.encode()}.items()):
-            packed.writestr(zipfile.ZipInfo(name, THEN), source, zipfile.ZIP_DEFLATED)
+            packed.writestr(zipfile.ZipInfo(name, ENTRY_TIME), source, zipfile.ZIP_DEFLATED)
     return Bundle(file.getvalue(), named)
 
 
 def _sources() -> dict[str, bytes]:
-    found = {f"{package}/__init__.py": b"" for package in ABOVE}
-    found["__main__.py"] = MAIN
-    for name in SHARED:
+    found = {f"{package}/__init__.py": b"" for package in PARENT_PACKAGES}
+    found["__main__.py"] = MAIN_PROGRAM
+    for name in SHARED_MODULES:
         found[name] = (HERE.parents[2] / name).read_bytes()
     for path in sorted((HERE / "agent").rglob("*.py")):
         found[f"compute/drivers/qemu/{path.relative_to(HERE)}"] = path.read_bytes()

@@ -40,7 +40,7 @@ from compute.drivers.qemu.host_setup import NO_GUEST
 from compute.drivers.qemu.passwords import sha512_crypt
 from compute.drivers.qemu.transport import Transport, transport
 
-PART = 0.3
+COPY_SHARE = 0.3
 """The part of a call's timeout for which a call copies data."""
 
 FOR_MACHINES = 90
@@ -175,7 +175,7 @@ class QemuDriver:
         left = source.agent.call("leaving", machine=machine)
         left["firewall"] = self._firewall_for_agent(machine, left["firewall"])
         self.agent.call("expect", machine=machine, left=left)
-        done = self._carry_disks(machine, sorted(left["disks"]), source)
+        done = self._copy_disks(machine, sorted(left["disks"]), source)
         if not done.done:
             return done
         self.agent.call("arrive", machine=machine)
@@ -193,7 +193,7 @@ class QemuDriver:
             return None if "ruleset" in found else found
         return found if "ruleset" in found else as_text(machine, firewall_spec(found))
 
-    def _carry_disks(self, machine: str, disks: list[str], source: "QemuDriver") -> Progress:
+    def _copy_disks(self, machine: str, disks: list[str], source: "QemuDriver") -> Progress:
         """Copy the first disk that is not complete here. For the progress, all disks count the same."""
         for number, disk in enumerate(disks):
             place = ["disk", machine, disk]
@@ -204,7 +204,7 @@ class QemuDriver:
 
     @property
     def _seconds(self) -> float:
-        return self.options.timeout * PART
+        return self.options.timeout * COPY_SHARE
 
     # --- ways in --------------------------------------------------------------------------------------------
 

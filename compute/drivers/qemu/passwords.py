@@ -7,7 +7,7 @@ import hashlib
 import secrets
 
 ALPHABET = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-ROUNDS, LEAST_ROUNDS, MOST_ROUNDS = 5000, 1000, 999_999_999
+ROUNDS, LEAST_ROUNDS, MAX_ROUNDS = 5000, 1000, 999_999_999
 SALT = 16
 # The bytes of the digest that make four characters, in the order of the specification. The last byte makes two
 _GROUPS = [(n * 22 % 63, (n * 22 + 21) % 63, (n * 22 + 42) % 63) for n in range(21)]
@@ -16,7 +16,7 @@ _GROUPS = [(n * 22 % 63, (n * 22 + 21) % 63, (n * 22 + 42) % 63) for n in range(
 def sha512_crypt(password: str, salt: str | None = None, rounds: int | None = None) -> str:
     """The hash of a password in the form of /etc/shadow. The default salt is random."""
     chosen = "".join(secrets.choice(ALPHABET) for _ in range(SALT)) if salt is None else salt[:SALT]
-    count = ROUNDS if rounds is None else min(max(rounds, LEAST_ROUNDS), MOST_ROUNDS)
+    count = ROUNDS if rounds is None else min(max(rounds, LEAST_ROUNDS), MAX_ROUNDS)
     digest = _digest(password.encode(), chosen.encode(), count)
     prefix = "" if rounds is None else f"rounds={count}$"
     return f"$6${prefix}{chosen}${_encoded(digest)}"

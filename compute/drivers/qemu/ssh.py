@@ -24,11 +24,11 @@ from compute.drivers.consoles import SocketConsole
 from compute.drivers.qemu.agent.serving.agent_program import CONSOLE
 from compute.drivers.qemu.bundle import bundle
 
-PERSIST = 60
+PERSIST_SECONDS = 60
 """Seconds that a connection stays open without calls."""
 ALIVE, MISSED = 5, 2
 """Seconds of silence before a keepalive message, and the number of unanswered ones that end the connection."""
-CONNECT = 10
+CONNECT_SECONDS = 10
 """Maximum seconds for connecting. A third of a call's timeout is the other limit."""
 ALIAS = "host"
 FIRST_WITH_DATA = 2
@@ -114,7 +114,7 @@ class Ssh:
         self.place = Place.of(address.location)
         self.folder = folder = Path(given.identity).parent
         named = hashlib.sha256(f"{self.place}{address.host_key}{given.identity}".encode()).hexdigest()[:16]
-        multiplexed = options(ControlMaster="auto", ControlPath=f"c-{named}", ControlPersist=PERSIST)
+        multiplexed = options(ControlMaster="auto", ControlPath=f"c-{named}", ControlPersist=PERSIST_SECONDS)
         # ssh runs in the folder, so that the socket's path is only its name: a path is limited to 107 bytes, and
         # the path of a folder for temporary files may be long
         self.alone = [
@@ -122,7 +122,7 @@ class Ssh:
             *pinned(folder, address.host_key),
             *options(
                 BatchMode="yes", IdentitiesOnly="yes", IdentityAgent="none", PreferredAuthentications="publickey",
-                ConnectTimeout=max(1, min(CONNECT, int(given.timeout / 3))),
+                ConnectTimeout=max(1, min(CONNECT_SECONDS, int(given.timeout / 3))),
                 ServerAliveInterval=ALIVE, ServerAliveCountMax=MISSED,
                 ForwardAgent="no", ClearAllForwardings="yes", PermitLocalCommand="no", LogLevel="ERROR",
             ),

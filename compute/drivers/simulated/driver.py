@@ -55,7 +55,7 @@ VOLUME_SECONDS = 2.0
 VOLUME_GROWTH_SECONDS = 3.0
 # MB of files on a new disk: without an image, and the range for disks with an image.
 EMPTY_FILES = 8
-LEAST_FILES, MOST_FILES = 700, 1200
+LEAST_FILES, MAX_FILES = 700, 1200
 # The maximum `Progress.wait` of a call in seconds, so that events show progress.
 POLL_SECONDS = 1.0
 
@@ -471,7 +471,7 @@ def first_files(disk: DiskSpec) -> int:
     """The MB of files on a new disk, which are few without an official image."""
     if disk.image is None or is_archive(disk.image):
         return 0 if disk.filesystem in ("swap", "raw") else min(disk.size, EMPTY_FILES)
-    return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MOST_FILES - LEAST_FILES))
+    return min(disk.size, LEAST_FILES + zlib.crc32(disk.image.encode()) % (MAX_FILES - LEAST_FILES))
 
 
 def _kept(firewall: FirewallSpec) -> tuple[int, str]:

@@ -13,7 +13,7 @@ DAY = 86400.0
 WAVES = ((DAY, 0.55), (5.3 * 3600, 0.2), (1140.0, 0.15))
 """The periods of the waves in seconds, and their heights as a part of the mean. All heights add up to less than
 1."""
-CORE = 0.18
+CORE_LOAD = 0.18
 """The mean load of a core."""
 BLOCKS, SWAPPED = 60.0, 1.5
 """Mean blocks a second."""
@@ -29,7 +29,7 @@ def used(machine: str, vcpus: int, seconds: float) -> Usage:
     network = {name: int(_integral(machine, name, seconds) * mean) for name, mean in MEAN_BYTES.items()}
     return Usage(
         machine,
-        cpu=_integral(machine, "cpu", seconds) * CORE * vcpus,
+        cpu=_integral(machine, "cpu", seconds) * CORE_LOAD * vcpus,
         io=int(_integral(machine, "io", seconds) * BLOCKS),
         swap=int(_integral(machine, "swap", seconds) * SWAPPED),
         **network,

@@ -58,7 +58,7 @@ def with_volumes(boot: BootSpec, **volumes: str) -> BootSpec:
     return replace(boot, devices={**boot.devices, **volumes}, volumes=dict.fromkeys(volumes.values(), "data"))
 
 
-LONGEST_WAIT = 0.05
+MAX_WAIT = 0.05
 """Seconds between two calls, in which a real host works."""
 
 
@@ -68,7 +68,7 @@ def finish(call: Callable[[], Progress], most: int = 10_000) -> Progress:
         progress = call()
         if progress.done:
             return progress
-        time.sleep(min(progress.wait, LONGEST_WAIT))
+        time.sleep(min(progress.wait, MAX_WAIT))
     raise AssertionError(f"not done after {most} calls: {progress}")
 
 

@@ -166,7 +166,7 @@ def test_a_stop_during_a_boot_ends_with_the_machine_off(driver):
     assert driver.power(name) is Power.OFF
 
 
-def test_stopping_what_is_off_or_unknown_succeeds(driver):
+def test_stopping_a_machine_that_is_off_or_unknown_succeeds(driver):
     assert driver.stop(MACHINE).done
     driver.define(machine_spec())
     assert driver.stop(MACHINE).done
@@ -190,7 +190,7 @@ def test_a_disk_not_in_use_is_deleted_while_the_machine_is_on(driver):
     assert driver.disks(name) == {DISK}
 
 
-def test_deleting_what_was_never_made_succeeds(driver):
+def test_deleting_an_object_that_was_never_made_succeeds(driver):
     driver.delete_disk(MACHINE, DISK)
     driver.undefine(MACHINE)
     driver.define(machine_spec())
@@ -391,7 +391,7 @@ def test_a_volume_never_shrinks(driver):
         driver.resize_volume("skerry-volume-8", 30)
 
 
-def test_a_volume_is_copied_in_use_or_not_and_outlives_what_it_was_copied_from(driver):
+def test_a_volume_is_copied_in_use_or_not_and_outlives_its_original(driver):
     with pytest.raises(Refused):
         driver.create_volume(volume_spec("skerry-volume-8", copy_of=VOLUME))
     name, _ = run_machine(driver)
@@ -508,7 +508,7 @@ NEW = FirewallSpec(
 
 
 @pytest.mark.parametrize("make", [make_machine, run_machine], ids=["off", "on"])
-def test_a_machine_is_filtered_by_what_was_set_last(driver, make):
+def test_a_machine_has_the_packet_filter_that_was_set_last(driver, make):
     make(driver)
     assert driver.firewall(MACHINE) is None
     assert [driver.set_firewall(MACHINE, each) for each in (OLD, OLD, NEW)] == [3, 3, 4]

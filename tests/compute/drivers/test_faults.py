@@ -177,7 +177,7 @@ def test_the_nth_call_fails_and_as_many_after_it_as_told(simulated):
     assert simulated.faults()[0].hits == 6
 
 
-def test_a_fault_strikes_only_what_it_names(simulated):
+def test_a_fault_affects_only_the_calls_that_it_names(simulated):
     simulated.script("fail", call="define", machine="skerry-1*", count=None)
     simulated.define(machine_spec("skerry-2"))
     with pytest.raises(DriverError):

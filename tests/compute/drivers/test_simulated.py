@@ -418,7 +418,7 @@ def cut_connections(conninfo: str) -> None:
         )
 
 
-def test_a_copy_and_an_archive_bring_back_who_may_log_in(simulated):
+def test_copies_and_archives_keep_passwords_and_keys(simulated):
     make_machine(simulated)
     finish(lambda: simulated.save_disk(MACHINE, DISK, ARCHIVE))
     simulated.set_password(MACHINE, DISK, "Low-tide.at-seven-4")

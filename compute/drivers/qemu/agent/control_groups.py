@@ -39,7 +39,7 @@ class Limits:
 TASK_LIMITS = Limits(TASK_MEMORY, 2, TASK_TASKS, 50)
 
 
-def of_machine(memory: int, vcpus: int, accel: str) -> Limits:
+def machine_limits(memory: int, vcpus: int, accel: str) -> Limits:
     """The limits of a machine's QEMU with its supervisor. `memory` in MB. Half a core is added for the devices."""
     more = OVERHEAD + memory // 16 + (TRANSLATED if accel == "tcg" else 0)
     return Limits(memory + more, vcpus + 0.5, MACHINE_TASKS)
@@ -49,7 +49,7 @@ def has_systemd() -> bool:
     return os.geteuid() == 0 and BOOTED.is_dir() and shutil.which("systemd-run") is not None
 
 
-def within(name: str, limits: Limits, command: Sequence[str]) -> list[str]:
+def in_scope(name: str, limits: Limits, command: Sequence[str]) -> list[str]:
     """The command that runs `command` in a scope named after `name`; without systemd, `command` itself.
 
     The name of each scope is unique, because an earlier scope of a machine may still exist for a moment.

@@ -37,9 +37,9 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.~-]{0,150}")
 WAIT_SECONDS = 1.0
 """Seconds that a call waits for the end of its task."""
 POLL = 0.01
-REPORTS = 0.5
+REPORT_SECONDS = 0.5
 """Seconds between two reports of a task."""
-STOPPING = 10.0
+STOP_SECONDS = 10.0
 """Seconds that killed processes have to end."""
 # The directory or the zip file that contains the package
 ROOT = str(Path(__file__).parents[4])
@@ -63,7 +63,7 @@ class Task:
     def report(self, done: int, total: int) -> None:
         """Report that `done` of `total` bytes are copied. A report is written at most every `REPORTS` seconds."""
         now = time.monotonic()
-        if now - self._reported < REPORTS:
+        if now - self._reported < REPORT_SECONDS:
             return
         self._reported = now
         rate = done / max(now - self._began, 0.001)
@@ -148,7 +148,7 @@ def cancel(folder: Path, name: str) -> None:
     place = _place(folder, name)
     if not place.is_dir():
         return
-    deadline = time.monotonic() + STOPPING
+    deadline = time.monotonic() + STOP_SECONDS
     with _opened(place) as lock:
         while not locks.try_lock(lock):
             if time.monotonic() > deadline:

@@ -77,7 +77,7 @@ def test_a_system_that_cannot_be_built_leaves_nothing(programs, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["programs"]
 
 
-def test_whoever_lacks_something_is_told(programs, tmp_path, monkeypatch):
+def test_missing_programs_are_named(programs, tmp_path, monkeypatch):
     monkeypatch.setattr(building.shutil, "which", lambda name: None)
     with pytest.raises(NotBuilt, match="apt-get install mmdebstrap"):
         build(SYSTEMS["debian-13"], tmp_path / "disk")

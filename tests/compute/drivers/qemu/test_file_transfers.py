@@ -246,7 +246,7 @@ class TestCarry:
         target = written(tmp_path / "copy.raw", MB)
         assert copy_file(ArchiveFile(tmp_path / "gone.raw"), ArchiveFile(target), 1.0).done
 
-    def test_what_was_completed_by_somebody_who_was_killed_then_is_tidied(self, tmp_path, original):
+    def test_the_record_of_a_caller_killed_at_the_end_is_deleted(self, tmp_path, original):
         target, coming = tmp_path / "copy.raw", tmp_path / "copy.coming"
         assert not copy_file(ArchiveFile(original), ArchiveFile(target), 0.5, self.moments(1.0)).done
         left = coming.read_bytes()

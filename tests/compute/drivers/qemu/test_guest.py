@@ -43,7 +43,7 @@ def test_an_archive_is_one_that_cpio_reads(tmp_path):
     assert (tmp_path / "empty").is_dir()
 
 
-def test_modules_come_after_what_they_need(tmp_path, monkeypatch):
+def test_modules_come_after_their_dependencies(tmp_path, monkeypatch):
     for name, info in {
         "virtio-net": b"\0depends=net_failover,virtio\0",
         "net_failover": b"x\0depends=\0",

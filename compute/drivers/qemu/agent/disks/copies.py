@@ -66,7 +66,7 @@ def copy(
                 _cancel_all(qemu, target)
                 _begin(qemu, name, source, target)
                 job = _job(qemu, name)
-            return _looked_at(qemu, name, job, target, report)
+            return _poll_job(qemu, name, job, target, report)
 
 
 def stop_copying(store: Store, machine: str, target: Path) -> None:
@@ -107,7 +107,7 @@ def _begin(qemu: QMP, name: str, source: str, target: Path) -> None:
     qemu.call("blockdev-mirror", **job, **{"copy-mode": "write-blocking"})
 
 
-def _looked_at(
+def _poll_job(
     qemu: QMP, name: str, job: dict[str, Any] | None, target: Path, report: Callable[[int, int], None] | None
 ) -> Progress:
     if job is None:

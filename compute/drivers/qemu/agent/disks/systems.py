@@ -19,7 +19,7 @@ from compute.drivers.qemu.agent.errors import Refused
 SHADOW, KEYS, HOSTNAME, HOSTS, FSTAB = (
     "/etc/shadow", "/root/.ssh/authorized_keys", "/etc/hostname", "/etc/hosts", "/etc/fstab",
 )  # fmt: skip
-MOST_RESOLVERS = 3
+MAX_RESOLVERS = 3
 """The number of name servers that the C library reads from the file."""
 HASH = re.compile(r"\$[a-z0-9]{1,3}\$[A-Za-z0-9./$=,+-]{8,200}")
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
@@ -201,7 +201,7 @@ def _set_resolvers(tree: Tree, resolvers: Sequence[str]) -> None:
     if resolvers and (there is None or there.type == "regular"):
         lines = [
             "# Written by the platform at each boot",
-            *(f"nameserver {each}" for each in resolvers[:MOST_RESOLVERS]),
+            *(f"nameserver {each}" for each in resolvers[:MAX_RESOLVERS]),
         ]
         tree.put(RESOLVERS, "\n".join([*lines, ""]).encode())
 

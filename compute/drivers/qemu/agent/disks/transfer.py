@@ -20,7 +20,6 @@ from typing import Any
 from compute.drivers.qemu.agent import locks, records
 from compute.drivers.qemu.agent.disks import ext, machine_disks, sparse
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.progress import DONE, Progress
 from compute.drivers.qemu.agent.store import Store
 
 CHUNK = 8 << 20
@@ -151,13 +150,6 @@ def finish_file(path: Path) -> None:
             raise Failed("The transfer is not complete.")
         machine_disks.complete(path.with_suffix(".part"), path)
     records.remove(_coming(path))
-
-
-def carried(chunk: dict[str, Any]) -> Progress:
-    """The progress of a copy after this chunk was written."""
-    if chunk["next"] >= chunk["size"]:
-        return DONE
-    return Progress(min(99, chunk["next"] * 100 // chunk["size"]), 0.0)
 
 
 def _begin(path: Path, part: Path, chunk: dict[str, Any]) -> dict[str, Any]:

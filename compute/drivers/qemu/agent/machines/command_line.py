@@ -23,7 +23,7 @@ from compute.drivers.qemu.agent.settings import Settings
 
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
 """The slots in the order in which a guest finds them: by their numbers on the SCSI bus."""
-MOST_DRIVES = 64
+MAX_DRIVES = 64
 """The maximum number of disks and volumes of a running machine, including volumes plugged in since the boot. All
 are units of one virtio-scsi controller. The controller supports 16,384 units, and a unit needs no PCI slot."""
 

@@ -18,7 +18,7 @@ from compute.drivers.qemu.agent.machines.machine_dirs import NoMachine, exists, 
 from compute.drivers.qemu.agent.machines.supervisor import EARLIER, LOG
 from compute.drivers.qemu.agent.store import Store
 
-TICK = 0.05
+POLL_SECONDS = 0.05
 CONNECT_SECONDS = 5.0
 HISTORY_BYTES = 64 << 10
 KEYS_BYTES = 64 << 10
@@ -72,7 +72,7 @@ class Attached:
             # QEMU stops the guest's printing after some hundred bytes
             machine = self._connection.fileno()
             takes = {descriptor for descriptor, waits in ((writer, show), (machine, keys)) if waits}
-            ready, writable = _ready({machine, reader}, takes, TICK)
+            ready, writable = _ready({machine, reader}, takes, POLL_SECONDS)
             if machine in ready and not _drained(self._connection):
                 break
             if writer in writable:

@@ -7,7 +7,7 @@ from pathlib import Path
 from compute.drivers.qemu.agent import locks, records
 from compute.drivers.qemu.agent.disks.drives import free_volume
 from compute.drivers.qemu.agent.errors import Failed, Refused
-from compute.drivers.qemu.agent.machines.command_line import MOST_DRIVES, Drive
+from compute.drivers.qemu.agent.machines.command_line import MAX_DRIVES, Drive
 from compute.drivers.qemu.agent.machines.machine_dirs import NoMachine, all_machines, is_on, locked_machine
 from compute.drivers.qemu.agent.machines.qmp import QMP, QMPError
 from compute.drivers.qemu.agent.machines.supervisor import BOOT
@@ -29,10 +29,10 @@ class Attached:
 
     def free_place(self) -> int:
         taken = {*self.nodes.values(), *self.idle}
-        for lun in range(MOST_DRIVES):
+        for lun in range(MAX_DRIVES):
             if f"lun{lun}" not in taken:
                 return lun
-        raise Refused(f"The machine has {MOST_DRIVES} disks and volumes already.")
+        raise Refused(f"The machine has {MAX_DRIVES} disks and volumes already.")
 
 
 def attached(qemu: QMP) -> Attached:

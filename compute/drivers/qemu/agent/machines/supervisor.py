@@ -35,7 +35,7 @@ STDERR_BYTES = 2000
 LOG_BYTES = 1 << 20
 """The size in bytes at which a new console log is started. The previous log is kept, so the maximum is twice
 this."""
-TICK = 5.0
+CHECK_SECONDS = 5.0
 """Seconds between two checks of the logs' sizes."""
 ANSWER_SECONDS = 30.0
 """Seconds that QEMU has to answer."""
@@ -162,7 +162,7 @@ def _events(here: Path, watch: QMP, pidfd: int) -> Iterator[dict[str, Any]]:
     """Yield QEMU's events until QEMU has ended, and trim the logs meanwhile."""
     listening = [watch.fileno()]
     while True:
-        ready = select.select([*listening, pidfd], [], [], TICK)[0]
+        ready = select.select([*listening, pidfd], [], [], CHECK_SECONDS)[0]
         if listening and not watch.read():
             listening = []
         yield from watch.events

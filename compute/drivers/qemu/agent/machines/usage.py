@@ -12,7 +12,7 @@ from compute.drivers.qemu.agent.machines.supervisor import BOOT
 from compute.drivers.qemu.agent.networks import machine_networks
 from compute.drivers.qemu.agent.store import Store
 
-ANSWERS = 1.0
+ANSWER_SECONDS = 1.0
 """Seconds that a machine's QEMU has to answer. Machines that do not answer in time are left out."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -38,7 +38,7 @@ def usage(store: Store) -> list[dict[str, Any]]:
 
 def _usage(machine: str, directory: Path) -> dict[str, Any]:
     swap = set((records.read(directory / BOOT) or {}).get("swap", ()))
-    with QMP(directory / "ask", timeout=ANSWERS) as qemu:
+    with QMP(directory / "ask", timeout=ANSWER_SECONDS) as qemu:
         blocks = {"io": 0, "swap": 0}
         for device in qemu.call("query-blockstats"):
             counted = device["stats"]["rd_operations"] + device["stats"]["wr_operations"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from compute.drivers.qemu.agent.errors import Refused
 
-LARGEST_VLAN = (1 << 24) - 1 - 4096
+MAX_VLAN_NUMBER = (1 << 24) - 1 - 4096
 """VXLAN has 24 bits for the number of a network, of which the platform keeps the first 4096 for itself."""
 
 
@@ -43,7 +43,7 @@ def _nic(machine: str, mac: str, position: int, given: Mapping[str, Any]) -> Nic
     if given["purpose"] == "public":
         return Nic(name, tap(machine), mac)
     number = given.get("number")
-    if not isinstance(number, int) or not 0 < number <= LARGEST_VLAN:
+    if not isinstance(number, int) or not 0 < number <= MAX_VLAN_NUMBER:
         raise Refused("A VLAN of the machine has no number.")
     # the second byte tells interfaces of one machine apart; the rest of the address is the machine's own
     first, second, rest = re.fullmatch(r"(..):(..):(.*)", mac).groups()  # type: ignore[union-attr] # `define` looked

@@ -20,9 +20,9 @@ MBIT = 125_000
 BURST_PART = 10
 """The divisor of the rate for the burst, so that 1/10 of a second's bytes may pass at once. TCP needs this to keep
 its rate at round-trip times of up to 100 ms."""
-MOST_MBIT = 100_000
+MAX_MBIT = 100_000
 """The maximum rate, in Mbit/s. A higher rate means no limit, because Linux refuses bursts over 2^31 bytes."""
-SMALLEST_BURST = 1 << 18
+MIN_BURST = 1 << 18
 """The minimum burst, in bytes. A packet larger than the burst would never pass. A guest sends up to 64 KB at once,
 for its interface to split into packets."""
 
@@ -114,7 +114,7 @@ def of_machine(
 
 def _bounded(mbit: int | None) -> int:
     """A rate that Linux can limit; 0 means no limit, also for rates that are too high."""
-    return mbit if mbit and mbit <= MOST_MBIT else 0
+    return mbit if mbit and mbit <= MAX_MBIT else 0
 
 
 def _rate(way: str, mbit: int) -> list[str]:
@@ -127,7 +127,7 @@ def _rate(way: str, mbit: int) -> list[str]:
     if not mbit:
         return []
     rate = mbit * MBIT
-    burst = max(rate // BURST_PART, SMALLEST_BURST)
+    burst = max(rate // BURST_PART, MIN_BURST)
     return [f"limit rate_{way} {{", f"rate over {rate:d} bytes/second burst {burst:d} bytes", "}"]
 
 

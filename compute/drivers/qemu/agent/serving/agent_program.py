@@ -47,7 +47,7 @@ from compute.drivers.qemu.agent.store import Store, checked_machine
 AGENT = "skerry-host.pyz"
 CONSOLE = "console"
 """The command that the platform passes to sshd for a console. All other commands are ignored."""
-LONGEST_REQUEST = 4096
+MAX_REQUEST = 4096
 ADMINISTRATORS = frozenset({"import_image", "delete_image"})
 """The verbs for administrators only: they can read any file of the host."""
 PUBLIC_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{1,2000}={0,3}( [A-Za-z0-9@._:-]{1,200})?")
@@ -157,7 +157,7 @@ def converse(store: Store, reader: int, writer: int) -> None:
 def _line(reader: int) -> bytes:
     """Read one line byte by byte: the bytes after it belong to the console."""
     line = b""
-    while not line.endswith(b"\n") and len(line) < LONGEST_REQUEST and (letter := os.read(reader, 1)):
+    while not line.endswith(b"\n") and len(line) < MAX_REQUEST and (letter := os.read(reader, 1)):
         line += letter
     return line
 

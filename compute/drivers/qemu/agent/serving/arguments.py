@@ -37,7 +37,7 @@ from compute.drivers.qemu.agent.disks.transfer import CHUNK
 from compute.drivers.qemu.agent.errors import Failed, Refused
 from compute.drivers.qemu.agent.machines.command_line import RUN_LEVELS, SLOTS
 from compute.drivers.qemu.agent.networks import packet_filters
-from compute.drivers.qemu.agent.networks.nics import LARGEST_VLAN
+from compute.drivers.qemu.agent.networks.nics import MAX_VLAN_NUMBER
 from compute.drivers.qemu.agent.settings import ACCELERATORS
 from compute.drivers.qemu.agent.store import IMAGE, MACHINE, NAME
 
@@ -70,7 +70,7 @@ def port_range(value: Any) -> list[int]:
 
 INTERFACE = {
     "purpose": one_of("public", "vlan"),
-    "number": optional(whole(1, LARGEST_VLAN)),
+    "number": optional(whole(1, MAX_VLAN_NUMBER)),
     "label": optional(content(100)),
     "ipam_address": optional(blank_or(interface)),
 }

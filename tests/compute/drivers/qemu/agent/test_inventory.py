@@ -60,7 +60,7 @@ def test_a_directory_without_a_description_is_a_machine_that_is_not_defined(fold
     assert (found["power"], found["disks"], found["memory"]) == ("off", [DISK], 64)
 
 
-def test_what_is_half_made_of_nobodys_task_is_a_leftover_and_what_is_complete_is_none(folder):
+def test_only_half_made_files_without_a_task_are_leftovers(folder):
     make_machine(folder)
     left(folder.machine(MACHINE) / "disks" / "skerry-7-disk-9.part")
     left(folder.incoming("skerry-image-1").with_suffix(".part"))

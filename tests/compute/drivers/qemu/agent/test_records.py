@@ -22,7 +22,7 @@ def test_who_reads_has_the_one_or_the_other_while_several_write(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["record"]
 
 
-def test_who_is_killed_before_the_rename_leaves_what_the_next_one_takes(tmp_path):
+def test_a_writer_killed_before_the_rename_leaves_a_file_that_the_next_one_replaces(tmp_path):
     path = tmp_path / "record"
     records.write(path, {"is": "old"})
     pid = os.fork()

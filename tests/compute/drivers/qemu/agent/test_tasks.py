@@ -112,7 +112,7 @@ def test_a_failure_that_nobody_asked_about_is_not_that_of_other_work(store):
     assert run(store, note, text="one").done
 
 
-def test_of_what_was_refused_nothing_is_left_whoever_hears_of_it(store):
+def test_a_refused_task_leaves_nothing(store):
     with pytest.raises(Refused):
         run(store, refuse)
     assert list(store.tasks().iterdir()) == []
@@ -124,7 +124,7 @@ def test_of_what_was_refused_nothing_is_left_whoever_hears_of_it(store):
     assert notes(store) == ["tried"] * 2
 
 
-def test_work_outlives_who_began_it(store):
+def test_work_outlives_its_caller(store):
     code = (
         "import sys; from pathlib import Path; from compute.drivers.qemu.agent.store import Store\n"
         "from tests.compute.drivers.qemu.agent import works\n"

@@ -47,7 +47,7 @@ def nodes(store):
     return {each["node-name"] for each in ask(store, "query-named-block-nodes", flat=True)}
 
 
-def test_a_copy_is_what_the_disk_is_and_leaves_nothing_in_qemu(store, filled, target):
+def test_a_copy_equals_the_disk_and_leaves_nothing_in_qemu(store, filled, target):
     before = nodes(store)
     reports = []
     copies.copy_running(store, MACHINE, DISK, target, lambda done, total: reports.append((done, total)))
@@ -125,7 +125,7 @@ def test_a_copy_ends_with_its_machine(store, filled, target):
     "command", ["blockdev-add", "blockdev-mirror", "block-job-cancel", "query-jobs", "job-dismiss", "blockdev-del"]
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_whoever_is_killed_at_a_copy_leaves_it_to_the_next(store, filled, target, command, when):
+def test_a_caller_that_is_killed_at_a_copy_leaves_it_to_the_next(store, filled, target, command, when):
     before = nodes(store)
     call = QMP.call
 

@@ -220,7 +220,7 @@ def test_a_copy_is_the_same_byte_for_byte_and_as_sparse(store):
     assert allocated(copy) <= allocated(path)
 
 
-def test_a_copy_of_what_is_half_changed_is_of_what_it_was(store):
+def test_a_copy_of_a_half_changed_disk_has_the_earlier_content(store):
     path = create(store, size=64)
     ext._mark(path, back=True, size=64 * MB)
     os.truncate(path, 128 * MB)

@@ -57,7 +57,7 @@ class Terminal:
         return self.shown
 
 
-def test_what_was_printed_before_is_shown_and_what_is_typed_arrives(store, running):
+def test_earlier_output_is_shown_and_typed_keys_arrive(store, running):
     terminal = Terminal(store)
     terminal.sees(BANNER)
     terminal.type(b"a")
@@ -90,7 +90,7 @@ def test_a_console_ends_with_its_machine(store, running):
     until_off(store)
 
 
-def test_a_guest_goes_on_where_nobody_reads_what_is_shown(store, running):
+def test_a_guest_continues_if_nobody_reads_its_console(store, running):
     """The guest prints more than pipes and sockets buffer. Only then does a person read."""
     reader, keys = os.pipe()
     screen, writer = os.pipe()

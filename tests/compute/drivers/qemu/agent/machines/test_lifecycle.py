@@ -158,7 +158,7 @@ def test_a_host_that_was_never_checked_says_so(store, machine):
         start(store)
 
 
-def test_many_who_start_one_machine_get_one(store, machine):
+def test_simultaneous_starts_of_a_machine_start_one(store, machine):
     began = threading.Barrier(4)
 
     def go(_):

@@ -69,7 +69,7 @@ def test_both_killed_at_once_is_off(store, running):
     until_done(lambda: start(store))
 
 
-def test_a_supervisor_is_no_child_of_whoever_started_it_and_in_a_session_of_its_own(store, running):
+def test_a_supervisor_is_no_child_of_its_starter_and_has_its_own_session(store, running):
     fields = Path(f"/proc/{process(store, 'supervisor')}/stat").read_text().rpartition(")")[2].split()
     parent, session = int(fields[1]), int(fields[3])
     assert parent != os.getpid()
@@ -243,7 +243,7 @@ def test_a_supervisor_is_started_from_a_zip_file_as_well(store, machine, tmp_pat
 # --- logs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_that_grew_begins_anew_and_what_was_in_it_is_kept_once(tmp_path):
+def test_a_log_that_grew_begins_anew_and_its_content_is_kept_once(tmp_path):
     (tmp_path / "console.log").write_bytes(b"0123456789")
     (tmp_path / "stderr").write_bytes(b"0123456789")
     supervisor.trim(tmp_path, most=10)

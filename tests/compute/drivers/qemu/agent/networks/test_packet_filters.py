@@ -75,7 +75,7 @@ def needs(*programs: str) -> None:
 # --- the text -----------------------------------------------------------------------------------------------
 
 
-def test_rules_stand_in_their_order_between_what_goes_on_and_the_policy():
+def test_rules_stand_in_order_between_open_connections_and_the_policy():
     text = text_of(rule(ports="22"), rule("DROP", "ICMP"), outbound=(rule("DROP", "UDP", ports="53"),))
     assert chain(text, "inbound") == [
         "ct state established,related counter accept",
@@ -93,7 +93,7 @@ def test_rules_stand_in_their_order_between_what_goes_on_and_the_policy():
     ]
 
 
-def test_networks_are_of_whoever_is_at_the_other_end():
+def test_networks_are_those_of_the_other_end():
     near = {"ipv4": ["198.51.100.0/24"], "ipv6": ["2001:db8::/32"]}
     text = text_of(rule(addresses=near), outbound=(rule(addresses=near),))
     assert "ip saddr { 198.51.100.0/24 } meta l4proto tcp counter accept" in chain(text, "inbound")
@@ -397,7 +397,7 @@ GUEST4, GUEST6, WORLD4, WORLD6 = "198.18.7.2", "fd00:7::2", "198.18.8.2", "fd00:
 
 @pytest.mark.guest
 @pytest.mark.parametrize("address", [GUEST4, GUEST6])
-def test_only_what_is_let_in_comes_in(net, address):
+def test_only_accepted_connections_come_in(net, address):
     net.load(text_of(rule("DROP", "UDP", ports="84"), rule(protocol="UDP", ports="80-90"), rule(ports="22")))
     assert net.talk("world", "guest", address, 53, 84, 91, 80, 90) == [80, 90]
     assert net.talk("world", "guest", address, 23, 80, 22, kind="tcp") == [22]
@@ -406,21 +406,21 @@ def test_only_what_is_let_in_comes_in(net, address):
 
 @pytest.mark.guest
 @pytest.mark.parametrize("address", [WORLD4, WORLD6])
-def test_answers_come_in_to_what_the_guest_began(net, address):
+def test_answers_to_the_guests_connections_come_in(net, address):
     net.load(text_of())
     assert net.talk("guest", "world", address, 443, kind="tcp") == [443]
 
 
 @pytest.mark.guest
 @pytest.mark.parametrize("address", [WORLD4, WORLD6])
-def test_only_what_is_let_out_goes_out(net, address):
+def test_only_accepted_connections_go_out(net, address):
     net.load(text_of(outbound=(rule(protocol="UDP", ports="53"), rule(ports="443")), policies=("DROP", "DROP")))
     assert net.talk("guest", "world", address, 54, 123, 53) == [53]
     assert net.talk("guest", "world", address, 80, 443, kind="tcp") == [443]
 
 
 @pytest.mark.guest
-def test_networks_decide_who_comes_in(net):
+def test_networks_decide_which_connections_come_in(net):
     inside = {"ipv4": ["198.18.8.0/25"], "ipv6": ["fd00:8::2/128"]}
     outside = {"ipv4": ["198.18.8.128/25"], "ipv6": ["fd00:8::3/128"]}
     net.load(
