@@ -17,7 +17,7 @@ from config.db.rows import violated_constraint
 
 log = logging.getLogger(__name__)
 
-LONGEST_BULK_WAIT = 60.0
+MAX_BULK_WAIT = 60.0
 """Seconds for which a ready bulk job is claimed after interactive jobs of any account. After this time it counts as
 interactive, so that it cannot starve."""
 UNKNOWN_SLOTS = 4
@@ -98,7 +98,7 @@ def claim_next() -> Job | None:
     values = {
         "lease": settings.JOB_LEASE,
         "horizon": horizon(),
-        "longest_bulk_wait": LONGEST_BULK_WAIT,
+        "longest_bulk_wait": MAX_BULK_WAIT,
         **share_values(),
     }
     for _ in range(RACE_ATTEMPTS):

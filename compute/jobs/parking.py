@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from compute.jobs.store import LONGEST_WAIT
+from compute.jobs.store import MAX_WAIT
 from compute.models import Job
 from config.db import leases
 
@@ -91,7 +91,7 @@ def park(job: Job, host_id: int, error: str, *, counted: bool) -> bool:
         "error": error,
         "uncounted": 0 if counted else 1,
         "overdue": job.overdue,
-        "longest": LONGEST_WAIT,
+        "longest": MAX_WAIT,
         "message": MESSAGE,
     }
     with connection.cursor() as cursor:

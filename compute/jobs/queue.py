@@ -51,9 +51,9 @@ def enqueue(
     """
     _check_transaction()
     kind = KINDS[kind_name]
-    displaced = kind.supersedes and _displace(instance.pk)
-    _flip(kind, instance)
-    if not displaced and Job.objects.filter(instance=instance, state__in=Job.LIVE).exists():
+    superseded = kind.supersedes and _cancel_live_job(instance.pk)
+    _set_status(kind, instance)
+    if not superseded and Job.objects.filter(instance=instance, state__in=Job.LIVE).exists():
         # a live job that leaves the status alone; the lock on the instance's row keeps further jobs out
         raise Busy
     event = open_event(
@@ -66,21 +66,21 @@ def enqueue(
     )
     job = _draft(kind, instance, actor, event, data or NO_DATA, secrets)
     job.source, job.volume = source, volume
-    if displaced:
+    if superseded:
         job.state = Job.State.QUEUED
     insert(job)
-    if not displaced:
+    if not superseded:
         _notify_after_commit(job)
     return job
 
 
-def begin(
+def enqueue_with_rows(
     kind_name: str,
     instance: Instance,
     actor: Actor,
     *,
     keys: tuple[int, int],
-    along: Sequence[Model],
+    rows: Sequence[Model],
     data: JobData,
     secrets: dict[str, Any],
     secondary: EntityRef | None,
@@ -105,7 +105,7 @@ def begin(
     job = _draft(kind, instance, actor, event, data, secrets)
     job.source = source
     job.pk = job_key
-    insert_together(*along, event, job)
+    insert_together(*rows, event, job)
     _notify_after_commit(job)
     return job
 
@@ -125,12 +125,12 @@ def enqueue_alone(
     return job
 
 
-def _displace(instance_id: int) -> bool:
+def _cancel_live_job(instance_id: int) -> bool:
     """Cancel the instance's live job and make it ready; False if there is none. Locks the job before the
     instance."""
     live = Job.objects.filter(instance_id=instance_id, state__in=Job.LIVE)
     job = live.select_for_update(no_key=True).first()
-    if job is None or _let_go(job):
+    if job is None or _detach_outliving(job):
         return False
     notified = job.ready and job.notified_at is not None and job.lease_until is None
     # the cancelled job ends at once: other jobs do not wait for it to copy data
@@ -141,7 +141,7 @@ def _displace(instance_id: int) -> bool:
     return True
 
 
-def _let_go(job: Job) -> bool:
+def _detach_outliving(job: Job) -> bool:
     """Detach a locked job that outlives its instance, so that it starts again from its first step; False for other
     jobs.
 
@@ -175,7 +175,7 @@ def _let_go(job: Job) -> bool:
     return True
 
 
-def _flip(kind: Kind, instance: Instance) -> None:
+def _set_status(kind: Kind, instance: Instance) -> None:
     """Set the status by a conditional UPDATE, which succeeds for exactly one of many racing requests."""
     free = Instance.objects.filter(pk=instance.pk, status__in=kind.starts_from)
     if kind.during is None:
@@ -266,7 +266,7 @@ def _notify_after_commit(job: Job) -> None:
 
 def run_now(job: Job) -> bool:
     """Make a waiting or retrying job due now; False if the job is finished, queued or at work."""
-    return _nudge(job)
+    return _make_due(job)
 
 
 def cancel(job: Job) -> bool:
@@ -279,7 +279,7 @@ def cancel(job: Job) -> bool:
         going = Job.objects.filter(pk=job.pk, state=Job.State.ACTIVE)
         if not going.update(cancelled=True, ready=True):
             return False
-        _nudge(job)
+        _make_due(job)
     return True
 
 
@@ -295,11 +295,12 @@ def give_up(job: Job, reason: str) -> bool:
         if locked is None:
             return False
         undoing.update(data={**locked.data, "given_up": reason}, ready=True)
-        _nudge(job)
+        _make_due(job)
     return True
 
 
-def _nudge(job: Job) -> bool:
+def _make_due(job: Job) -> bool:
+    """Make a live job that no worker runs due now, and notify workers. False if there is no such job."""
     waiting = Job.objects.filter(pk=job.pk, state__in=Job.LIVE, lease_until=None)
     moved = waiting.update(run_at=Now(), ready=True, notified_at=Now())
     transaction.on_commit(partial(notify, job.pk), robust=True)

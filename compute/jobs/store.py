@@ -41,14 +41,14 @@ _NAMED = """(
       FROM compute_instance i JOIN compute_host h ON h.id = i.host_id WHERE i.id = claimed.instance_id)"""
 # The names of the job's instance for the log, read once for each run of the job.
 
-_STAYS = "(step, state) = (%(step)s::text, %(state)s::text)"
+_IN_SAME_STEP = "(step, state) = (%(step)s::text, %(state)s::text)"
 _STEP_SECONDS = """step_seconds || jsonb_build_object(
                CASE state WHEN 'undoing' THEN 'undo ' ELSE '' END || step,
                GREATEST(0, round(EXTRACT(epoch FROM statement_timestamp() - step_began), 3)))"""
 # The seconds at each step that the job has left, including the one that it leaves now. Never below zero, even if
 # the clock was set back.
 
-LONGEST_WAIT = 3600.0
+MAX_WAIT = 3600.0
 """The longest wait of a job before it is run again, in seconds."""
 
 CLAIMED = f"""updated_event AS (
@@ -69,15 +69,15 @@ WITH claimed AS (
 ), {CLAIMED}
 """  # noqa: S608 - of constants
 
-_ASKED = "(ready AND NOT %(keep_lease)s::boolean)"
+_IS_DUE_AT_ONCE = "(ready AND NOT %(keep_lease)s::boolean)"
 # A claimed job is not ready, unless it was cancelled or superseded since: then it does not wait for long.
 _GIVEN_BACK = f"""
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END,
            share_slot = CASE WHEN %(keep_lease)s::boolean THEN share_slot END,
            share_host = CASE WHEN %(keep_lease)s::boolean THEN share_host ELSE COALESCE(
                (SELECT i.host_id FROM compute_instance i WHERE i.id = compute_job.instance_id), share_host) END,
-           run_at = CASE WHEN {_ASKED} THEN statement_timestamp() ELSE {leases.after("%(delay)s")} END,
-           ready = %(ready)s::boolean OR {_ASKED},
+           run_at = CASE WHEN {_IS_DUE_AT_ONCE} THEN statement_timestamp() ELSE {leases.after("%(delay)s")} END,
+           ready = %(ready)s::boolean OR {_IS_DUE_AT_ONCE},
            notified_at = CASE WHEN %(ready)s::boolean THEN statement_timestamp() END"""  # noqa: S608 - of constants
 # A job that is ready again is notified of by the worker that settles it. Its instance may be on another host now.
 
@@ -86,8 +86,8 @@ WITH settled AS (
     UPDATE compute_job
        SET state = %(state)s::text, step = %(step)s::text, error = %(error)s,
            data = COALESCE(%(data)s::jsonb, data),
-           step_began = CASE WHEN {_STAYS} THEN step_began ELSE statement_timestamp() END,
-           step_seconds = CASE WHEN {_STAYS} THEN step_seconds ELSE {_STEP_SECONDS} END,
+           step_began = CASE WHEN {_IN_SAME_STEP} THEN step_began ELSE statement_timestamp() END,
+           step_seconds = CASE WHEN {_IN_SAME_STEP} THEN step_seconds ELSE {_STEP_SECONDS} END,
            attempt = CASE WHEN %(keep_attempt)s::boolean THEN attempt ELSE 0 END,
            {_GIVEN_BACK}
      WHERE id = %(id)s AND {leases.MINE} AND state IN ('active', 'undoing')
@@ -203,7 +203,7 @@ def postpone(
     With a `percent`, the event also shows the `rate` in MB per second, and the seconds `remaining`.
     """
     return _settle(
-        job, step=job.step, state=job.state, delay=min(seconds, LONGEST_WAIT), error=error, percent=percent,
+        job, step=job.step, state=job.state, delay=min(seconds, MAX_WAIT), error=error, percent=percent,
         keep_attempt=failed,
         rate=None if rate is None else f"{rate:.1f} MB/s",
         remaining=None if remaining is None else round(remaining),
@@ -319,7 +319,7 @@ def promote() -> list[int]:
 
 def horizon() -> float:
     """Return the number of seconds from now beyond which a job's time counts as passed."""
-    return leases.horizon_of(LONGEST_WAIT, settings.JOB_LEASE)
+    return leases.horizon_of(MAX_WAIT, settings.JOB_LEASE)
 
 
 def _settle(job: Job, **changes: Any) -> Job | None:

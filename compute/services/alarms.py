@@ -25,7 +25,7 @@ from config.db.advisory import advisory_lock
 
 log = logging.getLogger(__name__)
 
-EVERY = 15.0
+CHECK_SECONDS = 15.0
 """Seconds between two checks of a process."""
 ALARM_DELAY = timedelta(minutes=1)
 """The time for which a failure must last before the operator is notified, so that restarts are not reported."""

@@ -122,7 +122,7 @@ def _make_room(session: ConsoleSession, instance: Instance, take_over: bool) -> 
     """End the sessions at the console. Raises `Occupied`, and `Invalid` if the user has too many other consoles."""
     # the row is locked, so that of two requests at once the second finds the first
     Instance.objects.select_for_update().filter(pk=instance.pk).first()
-    there = ConsoleSession.objects.at_it().filter(instance=session.instance_id)
+    there = ConsoleSession.objects.in_use().filter(instance=session.instance_id)
     others = there.exclude(user=session.user_id)
     other = others.select_related("user").first()
     if other is not None and not take_over:
@@ -135,7 +135,7 @@ def _make_room(session: ConsoleSession, instance: Instance, take_over: bool) -> 
 def _check_number(session: ConsoleSession) -> None:
     """Raise `Full` if the user has too many consoles. Several sessions at one console count once: a dead process
     may leave one."""
-    there = ConsoleSession.objects.at_it().filter(user=session.user_id, to_end="")
+    there = ConsoleSession.objects.in_use().filter(user=session.user_id, to_end="")
     elsewhere = there.exclude(instance=session.instance_id).values("instance").distinct()
     if elsewhere.count() >= settings.CONSOLES_PER_USER:
         raise Full(TOO_MANY.format(most=settings.CONSOLES_PER_USER))
@@ -170,7 +170,7 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
     if why := refusal(session):
         raise Denied(why)
     _check_number(session)
-    own = ConsoleSession.objects.at_it().filter(instance=session.instance_id, user=session.user_id)
+    own = ConsoleSession.objects.in_use().filter(instance=session.instance_id, user=session.user_id)
     own.update(to_end=OPENED_AGAIN)
     # a request of a process of the release before has no names
     named = {
@@ -214,8 +214,8 @@ def leave(session_id: int, outcome: str) -> None:
 def end(session: ConsoleSession) -> None:
     """End a session as staff. Its user is disconnected within seconds. Raises `Invalid` if the session has
     ended."""
-    if not ConsoleSession.objects.at_it().filter(pk=session.pk).update(to_end=ENDED_BY_STAFF):
-        raise Invalid("Nobody is at this console any more.")
+    if not ConsoleSession.objects.in_use().filter(pk=session.pk).update(to_end=ENDED_BY_STAFF):
+        raise Invalid("Nobody uses this console any more.")
 
 
 def refusal(session: ConsoleSession) -> str:

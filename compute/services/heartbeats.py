@@ -21,9 +21,9 @@ from config.version import VERSION
 
 log = logging.getLogger(__name__)
 
-EVERY = 5.0
+BEAT_SECONDS = 5.0
 """Seconds between two heartbeats of a process."""
-SILENCE = timedelta(seconds=30)
+MAX_SILENCE = timedelta(seconds=30)
 """The time without a heartbeat after which a process counts as gone: six heartbeats are missing."""
 HEARTBEAT_RETENTION = timedelta(days=1)
 """The time for which rows of processes that are gone are kept."""
@@ -82,7 +82,7 @@ def stop(process: Process, using: BaseDatabaseWrapper | None = None) -> None:
 
 def alive() -> Q:
     """Return the condition for the rows of processes that run."""
-    return Q(stopped=None, seen__gte=Now() - Value(SILENCE))
+    return Q(stopped=None, seen__gte=Now() - Value(MAX_SILENCE))
 
 
 def delete_old() -> int:

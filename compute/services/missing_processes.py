@@ -12,7 +12,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from compute.models import Heartbeat
-from compute.services.heartbeats import SILENCE, alive
+from compute.services.heartbeats import MAX_SILENCE, alive
 from config.processes import queues
 
 BROKER_SECONDS = 0.5
@@ -88,7 +88,7 @@ def late_queues() -> Iterator[Missing]:
 def starting() -> bool:
     """Tell whether this process has just started: other processes may have started too, and not sent heartbeats
     yet."""
-    return time.monotonic() - _started < SILENCE.total_seconds()
+    return time.monotonic() - _started < MAX_SILENCE.total_seconds()
 
 
 def broker_answers() -> bool:

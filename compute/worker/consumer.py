@@ -8,7 +8,7 @@ from django.conf import settings
 from kombu import Connection
 
 FIRST_PAUSE_SECONDS = 1
-LONGEST_PAUSE_SECONDS = 4
+MAX_PAUSE_SECONDS = 4
 """The longest pause between attempts to connect. Celery's own pauses grow to half a minute, which would delay the
 workers after a broker's outage."""
 
@@ -27,6 +27,6 @@ class Consumer(consumer.Consumer):
             conn.ensure_connection,
             interval_start=FIRST_PAUSE_SECONDS,
             interval_step=FIRST_PAUSE_SECONDS,
-            interval_max=LONGEST_PAUSE_SECONDS,
+            interval_max=MAX_PAUSE_SECONDS,
         )
         return super().ensure_connected(conn)

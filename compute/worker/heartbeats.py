@@ -23,7 +23,7 @@ from kombu import Exchange, Message, Producer, Queue
 from kombu.common import ignore_errors
 
 from compute.models import Heartbeat
-from compute.services.heartbeats import EVERY, Pulse, own_connection
+from compute.services.heartbeats import BEAT_SECONDS, Pulse, own_connection
 from compute.services.hosts.drift_records import COMPARE_EVERYWHERE
 from compute.worker.consumption import CHECK_EVERY, Consumption, Verdict
 from compute.worker.stopping import note_stop
@@ -79,7 +79,7 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
         self.consumption.took()
         if time.monotonic() >= self.next_beat:
             worker_pulse().beat(tuple(parent.app.amqp.queues.consume_from), parent.pool.num_processes)
-            self.next_beat = time.monotonic() + EVERY
+            self.next_beat = time.monotonic() + BEAT_SECONDS
 
     def check(self, parent: Consumer, producer: Producer) -> None:
         """Send the next message, unless the worker is busy. Reconnect or end a worker that takes no messages.
@@ -148,8 +148,8 @@ class Clock(Scheduler):
         self._ticks = True
         if time.monotonic() >= self._next_beat:
             self._pulse.beat()
-            self._next_beat = time.monotonic() + EVERY
-        return min(pause, EVERY)
+            self._next_beat = time.monotonic() + BEAT_SECONDS
+        return min(pause, BEAT_SECONDS)
 
     def _compare_hosts(self) -> None:
         """Schedule a comparison of every host with the rows, because no clock watched them before."""

@@ -45,7 +45,7 @@ Steps = tuple[Step[Run[D], D], ...]
 
 S = Instance.Status
 SETTLED = frozenset(Instance.SETTLED)
-LONG = timedelta(hours=12)
+COPY_DEADLINE = timedelta(hours=12)
 """The deadline of kinds that copy whole disks."""
 
 PROVISION = Kind[ProvisionData](
@@ -149,7 +149,7 @@ CLONE = Kind[CloneData](
     on_done=clones.release_source,
     on_rollback=clones.remove_clone,
     on_superseded=clones.release_source,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 CLONE_INTO = Kind[CloneData](
@@ -163,7 +163,7 @@ CLONE_INTO = Kind[CloneData](
     on_done=clones.release_source,
     on_rollback=clones.remove_copied_rows,
     on_superseded=clones.release_source,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 MOVING: Steps[MoveData] = (
@@ -190,7 +190,7 @@ MIGRATE = Kind[MoveData](
     on_rollback=moves.restore_placement,
     on_superseded=moves.release_target,
     was_on=lambda run: run.data.running,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 MIGRATE_REGION = replace(MIGRATE, name="migrate_region", event="compute_migrate_datacenter")
@@ -214,7 +214,7 @@ IMAGIZE = Kind[ImagizeData](
     on_rollback=images.remove_image_of_disk,
     on_superseded=images.remove_image_of_disk,
     has_external_effects=True,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )  # fmt: skip
 
 IMPORT_IMAGE = Kind[ImportData](
@@ -233,7 +233,7 @@ IMPORT_IMAGE = Kind[ImportData](
     ),
     on_rollback=images.remove_image_row,
     has_external_effects=True,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )  # fmt: skip
 
 DELETE_IMAGE = Kind[ImageData](
@@ -264,7 +264,7 @@ SNAPSHOT = Kind[BackupData](
     on_rollback=backups.fail_backup,
     on_superseded=backups.fail_backup,
     has_external_effects=True,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 BACKUP = replace(SNAPSHOT, name="backup")
@@ -279,7 +279,7 @@ DELETE_BACKUPS = Kind[BackupsDeleteData](
     goal=Power.ABSENT,
     data=BackupsDeleteData,
     steps=(Step("delete", backups.delete_archives, undo=backups.delete_archives),),
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 RESTORE = Kind[RestoreData](
@@ -298,7 +298,7 @@ RESTORE = Kind[RestoreData](
         Step("disks", backups.restore_disks, undo=backups.delete_restored_disks, persist=steps.mark_disk_ready),
     ),
     on_rollback=backups.remove_restored_rows,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )  # fmt: skip
 
 PROVISION_FROM_BACKUP = Kind[BackupProvisionData](
@@ -316,7 +316,7 @@ PROVISION_FROM_BACKUP = Kind[BackupProvisionData](
         ),
     ),
     on_rollback=steps.remove_instance,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )  # fmt: skip
 
 RESIZING: Steps[MoveData] = (
@@ -344,7 +344,7 @@ RESIZE = Kind[MoveData](
     on_rollback=moves.restore_placement,
     on_superseded=moves.release_target,
     was_on=lambda run: run.data.running,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 MUTATE = replace(RESIZE, name="mutate", verb="upgrade", event="compute_mutate")
@@ -385,7 +385,9 @@ DISK_CREATE = Kind[DiskData](
     has_external_effects=True,
 )
 
-DISK_CLONE = replace(DISK_CREATE, name="disk_clone", verb="clone a disk of", event="disk_duplicate", deadline=LONG)
+DISK_CLONE = replace(
+    DISK_CREATE, name="disk_clone", verb="clone a disk of", event="disk_duplicate", deadline=COPY_DEADLINE
+)
 
 DISK_RESIZE = Kind[DiskResizeData](
     name="disk_resize",
@@ -399,7 +401,7 @@ DISK_RESIZE = Kind[DiskResizeData](
     on_rollback=disks.mark_ready,
     on_superseded=disks.mark_ready,
     has_external_effects=True,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 DISK_DELETE = Kind[DiskDeleteData](
@@ -509,7 +511,7 @@ VOLUME_CREATE = Kind[VolumeCreateData](
     on_superseded=volumes.remove_volume,
     has_external_effects=True,
     outlives=lambda data: replace(data, attach=False),
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )  # fmt: skip
 
 VOLUME_CLONE = Kind[VolumeData](
@@ -522,7 +524,7 @@ VOLUME_CLONE = Kind[VolumeData](
     on_done=volumes.mark_active,
     on_rollback=volumes.remove_volume,
     has_external_effects=True,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 # On no instance, even if the volume is attached: it grows in use, whatever its instance does meanwhile.
@@ -556,7 +558,7 @@ VOLUME_ATTACH = Kind[VolumeAttachData](
     on_rollback=volumes.mark_detached,
     on_superseded=volumes.mark_detached,
     has_external_effects=True,
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )  # fmt: skip
 
 # If the instance is being deleted, the job runs without it: the volume is free as soon as it is unplugged.
@@ -584,7 +586,7 @@ VOLUME_DELETE = Kind[VolumeDeleteData](
     goal=Power.ABSENT,
     data=VolumeDeleteData,
     steps=(Step("delete", volumes.delete_when_free, undo=volumes.delete_when_free),),
-    deadline=LONG,
+    deadline=COPY_DEADLINE,
 )
 
 register(each for each in tuple(globals().values()) if isinstance(each, definition.Kind))

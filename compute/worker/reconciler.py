@@ -46,5 +46,5 @@ def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
             log.warning("host %s: %s. %s", host, row, row.detail)
     repaired = drift_verbs.repair_all(rows)
     if repaired or any(not drift_records.confirmed(row) for row in rows):
-        drift_records.compare_soon(host.pk, drift_records.AGAIN)
+        drift_records.compare_soon(host.pk, drift_records.REPEAT_SECONDS)
     return len(rows)

@@ -26,8 +26,8 @@ from config.processes.notify import notify
 
 log = logging.getLogger(__name__)
 
-MOST_BOOTS = 5
-WITHIN = timedelta(minutes=15)
+MAX_BOOTS = 5
+BOOTS_WINDOW = timedelta(minutes=15)
 WHY_OFF = {
     Ended.GUEST: word.sentence("The compute powered itself off."),
     Ended.KILLED: word.sentence(
@@ -37,11 +37,11 @@ WHY_OFF = {
     None: word.sentence("The compute was found to be off."),
 }
 """Sentences for the reasons for which a machine is off; `None` is an unknown reason."""
-BOOTS = "Its watchdog boots it."
+BOOTED_BY_WATCHDOG = "The watchdog boots it."
 HOST_FELL = word.sentence("The compute's host restarted while the compute was on.")
-BACK = f"{HOST_FELL} It is booted again."
-LATER = f"{HOST_FELL} It is booted when the maintenance of its host is over."
-TIRED = f"Its watchdog leaves it off: it was booted more than {MOST_BOOTS} times within 15 minutes."
+BOOTED_AGAIN = f"{HOST_FELL} It is booted again."
+BOOTED_LATER = f"{HOST_FELL} It is booted when the maintenance of its host is over."
+LEFT_OFF = f"The watchdog does not boot it again: it was booted more than {MAX_BOOTS} times within 15 minutes."
 
 
 def start_due() -> int:
@@ -129,10 +129,10 @@ def _write_off(instance: Instance, asked_at: datetime, why: Ended | None) -> boo
         return _bring_back(instance, platform)
     reason = WHY_OFF[why]
     tired = instance.watchdog_enabled and _tired(instance)
-    booted = f"{reason} {BOOTS}"
+    booted = f"{reason} {BOOTED_BY_WATCHDOG}"
     if instance.watchdog_enabled and not tired and _boot(instance, platform, "lassie_reboot", booted):
         return True
-    message = f"{reason} {TIRED}" if tired else reason
+    message = f"{reason} {LEFT_OFF}" if tired else reason
     record_event(platform, "compute_shutdown", instance_ref(instance), message=message)
     return True
 
@@ -144,8 +144,8 @@ def _bring_back(instance: Instance, platform: Actor) -> bool:
     """
     if Host.objects.filter(pk=instance.host_id, maintenance__isnull=False).exists():
         Instance.objects.filter(pk=instance.pk).update(status=Instance.Status.STOPPED)
-        message = LATER
-    elif _boot(instance, platform, "host_reboot", BACK):
+        message = BOOTED_LATER
+    elif _boot(instance, platform, "host_reboot", BOOTED_AGAIN):
         return True
     else:
         message = HOST_FELL
@@ -156,8 +156,8 @@ def _bring_back(instance: Instance, platform: Actor) -> bool:
 def _tired(instance: Instance) -> bool:
     """Tell whether the instance had more than five boot jobs within fifteen minutes: another boot would not
     help."""
-    boots = Job.objects.filter(instance=instance, kind="boot", created__gt=Now() - WITHIN)
-    return boots.count() > MOST_BOOTS
+    boots = Job.objects.filter(instance=instance, kind="boot", created__gt=Now() - BOOTS_WINDOW)
+    return boots.count() > MAX_BOOTS
 
 
 def _boot(instance: Instance, platform: Actor, action: str, message: str) -> bool:

@@ -22,8 +22,10 @@ from config.errors import DomainError
 
 log = logging.getLogger(__name__)
 
-CHOSEN = word.sentence("The platform chose when the compute is backed up: the window is {when}.")
-MOST_AT_ONCE = 500
+CHOSEN = word.sentence(
+    "The platform chose the backup schedule of the compute: window {window}, weekly backup on {day}."
+)
+MAX_AT_ONCE = 500
 """The most instances that one run handles; the next run comes soon."""
 WINDOWS = tuple(window.value for window in Instance.Window if window != Instance.Window.SCHEDULING)
 
@@ -43,7 +45,7 @@ def enqueue_due_backups(moment: datetime | None = None) -> int:
 
 def choose_schedules() -> int:
     """Give unscheduled instances the least used window and day of their region; returns how many instances."""
-    waiting = Instance.objects.filter(UNSCHEDULED).order_by("pk")[:MOST_AT_ONCE]
+    waiting = Instance.objects.filter(UNSCHEDULED).order_by("pk")[:MAX_AT_ONCE]
     load: dict[str, tuple[Counter[str], Counter[str]]] = {}
     chosen = 0
     for instance in waiting:
@@ -93,7 +95,7 @@ def take_due(moment: datetime) -> int:
     A busy instance is tried again until the window ends. Returns the number of backups enqueued.
     """
     window, day = f"W{moment.hour // 2 * 2}", moment.date()
-    return sum(_take(instance, day, window) for instance in due(window, day)[:MOST_AT_ONCE])
+    return sum(_take(instance, day, window) for instance in due(window, day)[:MAX_AT_ONCE])
 
 
 def due(window: str, day: date) -> QuerySet[Instance]:

@@ -14,7 +14,7 @@ from regions.models import Region
 
 CAPABILITIES = ["Computes", "Block Storage", "NodeBalancers"]
 """The capabilities that a region needs for all examples."""
-MOST_HOSTS = 100
+MAX_HOSTS = 100
 """Limit for the distinct lists of images that are read from hosts."""
 
 
@@ -54,7 +54,7 @@ def _deployed(hosts: QuerySet[Host]) -> QuerySet[Image]:
     images = Image.objects.filter(
         account=None, is_public=True, deprecated=False, status=Image.Status.AVAILABLE
     ).order_by("position", "pk")
-    lists = list(hosts.values_list("images", flat=True).distinct()[:MOST_HOSTS])
+    lists = list(hosts.values_list("images", flat=True).distinct()[:MAX_HOSTS])
     if None in lists:
         return images
     return images.filter(pk__in={image for each in lists for image in each or ()})

@@ -14,7 +14,7 @@ from compute.services.catalogue.values import written
 
 LEFT_OUT = {"maintenance"}
 """Attributes that are left out: the temporary state, which a file that is applied later would restore."""
-ALWAYS = {"driver", "created"}
+ALWAYS_WRITTEN = {"driver", "created"}
 """Attributes that a file may leave out, and that an export always writes."""
 
 
@@ -55,7 +55,7 @@ def _fields(item: type[Item], row: Model) -> Iterator[tuple[str, Any]]:
         default = attribute.default
         if default is MISSING and attribute.default_factory is not MISSING:
             default = attribute.default_factory()
-        if value != default or default is UNSTATED or attribute.name in ALWAYS:
+        if value != default or default is UNSTATED or attribute.name in ALWAYS_WRITTEN:
             if path.startswith("resolvers."):
                 value = [each.strip() for each in value.split(",")]
             yield path, written(value)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from compute.services.catalogue.schema import ITEMS, MOST_ITEMS, SECTIONS, Catalogue, Item, attribute_paths
+from compute.services.catalogue.schema import ITEMS, MAX_ITEMS, SECTIONS, Catalogue, Item, attribute_paths
 from config.errors import Invalid, Problems
 
 MAX_FILE_LENGTH = 10 * 1024**2
@@ -105,8 +105,8 @@ def _items(section: str, given: Any, problems: Problems) -> Iterator[Item]:
     if not isinstance(given, list):
         problems.add(section, "Must be a list.")
         return
-    if len(given) > MOST_ITEMS:
-        problems.add(section, f"Must have {MOST_ITEMS} items at most.")
+    if len(given) > MAX_ITEMS:
+        problems.add(section, f"Must have {MAX_ITEMS} items at most.")
         return
     seen: set[str] = set()
     for position, each in enumerate(given):

@@ -16,7 +16,7 @@ from regions.models import Region
 
 SECTIONS = ("regions", "types", "kernels", "images", "pools", "hosts")
 """The sections of a file, in the order in which they are applied. Rows that others name come first."""
-MOST_ITEMS = 3000
+MAX_ITEMS = 3000
 """The most items of one section. Each item gets a position of its own (`compute.services.catalogue.planning`)."""
 
 
@@ -88,7 +88,7 @@ class TypeItem(Item):
     vcpus: int = entry(values.number(1))
     gpus: int = entry(values.number(), default=0)
     transfer: int = entry(values.number())
-    network_out: int = entry(values.number(1, InstanceType.MOST_NETWORK_OUT))
+    network_out: int = entry(values.number(1, InstanceType.MAX_NETWORK_OUT))
     price_hourly: float = entry(values.price, "price.hourly")
     price_monthly: float = entry(values.price, "price.monthly")
     backup_price_hourly: float | None = entry(values.optional(values.price), "backup_price.hourly", default=None)

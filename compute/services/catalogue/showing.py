@@ -8,7 +8,7 @@ from compute.services.catalogue.schema import SECTIONS
 from compute.services.catalogue.values import written
 
 SIGNS = {Verb.ADD: "+", Verb.CHANGE: "~", Verb.RETIRE: "-", Verb.REMOVE: "-"}
-COUNTED = {Verb.ADD: "to add", Verb.CHANGE: "to change", Verb.RETIRE: "to retire", Verb.REMOVE: "to remove"}
+COUNT_WORDS = {Verb.ADD: "to add", Verb.CHANGE: "to change", Verb.RETIRE: "to retire", Verb.REMOVE: "to remove"}
 NOTHING = "Nothing to change."
 
 
@@ -27,7 +27,7 @@ def lines(plan: Plan) -> Iterator[str]:
         elif moved:
             yield f"  ~ positions of {len(moved)}"
     if plan:
-        counts = ", ".join(f"{plan.count(verb)} {word}" for verb, word in COUNTED.items())
+        counts = ", ".join(f"{plan.count(verb)} {word}" for verb, word in COUNT_WORDS.items())
         yield f"Plan: {counts}."
     else:
         yield NOTHING

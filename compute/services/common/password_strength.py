@@ -8,7 +8,7 @@ WEAK = "Password does not meet strength requirement"
 LEAST_SCORE = 2
 """The lowest accepted score of zxcvbn's scale 0..4. A score of 2 is more than 10^6 guesses, too many if each needs
 a login at the machine."""
-MOST_SCORE = 4
+MAX_SCORE = 4
 ALPHABET = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Letters and digits that people do not confuse."""
 GROUPS, GROUP_LENGTH = 4, 5

@@ -36,7 +36,7 @@ from tags.services import check_tags, differing_tags, set_tags, untag
 
 TIMES = ("retry_sec", "refresh_sec", "expire_sec", "ttl_sec")
 LISTS = ("master_ips", "axfr_ips")
-LONGEST_LIST = 1000
+MAX_LIST_LENGTH = 1000
 """The largest length of a list of addresses, in characters."""
 RECORD_COLUMNS = tuple(
     field.attname
@@ -197,8 +197,8 @@ def _apply(actor: Actor, domain: Domain, spec: DomainSpec, problems: Problems | 
         problems.add("master_ips", "You need at least one master DNS server IP address for this zone.")
     domain.errors = _unasked(domain)
     for name in LISTS:
-        if sum(map(len, getattr(domain, name))) > LONGEST_LIST:
-            problems.add(name, f"{name} must be at most {LONGEST_LIST} characters together")
+        if sum(map(len, getattr(domain, name))) > MAX_LIST_LENGTH:
+            problems.add(name, f"{name} must be at most {MAX_LIST_LENGTH} characters together")
         setattr(domain, name, list(dict.fromkeys(getattr(domain, name))))
     if domain.pk and domain.type == Domain.Type.SLAVE and domain.records.exists():
         problems.add("type", "A domain with records cannot be a slave: delete them first.")

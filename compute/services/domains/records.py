@@ -26,9 +26,9 @@ from compute.services.domains.domains import lock_domain, touch
 from config.errors import Missing, Problems, wrong_length
 
 Type = DomainRecord.Type
-LONGEST_TEXT = 4096
+MAX_TEXT_LENGTH = 4096
 """The largest length of a TXT record in characters. Zone files split it into the DNS's strings of 255 bytes."""
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 """The largest length of a name below its zone, in characters."""
 DEFAULT_PROTOCOL = "_tcp"
 """The protocol of an SRV record that has none."""
@@ -183,8 +183,8 @@ def check(record: Checked, zone: str) -> Problems:
     name = record.name.replace("*", "x") if record.type == Type.TXT else record.name
     if name and not is_name(f"{name}.{zone}"):
         problems.add("name", "name is not valid")
-    elif len(name) > LONGEST_NAME and record.type != Type.SRV:
-        problems.add("name", wrong_length(None, LONGEST_NAME))
+    elif len(name) > MAX_NAME_LENGTH and record.type != Type.SRV:
+        problems.add("name", wrong_length(None, MAX_NAME_LENGTH))
     return problems
 
 
@@ -254,8 +254,8 @@ def _mail(record: Checked, problems: Problems) -> None:
 
 
 def _text(record: Checked, problems: Problems) -> None:
-    if not 0 < len(record.target) <= LONGEST_TEXT:
-        problems.add("target", wrong_length(1, LONGEST_TEXT))
+    if not 0 < len(record.target) <= MAX_TEXT_LENGTH:
+        problems.add("target", wrong_length(1, MAX_TEXT_LENGTH))
     elif any(character < " " for character in record.target):
         problems.add("target", "target must not hold control characters")
 
@@ -276,13 +276,15 @@ def _service(record: Checked, problems: Problems) -> None:
         prefix = [_label(record.service), _label(record.protocol or DEFAULT_PROTOCOL)]
         below = _below(record.name, prefix[0])
         record.name = ".".join([*prefix, *below])
-        if len(record.name) > LONGEST_NAME:
+        if len(record.name) > MAX_NAME_LENGTH:
             if below:
                 problems.add(
-                    "name", f"name, service and protocol have more than {LONGEST_NAME} characters together"
+                    "name", f"name, service and protocol have more than {MAX_NAME_LENGTH} characters together"
                 )
             else:
-                problems.add("service", f"service and protocol make a name of more than {LONGEST_NAME} characters")
+                problems.add(
+                    "service", f"service and protocol make a name of more than {MAX_NAME_LENGTH} characters"
+                )
     record.target = to_ascii(record.target)
     if record.target != "." and not _SRV_TARGET.fullmatch(record.target):  # a dot: it is not there (RFC 2782)
         problems.add("target", "target is required" if not record.target else "target is not valid")

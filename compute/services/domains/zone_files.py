@@ -21,7 +21,7 @@ from compute.models import Domain, DomainRecord
 from compute.services.common.dns_names import DEFAULTS
 
 Type = DomainRecord.Type
-STRING = 255
+STRING_BYTES = 255
 """The length of one string of a TXT record in bytes."""
 
 
@@ -84,7 +84,7 @@ def _data(record: DomainRecord) -> Rdata:
 def strings(text: str) -> tuple[bytes, ...]:
     """Split a text into the strings of a TXT record."""
     data = text.encode()
-    return tuple(data[at : at + STRING] for at in range(0, len(data), STRING))
+    return tuple(data[at : at + STRING_BYTES] for at in range(0, len(data), STRING_BYTES))
 
 
 _OF_A_NAME = {Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR}

@@ -35,7 +35,7 @@ from compute.services.common.dns_names import (
 )
 from compute.services.domains import domains, zone_transfer
 from compute.services.domains.domains import RECORD_COLUMNS, DomainSpec, RecordRow
-from compute.services.domains.records import LONGEST_NAME, LONGEST_TEXT, RecordValues, check
+from compute.services.domains.records import MAX_NAME_LENGTH, MAX_TEXT_LENGTH, RecordValues, check
 from compute.services.domains.zone_files import strings
 from compute.services.domains.zone_transfer import TransferredZone, Value
 from config import word
@@ -53,7 +53,7 @@ MAX_TRANSFER_BYTES = 16 << 20
 MAX_PRIORITY = 255
 MAX_LIST_LENGTH = 1000
 """The largest length of one list of records in the event's message, in characters."""
-LONGEST_CHANGES = 2000
+MAX_CHANGES_LENGTH = 2000
 """The largest length of all changes in the event's message, in characters."""
 Type = DomainRecord.Type
 _TYPES = frozenset(Type.values)
@@ -92,7 +92,7 @@ class _Content:
             # every TTL may be rounded, so changed TTLs come last
             changes = sorted(self.changes.items(), key=lambda change: change[0].startswith("ttl_sec"))
             listed = [f"{change} ({_listed(of)})" for change, of in changes]
-            words.append(f"Changed: {_listed(listed, '; ', LONGEST_CHANGES)}.")
+            words.append(f"Changed: {_listed(listed, '; ', MAX_CHANGES_LENGTH)}.")
         return " ".join(words)
 
 
@@ -301,7 +301,7 @@ def _values(zone: str, name: str, kind: str, data: Any) -> tuple[Value, ...]:
 def _fits(record: RecordValues, zone: str) -> bool:
     """Tell whether the record is valid here, under the same name."""
     name = record.name
-    small = len(name) <= LONGEST_NAME and len(record.target) <= LONGEST_TEXT
+    small = len(name) <= MAX_NAME_LENGTH and len(record.target) <= MAX_TEXT_LENGTH
     known = record.priority <= MAX_PRIORITY and (record.tag is None or record.tag in DomainRecord.Tag.values)
     return small and known and not check(record, zone) and record.name == name
 

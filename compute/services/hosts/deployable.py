@@ -7,8 +7,8 @@ from config.errors import Problems
 
 NOT_THERE = "This image cannot be deployed in this region."
 
-DEPLOYS = "({image}.account_id IS NULL AND ({host}.images IS NULL OR {image}.id = ANY({host}.images))"
-DEPLOYS += " OR {image}.account_id IS NOT NULL AND {host}.driver = {image}.driver)"
+IS_DEPLOYABLE = "({image}.account_id IS NULL AND ({host}.images IS NULL OR {image}.id = ANY({host}.images))"
+IS_DEPLOYABLE += " OR {image}.account_id IS NOT NULL AND {host}.driver = {image}.driver)"
 """SQL: whether the host can deploy the image: an official one that it has, or one that its driver has archived."""
 
 

@@ -16,7 +16,7 @@ from compute.services.hosts.placement import RESOURCES
 from config.errors import Invalid
 
 Status = HostMigration.Status
-OPEN = (Status.PENDING, Status.STARTED)
+OPEN_STATUSES = (Status.PENDING, Status.STARTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def drain(host: Host, reason: str) -> int:
     May be called again: it then schedules an instance that arrived while the host was being closed. Raises
     `Invalid` if nothing is left to do.
     """
-    moving = HostMigration.objects.filter(status__in=OPEN).values("instance")
+    moving = HostMigration.objects.filter(status__in=OPEN_STATUSES).values("instance")
     staying = list(
         Instance.objects.filter(host=host).exclude(pk__in=moving).order_by("pk").values_list("pk", flat=True)
     )
@@ -76,7 +76,7 @@ def progress(host: Host) -> Progress:
 
 def moves_from(host: Host) -> QuerySet[HostMigration]:
     """Return the moves from the host that are scheduled or in progress, those in progress first."""
-    rows = HostMigration.objects.filter(instance__host=host, status__in=OPEN)
+    rows = HostMigration.objects.filter(instance__host=host, status__in=OPEN_STATUSES)
     return rows.select_related("instance").order_by("-status", "when", "pk")
 
 

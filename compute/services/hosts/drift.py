@@ -21,7 +21,7 @@ from compute.services.hosts.drift_records import Finding
 Kind = Drift.Kind
 SHARED = "shared/"
 """The prefix of names of objects that every host of a region can reach."""
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 LEFT_OVER = timedelta(minutes=10)
 """The time without a write after which a half-made object can be a leftover."""
 
@@ -58,7 +58,7 @@ def compare(host: Host, found: Inventory, asked: datetime) -> list[Finding]:
         if volumes or not name.startswith(SHARED)
     ]
     # one finding for each name: two machines may have disks of the same name
-    return list({(each.kind, each.name): each for each in findings if len(each.name) <= LONGEST_NAME}.values())
+    return list({(each.kind, each.name): each for each in findings if len(each.name) <= MAX_NAME_LENGTH}.values())
 
 
 def _instances(host: Host, found: list[int]) -> dict[int, Row]:

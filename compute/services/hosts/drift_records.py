@@ -15,7 +15,7 @@ from compute.models import Drift, Host
 from compute.services.hosts.reachability import BEING_ADDED
 
 TASK_NAME = "compute.worker.reconcile_host"
-AGAIN = 20.0
+REPEAT_SECONDS = 20.0
 """Seconds until the next comparison of a host with a new difference, or with one that is being repaired."""
 DRIFT_RETENTION = timedelta(days=30)
 """The time for which drift that is over stays readable."""

@@ -18,7 +18,7 @@ from compute.machine_names import machine_name
 from compute.models import Drift, Host, Instance, Job
 from compute.refs import instance_ref
 from compute.services.common.boot_profile import boot_config
-from compute.services.hosts.drift_records import AGAIN, close, compare_soon, confirmed
+from compute.services.hosts.drift_records import REPEAT_SECONDS, close, compare_soon, confirmed
 from compute.services.hosts.placement import RESOURCES, settle
 from compute.services.networking.firewalls import delivery
 from config import word
@@ -26,9 +26,9 @@ from config.db.rows import lock
 from config.errors import Busy, Invalid
 
 Kind = Drift.Kind
-BY_ITSELF = frozenset({Kind.WRONG_POWER, Kind.LEFTOVER, Kind.SHELL})
+KINDS_TO_REPAIR = frozenset({Kind.WRONG_POWER, Kind.LEFTOVER, Kind.SHELL})
 """The kinds of drift that the platform repairs by itself."""
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 """The most repairs after one comparison of a host; the next comparison comes soon."""
 FOUND_ON = word.sentence("The compute was found to be running.")
 FOUND_ELSEWHERE = word.sentence("The compute was found on another host of its region.")
@@ -44,8 +44,8 @@ def repair_all(found: Iterable[Drift]) -> int:
 
     The platform tries each repair once. After that, staff see the drift and the job's error.
     """
-    todo = [each for each in found if each.kind in BY_ITSELF and confirmed(each) and each.job_id is None]
-    return sum(_repair(each) for each in todo[:MOST_AT_ONCE])
+    todo = [each for each in found if each.kind in KINDS_TO_REPAIR and confirmed(each) and each.job_id is None]
+    return sum(_repair(each) for each in todo[:MAX_AT_ONCE])
 
 
 @transaction.atomic
@@ -82,15 +82,15 @@ def _enqueue(kind: str, drift: Drift, actor: Actor) -> Job:
     data = HostObjectData(host_id=drift.host_id, kind=drift.kind, name=drift.name, machine=machine)
     job = enqueue_alone(kind, actor, None, data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
-    compare_soon(drift.host_id, AGAIN)
+    compare_soon(drift.host_id, REPEAT_SECONDS)
     return job
 
 
 # --- verbs of staff -----------------------------------------------------------------------------------------------
 
-SET_ASIDE = frozenset({Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST})
-DELETED = frozenset({Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL})
-DEFINED = frozenset({Kind.MISSING_MACHINE, Kind.WRONG_SIZE})
+KINDS_TO_SET_ASIDE = frozenset({Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST})
+KINDS_TO_DELETE = frozenset({Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL})
+KINDS_TO_DEFINE = frozenset({Kind.MISSING_MACHINE, Kind.WRONG_SIZE})
 
 
 @transaction.atomic
@@ -100,7 +100,7 @@ def set_aside(actor: Actor, drift: Drift) -> Job:
     An unknown machine is powered off first. For a machine on another host than its row's, raises `Invalid` unless
     the row's host answers and has the machine too.
     """
-    _checked(drift, SET_ASIDE)
+    _checked(drift, KINDS_TO_SET_ASIDE)
     if drift.kind == Kind.WRONG_HOST:
         instance = _instance(drift)
         if instance.host.unreachable_since is not None or _missing(instance).exists():
@@ -111,14 +111,14 @@ def set_aside(actor: Actor, drift: Drift) -> Job:
 @transaction.atomic
 def discard(actor: Actor, drift: Drift) -> Job:
     """Enqueue a job that deletes a leftover, or an object that was set aside, for good."""
-    return _enqueue("delete_host_object", _checked(drift, DELETED), actor)
+    return _enqueue("delete_host_object", _checked(drift, KINDS_TO_DELETE), actor)
 
 
 @transaction.atomic
 def define_again(actor: Actor, drift: Drift) -> Job:
     """Enqueue a job that defines the machine of an instance by its row, and boots it if the row says that it
     runs."""
-    _checked(drift, DEFINED)
+    _checked(drift, KINDS_TO_DEFINE)
     instance = _instance(drift)
     if instance.host_id != drift.host_id:
         raise Invalid("The compute is on another host by now.")
@@ -128,7 +128,7 @@ def define_again(actor: Actor, drift: Drift) -> Job:
     data = JobData(config_id=boot_config(instance).pk if lost else None, off_status=off)
     job = enqueue("redefine", instance, _on(instance, actor), data=data)
     Drift.objects.filter(pk=drift.pk).update(job=job)
-    compare_soon(drift.host_id, AGAIN)
+    compare_soon(drift.host_id, REPEAT_SECONDS)
     return job
 
 

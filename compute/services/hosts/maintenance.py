@@ -26,7 +26,7 @@ MESSAGES = {
     "boot": word.sentence("The compute was on before its host's maintenance or outage, and is booted again."),
 }
 """The reason of each kind of job that the platform starts for a maintenance."""
-MOST_AT_ONCE = 200
+MAX_AT_ONCE = 200
 """The most instances per kind of job that one run handles; the next run comes soon."""
 
 
@@ -79,7 +79,7 @@ def note_maintenance(instance: Instance, problems: Problems) -> None:
 
 
 def _each(kind: str, instances: QuerySet[Instance]) -> int:
-    return sum(_try(kind, instance) for instance in instances.order_by("updated", "pk")[:MOST_AT_ONCE])
+    return sum(_try(kind, instance) for instance in instances.order_by("updated", "pk")[:MAX_AT_ONCE])
 
 
 def _try(kind: str, instance: Instance) -> bool:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 Status = HostMigration.Status
 HERE_ALREADY = "The compute is in this region already."
 SCHEDULED = "A migration to another host was scheduled for this time."
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 """The most due migrations that one run starts; the next run comes soon."""
 
 
@@ -205,7 +205,7 @@ def start_due() -> int:
     for long, because their region is full, would come first in each run and block all others.
     """
     due = HostMigration.objects.filter(status=Status.PENDING, when__lte=Now()).select_related("instance")
-    return sum(_start(migration) for migration in due.order_by("?")[:MOST_AT_ONCE])
+    return sum(_start(migration) for migration in due.order_by("?")[:MAX_AT_ONCE])
 
 
 def _start(migration: HostMigration) -> bool:

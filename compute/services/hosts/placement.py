@@ -58,7 +58,7 @@ _FREEST = """
 """
 _THIS_ONE = "id = %(only)s"
 # hosts that another placement has locked are skipped; only if there is no other do we wait for them
-_TRIES = ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", ""))
+_ATTEMPTS = ((_ANSWERS, _FREEST, "SKIP LOCKED"), (_ANSWERS, "id", ""), (_ANY, "id", ""))
 
 
 def place(
@@ -88,7 +88,7 @@ def place(
         **_sizes(plan),
     }
     asked["image"] = image.pk if image and image.account_id is None else None
-    tries = _TRIES if only is None else ((_THIS_ONE, "id", ""),)
+    tries = _ATTEMPTS if only is None else ((_THIS_ONE, "id", ""),)
     if only is not None:
         asked["only"] = only.pk
     before = transaction.savepoint()

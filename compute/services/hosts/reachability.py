@@ -8,7 +8,7 @@ from django.db.models import Q
 
 log = logging.getLogger(__name__)
 
-LONGEST_ERROR = 500
+MAX_ERROR_LENGTH = 500
 BEING_ADDED = Q(enabled=False, memory=0)
 """The condition for hosts that were never measured. Only the process that adds such a host cares whether it
 answers."""
@@ -47,7 +47,7 @@ def record_unreachable(host: str, error: str, asked: datetime) -> bool:
     the host no longer exists. Times are on the database's clock.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_UNREACHABLE, {"host": host, "error": error[:LONGEST_ERROR], "asked": asked})
+        cursor.execute(_UNREACHABLE, {"host": host, "error": error[:MAX_ERROR_LENGTH], "asked": asked})
         row = cursor.fetchone()
     if row is None or not row[1]:
         return False

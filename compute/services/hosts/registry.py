@@ -21,8 +21,8 @@ from config.errors import Busy, Problems
 from regions.models import Region
 
 ANOTHER_DRIVER = "The hosts of a region have one driver, and those of this region have {driver}."
-NO_DRIVER = "There is no driver of this name: DRIVERS has {names}."
-LONGEST_LABEL, LONGEST_IMAGE_LABEL = 64, 50
+NO_DRIVER = "The driver does not exist. DRIVERS has: {names}."
+MAX_LABEL_LENGTH, MAX_IMAGE_LABEL_LENGTH = 64, 50
 VOLUMES = "Block Storage"
 """The capability of regions whose hosts all have the same volumes."""
 USED = "The host has instances, or reservations for instances on their way: move them first."
@@ -63,7 +63,7 @@ def check_new(spec: HostSpec) -> Region:
         problems.add("driver", NO_DRIVER.format(names=", ".join(sorted(settings.DRIVERS))))
     elif region is not None:
         check_driver(region, spec.driver, problems)
-    if not spec.label or len(spec.label) > LONGEST_LABEL:
+    if not spec.label or len(spec.label) > MAX_LABEL_LENGTH:
         problems.add("label", "A label has 1 to 64 characters.")
     elif Host.objects.filter(label=spec.label).exists():
         problems.add("label", "Another host has this label.")
@@ -157,7 +157,7 @@ def record(
         Image.objects.get_or_create(
             pk=image.id,
             defaults={
-                "label": image.label[:LONGEST_IMAGE_LABEL],
+                "label": image.label[:MAX_IMAGE_LABEL_LENGTH],
                 "size": image.size,
                 "is_public": True,
                 "created": now(),

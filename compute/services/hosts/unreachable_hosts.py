@@ -28,17 +28,17 @@ def unreachable_hosts() -> "QuerySet[WithAnnotations[Host, Waiting]]":
     used = Q(enabled=True) | Exists(Reservation.objects.filter(host=OuterRef("pk")))
     return (
         Host.objects.filter(used, unreachable_since__isnull=False)
-        .annotate(clock=Now(), waiting=waiting_for(OuterRef("pk")))
+        .annotate(clock=Now(), waiting=count_jobs_needing(OuterRef("pk")))
         .order_by("unreachable_since", "label")
     )
 
 
-def waiting_for(host: Any) -> Subquery:
+def count_jobs_needing(host: Any) -> Subquery:
     """Return an expression: the number of jobs that need a host."""
-    return Subquery(needing(host).order_by().annotate(number=Func("pk", function="COUNT")).values("number"))
+    return Subquery(jobs_needing(host).order_by().annotate(number=Func("pk", function="COUNT")).values("number"))
 
 
-def needing(host: Any) -> QuerySet[Job]:
+def jobs_needing(host: Any) -> QuerySet[Job]:
     """Return the live jobs that need a host (key or expression). Reads only the small index of live jobs.
 
     These are jobs of its instances, moves there, clones from it, and jobs that its silence stopped.

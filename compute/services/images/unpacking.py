@@ -9,12 +9,12 @@ from time import monotonic
 from config.errors import Invalid
 
 CHUNK = 256 * 1024
-MOST_MEMBERS = 10_000
+MAX_MEMBERS = 10_000
 """Members of one gzip file: each costs a new decompressor, and compressors that work in parallel make few."""
 GIGABYTE = 1024**3
 
 BROKEN = "The file is not gzip, or is broken."
-SHORT = "The upload ended early."
+ENDED_EARLY = "The upload ended early."
 TOO_LONG = "The file takes too long to unpack."
 
 
@@ -64,8 +64,8 @@ class _GzipCheck:
             if self.member.eof:
                 data, self.between = self.member.unused_data, True
                 self.members += 1
-                if self.members > MOST_MEMBERS:
-                    raise Invalid(f"The file has more than {MOST_MEMBERS} gzip members.")
+                if self.members > MAX_MEMBERS:
+                    raise Invalid(f"The file has more than {MAX_MEMBERS} gzip members.")
             else:
                 data = self.member.unconsumed_tail
 
@@ -74,7 +74,7 @@ class _GzipCheck:
         while not self.between and self._decompress(b""):
             pass
         if not self.between and not self.member.eof:
-            raise Invalid(SHORT)
+            raise Invalid(ENDED_EARLY)
 
     def _decompress(self, data: bytes) -> int:
         try:

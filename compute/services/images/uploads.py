@@ -27,8 +27,8 @@ MAGIC = b"\x1f\x8b"
 
 UNDER_WAY = "An upload of this image is under way."
 USED = "The image was uploaded already."
-BROKEN, SHORT = unpacking.BROKEN, unpacking.SHORT
-TOO_MANY = "At most {most} uploads of an account at once: try again when one is done, or ask support for more."
+BROKEN, ENDED_EARLY = unpacking.BROKEN, unpacking.ENDED_EARLY
+TOO_MANY = "An account can have at most {most} uploads at once. Try again when one has ended, or ask support."
 UPLOADS_FULL = (
     "At most {most} GB of an account's uploads at once: try again when some are images, or ask support for more."
 )
@@ -112,7 +112,7 @@ class Upload:
         Raises `Invalid` if the file ended early or another upload was accepted, `Missing` if the image is gone.
         """
         if self.received < self.length:
-            raise Invalid(SHORT)
+            raise Invalid(ENDED_EARLY)
         os.fsync(self.file.fileno())
         _accept(self.image, self.part)
 

@@ -13,7 +13,7 @@ from accounts.models import Account, Event
 from accounts.services.account import lock_account
 from accounts.services.grants import grant_creator
 from compute.jobs.data import CloneData
-from compute.jobs.queue import begin, enqueue
+from compute.jobs.queue import enqueue, enqueue_with_rows
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
 from compute.refs import instance_ref
 from compute.services.backups.content import PROFILE
@@ -34,7 +34,7 @@ from config.errors import Busy, Problems
 from regions.models import Region
 from tags.services import set_tags
 
-MOST_CLONES = 5
+MAX_CLONES = 5
 """The most clones of one instance that run at once."""
 COPIED_COLUMNS = (
     "watchdog_enabled", "alert_cpu", "alert_io", "alert_network_in", "alert_network_out", "alert_transfer_quota",
@@ -123,8 +123,8 @@ def _clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems |
     elif target:
         _check_target(target, spec, chosen, problems)
     cloning = source.status == Instance.Status.CLONING
-    if cloning and Job.objects.filter(source=source, state__in=Job.LIVE).count() >= MOST_CLONES:
-        problems.add(None, f"At most {MOST_CLONES} clones of a compute run at once.")
+    if cloning and Job.objects.filter(source=source, state__in=Job.LIVE).count() >= MAX_CLONES:
+        problems.add(None, f"At most {MAX_CLONES} clones of a compute run at once.")
     problems.raise_any()
     if not cloning and is_busy(source):
         raise Busy
@@ -272,12 +272,12 @@ def _make(
     grant_creator(actor, "compute", target.pk)
     target.host = place(target, plan, region.pk, like=source.host_id)
     copies = _copies(target, chosen, source_off)
-    begin(
+    enqueue_with_rows(
         "clone",
         target,
         actor,
         keys=(event_and_job[0], event_and_job[1]),
-        along=(target, *first_filters(target, mail_ports_closed=are_closed(account)), *copies.rows),
+        rows=(target, *first_filters(target, mail_ports_closed=are_closed(account)), *copies.rows),
         data=copies.data,
         secrets={},
         secondary=instance_ref(target),

@@ -13,7 +13,7 @@ from accounts.services.account import lock_account
 from accounts.services.events import EntityRef, record_event
 from accounts.services.grants import grant_creator
 from compute.jobs.data import BackupProvisionData, ProvisionData
-from compute.jobs.queue import begin, enqueue
+from compute.jobs.queue import enqueue, enqueue_with_rows
 from compute.models import Backup, Config, Firewall, Image, Instance, InstanceType, Job, PacketFilter
 from compute.refs import backup_ref, image_ref, instance_ref
 from compute.services.backups.content import archives_of, draw_row_keys, rows_of, vlans_kept
@@ -133,12 +133,12 @@ def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label: 
         count_deployment(plan.deploy.script.script)
     # last: all creates in the region lock the row of one of its few hosts until they commit
     instance.host = place(instance, plan.type, plan.region.pk, image=plan.deploy.image)
-    begin(
+    enqueue_with_rows(
         first.kind,
         instance,
         actor,
         keys=(event_key, job_key),
-        along=(instance, *_first_filters(instance, plan), *first.rows),
+        rows=(instance, *_first_filters(instance, plan), *first.rows),
         data=first.data,
         secrets=plan.deploy.secrets,
         secondary=first.secondary,

@@ -11,7 +11,7 @@ from django.db import connection
 from accounts.actors import Actor
 from accounts.models import Account
 from compute.models import Host, Image, InstanceType
-from compute.services.hosts.deployable import DEPLOYS
+from compute.services.hosts.deployable import IS_DEPLOYABLE
 from compute.services.hosts.placement import FITS
 from compute.services.networking.firewalls.mail_ports import CLOSED_SQL, closed_after
 from config.db.rows import columns_of
@@ -64,7 +64,7 @@ def _statement(restricted: bool) -> str:
         for column in columns_of(model)
     )  # fmt: skip
     fits = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
-    deploys = DEPLOYS.format(image="i", host="h")
+    deploys = IS_DEPLOYABLE.format(image="i", host="h")
     image, _ = _visible_image(restricted)
     return f"""
         SELECT {columns},

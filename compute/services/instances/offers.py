@@ -17,7 +17,7 @@ from accounts.actors import Actor
 from compute.models import Backup, Host, Image, Instance, InstanceType
 from compute.services.backups.restores import place_refusal
 from compute.services.common.regions import capability_of
-from compute.services.hosts.deployable import DEPLOYS, NOT_THERE
+from compute.services.hosts.deployable import IS_DEPLOYABLE, NOT_THERE
 from compute.services.hosts.placement import FITS, REGION_FULL
 from compute.services.instances.deploy import DEFAULT_SWAP, is_available
 from compute.services.instances.instances import restore_refusal, space_refusal
@@ -240,7 +240,7 @@ def _rooms() -> str:
 @cache
 def _taken() -> str:
     types, hosts, images = (model._meta.db_table for model in (InstanceType, Host, Image))
-    deploys = DEPLOYS.format(image="i", host="h")
+    deploys = IS_DEPLOYABLE.format(image="i", host="h")
     return f"""
         SELECT ARRAY(SELECT t.id FROM {types} t
                       WHERE EXISTS (SELECT FROM {hosts} h WHERE h.region_id = %(region)s AND {_FITS})),

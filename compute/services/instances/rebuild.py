@@ -48,8 +48,8 @@ def rebuild(actor: Actor, instance: Instance, spec: RebuildSpec, problems: Probl
     busy = is_busy(locked)
     image = find_image(actor, spec.image)
     if image and is_available(image) and locked.type.disk - DEFAULT_SWAP < image.size:
-        needs = f"The image needs {image.size} MB"
-        problems.add("image", f"{needs}, which the type does not have beside {DEFAULT_SWAP} MB of swap.")
+        needed = f"The image ({image.size} MB) and {DEFAULT_SWAP} MB of swap"
+        problems.add("image", f"{needed} need more disk space than the type has.")
     check_deployable(image, locked.host, problems)
     deploy = check_deploy(actor, spec, image, problems)
     if spec.booted and not busy and "booted" not in problems:

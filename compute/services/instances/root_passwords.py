@@ -14,8 +14,8 @@ from config.errors import Busy, Missing, Problems, wrong_length
 
 MAX_PASSWORD_LENGTH = 128
 """The largest length of a root password, in characters."""
-SEVERAL = "This compute has several disks: reset the password of one, with disks/{diskId}/password."
-NONE = "This compute has no disk that a password could be set on."
+SEVERAL_DISKS = "This compute has several disks: reset the password of one, with disks/{diskId}/password."
+NO_DISK = "This compute has no disk that a password could be set on."
 
 
 @transaction.atomic
@@ -29,7 +29,9 @@ def reset(actor: Actor, instance: Instance, password: str | None, problems: Prob
     locked = lock_any(instance)
     disks = list(locked.disks.exclude(filesystem=Disk.Filesystem.SWAP).order_by("pk")[:2])
     disk = disks[0] if len(disks) == 1 else None
-    return _reset(actor, locked, disk, password, "root_pass", problems, otherwise=SEVERAL if disks else NONE)
+    return _reset(
+        actor, locked, disk, password, "root_pass", problems, otherwise=SEVERAL_DISKS if disks else NO_DISK
+    )
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ MIN_PREFIX_LENGTH = 16
 """The shortest prefix of an IPv4 pool: 65,534 rows are made in one transaction."""
 
 # One statement for any size, so that a /16 takes seconds. A second run adds nothing.
-FILL = """
+FILL_POOL = """
 INSERT INTO compute_address (pool_id, region_id, address, prefix, gateway, public)
 SELECT %(pool)s, %(region)s, %(network)s::inet + host, %(prefix)s, %(gateway)s::inet, %(public)s
 FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS host
@@ -35,7 +35,7 @@ def fill_pool(pool: AddressPool) -> int:
     network = ip_network(pool.network)
     with connection.cursor() as cursor:
         cursor.execute(
-            FILL,
+            FILL_POOL,
             {
                 "pool": pool.pk,
                 "region": pool.region_id,

@@ -29,7 +29,7 @@ from config.errors import Problems
 
 MAX_PEM_LENGTH = 100_000
 """The largest length of a certificate with its chain, or of a key, in characters."""
-MOST_IN_CHAIN = 10
+MAX_IN_CHAIN = 10
 RSA_BITS = range(2048, 4097)
 """The valid sizes of RSA keys in bits. Longer ones take seconds to validate and for every handshake, on shared
 hosts."""
@@ -87,8 +87,8 @@ def _read_chain(text: str, problems: Problems, field: str) -> list[x509.Certific
     ):  # fmt: skip
         problems.add(field, "ssl_cert is not valid")
         return []
-    if len(chain) > MOST_IN_CHAIN:
-        problems.add(field, f"A certificate has at most {MOST_IN_CHAIN - 1} others in its chain.")
+    if len(chain) > MAX_IN_CHAIN:
+        problems.add(field, f"A certificate has at most {MAX_IN_CHAIN - 1} others in its chain.")
     if any(weak):
         problems.add(field, "A certificate is signed with MD5 or SHA-1, which browsers refuse.")
     if any(short):

@@ -13,7 +13,7 @@ from compute.models import NodeBalancer, NodeBalancerConfig, NodeBalancerNode
 from compute.refs import balancer_config_ref, balancer_ref
 from compute.services.nodebalancers.certificates import read_pair
 from compute.services.nodebalancers.nodes import (
-    MOST_NODES,
+    MAX_NODES,
     AddressOwners,
     NodeWish,
     check_distinct,
@@ -27,7 +27,7 @@ from config.display.plurals import counted
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Problems
 
-MOST_CONFIGS = 50
+MAX_CONFIGS = 50
 """The most configs of one load balancer."""
 REDACTED = "<REDACTED>"
 """The text in answers in place of a certificate and its key. If it is sent back, the present ones stay."""
@@ -60,8 +60,8 @@ def create(actor: Actor, balancer: NodeBalancer, wish: ConfigWish, problems: Pro
     locked = lock(NodeBalancer.objects.filter(pk=balancer.pk))
     ports = list(locked.configs.values_list("port", flat=True))
     problems = problems or Problems()
-    if len(ports) >= MOST_CONFIGS:
-        problems.add(None, f"A nodebalancer has at most {MOST_CONFIGS} configs.")
+    if len(ports) >= MAX_CONFIGS:
+        problems.add(None, f"A nodebalancer has at most {MAX_CONFIGS} configs.")
     config, nodes = _draft(wish, owners, problems)
     if config.port in ports and "port" not in problems:
         problems.add("port", TAKEN)
@@ -171,8 +171,8 @@ def _draft_nodes(
     problems: Problems,
     path: str = "",
 ) -> list[NodeBalancerNode]:
-    if len(wishes) > MOST_NODES:
-        problems.add(f"{path}nodes", f"A config has at most {MOST_NODES} nodes.")
+    if len(wishes) > MAX_NODES:
+        problems.add(f"{path}nodes", f"A config has at most {MAX_NODES} nodes.")
         return nodes
     for index, (node, wish) in enumerate(zip(nodes, wishes, strict=True)):
         draft(node, wish, owners, problems, f"{path}nodes[{index}].")

@@ -21,7 +21,7 @@ from compute.refs import balancer_config_ref, balancer_ref
 from compute.services.common.labels import NewLabel
 from compute.services.common.regions import check_region
 from compute.services.networking.addresses import release, take_for_balancer
-from compute.services.nodebalancers.configs import MOST_CONFIGS, ConfigWish, check_configs, insert_config
+from compute.services.nodebalancers.configs import MAX_CONFIGS, ConfigWish, check_configs, insert_config
 from compute.services.nodebalancers.nodes import lock_instances
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
@@ -70,9 +70,9 @@ def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, lab
         check_region(Region.objects.filter(pk=spec.region).first(), CAPABILITY, problems)
     if spec.tags:
         check_tags(actor, spec.tags, problems)
-    if len(spec.configs) > MOST_CONFIGS:
-        problems.add("configs", f"A nodebalancer has at most {MOST_CONFIGS} configs.")
-    drafts = check_configs(spec.configs[:MOST_CONFIGS], instances, problems)
+    if len(spec.configs) > MAX_CONFIGS:
+        problems.add("configs", f"A nodebalancer has at most {MAX_CONFIGS} configs.")
+    drafts = check_configs(spec.configs[:MAX_CONFIGS], instances, problems)
     note_taken(NodeBalancer(account_id=actor.account_id, label=spec.label or ""), problems)
     region = problems.checked(spec.region)
     there = NodeBalancer.objects.filter(account=account, region=region)

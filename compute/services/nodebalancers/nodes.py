@@ -15,10 +15,10 @@ from compute.services.common.locks import lock_unread
 from config.db.rows import lock
 from config.errors import Missing, Problems
 
-MOST_NODES = 255
+MAX_NODES = 255
 """The most nodes of one config."""
 FIELDS = ("label", "address", "weight", "mode")
-ELSEWHERE = "The address has to be a private IPv4 address of a compute of the account in this region."
+NOT_IN_REGION = "The address has to be a private IPv4 address of a compute of the account in this region."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class AddressOwners:
         pools = AddressPool.objects.filter(region=self.region_id, kind=AddressPool.Kind.PRIVATE).order_by("pk")
         networks = [ipaddress.IPv4Network(network) for network in pools.values_list("network", flat=True)]
         if not networks or any(ipaddress.IPv4Address(address) in network for network in networks):
-            return ELSEWHERE
+            return NOT_IN_REGION
         whole = str(networks[0].network_address).split(".")[: max(networks[0].prefixlen // 8, 1)]
         return f"Must begin with {'.'.join(whole)}"
 
@@ -67,8 +67,8 @@ def create(
     balancer, config = lock_config(config)
     present = list(config.nodes.all())
     problems = problems or Problems()
-    if len(present) >= MOST_NODES:
-        problems.add(None, f"A config has at most {MOST_NODES} nodes.")
+    if len(present) >= MAX_NODES:
+        problems.add(None, f"A config has at most {MAX_NODES} nodes.")
     node = draft(NodeBalancerNode(config=config), wish, owners, problems)
     check_distinct([*present, node], problems)
     problems.raise_any()

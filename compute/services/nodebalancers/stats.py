@@ -19,7 +19,7 @@ from compute.models import (
 from compute.services.common.months import month_of
 from config.errors import Invalid
 
-SPAN = 300
+SAMPLE_SECONDS = 300
 """The duration of a sample in seconds."""
 SAMPLE_RETENTION = timedelta(hours=48)
 BITS = 8
@@ -71,13 +71,13 @@ def record(grown: Mapping[int, Growth], at: datetime) -> None:
 
 def _sample(meter: NodeBalancerMeter, at: datetime) -> NodeBalancerSample | None:
     """Return the sample of the meter's five minutes, if they are over."""
-    bucket = int(meter.since.timestamp()) // SPAN
-    if int(at.timestamp()) // SPAN <= bucket:
+    bucket = int(meter.since.timestamp()) // SAMPLE_SECONDS
+    if int(at.timestamp()) // SAMPLE_SECONDS <= bucket:
         return None
     seconds = (at - meter.since).total_seconds()
     return NodeBalancerSample(
         nodebalancer_id=meter.pk,
-        at=datetime.fromtimestamp(bucket * SPAN, UTC),
+        at=datetime.fromtimestamp(bucket * SAMPLE_SECONDS, UTC),
         connections=meter.connections / seconds,
         traffic_in=meter.received * BITS / seconds,
         traffic_out=meter.sent * BITS / seconds,

@@ -17,11 +17,11 @@ from config.errors import Problems, wrong_length
 
 KEYS = {key.lower(): key for key in ("name", "label", "example", "default", "oneOf", "manyOf")}
 """The known attributes, by their lower-case spelling. Others are ignored."""
-LONGEST_NAME = 64
-MOST_FIELDS = 100
+MAX_NAME_LENGTH = 64
+MAX_FIELDS = 100
 MAX_ATTRIBUTES = 100
 """The most attributes of one tag, so that the time to read a script stays proportional to its length."""
-LONGEST_DATA = 65_535
+MAX_DATA_LENGTH = 65_535
 
 _OPENING = re.compile(r"<\s*udf\b", re.IGNORECASE)
 # a tag may continue over several lines of comments; authors also separate attributes by commas
@@ -43,8 +43,8 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
     for opening in _OPENING.finditer(script):
         if opening.start() < end:
             continue  # within a value of the tag before
-        if number == MOST_FIELDS:
-            problems.add("script", f"A script has at most {MOST_FIELDS} UDF tags.")
+        if number == MAX_FIELDS:
+            problems.add("script", f"A script has at most {MAX_FIELDS} UDF tags.")
             break
         number += 1
         line = script.count("\n", 0, opening.start()) + 1
@@ -108,8 +108,8 @@ def _wrong_with(field: Field | None, names: set[str]) -> str:
         if not field.get(key, "").strip():
             return f"has no {key}"
     name = field["name"]
-    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
-        return f"has a name that is not 1-{LONGEST_NAME} letters, digits and underscores, the first no digit"
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
+        return f"has a name that is not 1-{MAX_NAME_LENGTH} letters, digits and underscores, the first no digit"
     if name.upper() in names:
         return "repeats the name of another, and case makes no difference"
     if "oneOf" in field and "manyOf" in field:
@@ -141,8 +141,8 @@ def read_values(fields: Sequence[Field], data: Mapping[str, Any] | None, problem
             problems.add(path, f"{word.quoted(path)} is not valid")
         else:
             values[name] = value
-    if sum(map(len, values.values())) > LONGEST_DATA:
-        problems.add("stackscript_data", wrong_length(None, LONGEST_DATA))
+    if sum(map(len, values.values())) > MAX_DATA_LENGTH:
+        problems.add("stackscript_data", wrong_length(None, MAX_DATA_LENGTH))
     return values
 
 

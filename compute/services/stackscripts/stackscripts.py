@@ -26,7 +26,7 @@ ANY = "any/all"
 PLACE = "/root/StackScript"
 """The path of a script on the disk that is deployed with it."""
 MAX_LENGTHS = {"script": 65_535, "description": 65_535, "rev_note": 512}
-MOST_IMAGES = 100
+MAX_IMAGES = 100
 NOT_FOR_IMAGE = "The script does not support this image."
 
 
@@ -103,8 +103,8 @@ def _apply(actor: Actor, script: StackScript, given: Mapping[str, Any], problems
 
 def _check_images(actor: Actor, images: Sequence[str], public: bool, problems: Problems) -> None:
     """Check that the actor sees each image, and that the images of a public script are public."""
-    if len(images) > MOST_IMAGES:
-        problems.add("images", f"A script has at most {MOST_IMAGES} images.")
+    if len(images) > MAX_IMAGES:
+        problems.add("images", f"A script has at most {MAX_IMAGES} images.")
         return
     seen = dict(Image.objects.visible_to(actor).filter(pk__in=images).values_list("pk", "is_public"))
     for index, image in enumerate(images):

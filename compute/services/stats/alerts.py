@@ -17,7 +17,7 @@ from compute.refs import instance_ref
 from compute.services.common.months import month_of
 from config import word
 
-WINDOW = timedelta(hours=2)
+AVERAGED_TIME = timedelta(hours=2)
 WORDS = {
     Alert.Metric.CPU: ("CPU usage", "%"),
     Alert.Metric.IO: ("Disk I/O", "operations a second"),
@@ -80,7 +80,8 @@ def check(at: datetime) -> int:
     Returns the number of new alerts. Any number of processes may check at once: only one raises each alert.
     """
     asked: dict[str, Any] = {
-        "samples": WINDOW.total_seconds() / 300, "since": at - WINDOW, "until": at, "month": month_of(at),
+        "samples": AVERAGED_TIME.total_seconds() / 300, "since": at - AVERAGED_TIME, "until": at,
+        "month": month_of(at),
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_STANDING, asked)

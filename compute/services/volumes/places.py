@@ -10,7 +10,7 @@ from compute.services.volumes import attachments
 from config.errors import Busy, Invalid, Missing, Problems
 
 SLOTS = len(ConfigDevice.SLOTS)
-MOST_DEVICES = 64
+MAX_DEVICES = 64
 MB_FOR_DEVICE = 1024
 """The MB of memory for each device of a running instance, beyond the slots of a profile."""
 POWERED_OFF = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
@@ -80,7 +80,7 @@ def choose_profile(instance: Instance, place: Place, problems: Problems) -> Conf
 
 def most_devices(instance: Instance) -> int:
     """Return the most disks and volumes of an instance of this type: one for each GB of memory, but 8 to 64."""
-    return min(max(instance.type.memory // MB_FOR_DEVICE, SLOTS), MOST_DEVICES)
+    return min(max(instance.type.memory // MB_FOR_DEVICE, SLOTS), MAX_DEVICES)
 
 
 def _choose(instance: Instance, config_id: int | None, problems: Problems) -> Config | None:

@@ -6,7 +6,7 @@ from compute.jobs.definition import Fail, Outcome
 from compute.machine_names import disk_name, instance_of
 from compute.models import Disk, Drift, Instance, Volume
 from compute.models.volumes import volume_of
-from compute.services.hosts.drift_verbs import DELETED, SET_ASIDE
+from compute.services.hosts.drift_verbs import KINDS_TO_DELETE, KINDS_TO_SET_ASIDE
 from compute.worker.run import Run, until
 
 KNOWN = "A row knows it by now."
@@ -18,8 +18,8 @@ def set_aside(run: Run[HostObjectData]) -> Outcome:
     Raises `Fail` if a row knows the object by now, and for objects that staff may only delete.
     """
     data = run.data
-    if data.kind not in SET_ASIDE:
-        raise Fail("Objects of this kind are not set aside.")
+    if data.kind not in KINDS_TO_SET_ASIDE:
+        raise Fail("Objects of this kind cannot be quarantined.")
     driver = run.driver_at(data.host_id)
     match data.kind:
         case Drift.Kind.UNKNOWN_MACHINE:
@@ -57,8 +57,8 @@ def delete(run: Run[HostObjectData]) -> Outcome:
     Raises `Fail` if a row knows the object by now, and for objects that staff must set aside first.
     """
     data = run.data
-    if data.kind not in DELETED:
-        raise Fail("Objects of this kind are set aside before they are deleted.")
+    if data.kind not in KINDS_TO_DELETE:
+        raise Fail("Objects of this kind must be quarantined before they are deleted.")
     if data.kind == Drift.Kind.SHELL:
         # its instance may have come to this host, or be on its way
         pk = instance_of(data.name) or 0
@@ -69,8 +69,8 @@ def delete(run: Run[HostObjectData]) -> Outcome:
 
 
 def set_aside_or_delete(run: Run[HostObjectData]) -> Outcome:
-    """Do what a job of kind `tidy` of the release before was enqueued for."""
-    return set_aside(run) if run.data.kind in SET_ASIDE else delete(run)
+    """Set the object aside or delete it, for a job of kind `tidy` of the previous release."""
+    return set_aside(run) if run.data.kind in KINDS_TO_SET_ASIDE else delete(run)
 
 
 def _is_busy(instance_id: int) -> bool:

@@ -28,8 +28,8 @@ from config.processes.notify import notify
 TASK_NAME = "compute.worker.apply_firewall"
 MAX_NOTIFIED_PER_REQUEST = 100
 """The most notifications that a request sends; the sweep sends the others within a second."""
-LONGEST_WAIT = 60
-LONGEST_ERROR = 500
+MAX_WAIT = 60
+MAX_ERROR_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,8 @@ def settle(claimed: Claim, applied: int) -> bool:
 
 def postpone(claimed: Claim, error: str) -> None:
     """Release the lease and retry later, with growing delays and without end, because the rules stay wanted."""
-    delay = min(2**claimed.attempt, LONGEST_WAIT) * settings.JOB_BACKOFF
-    values = {"id": claimed.instance_id, "fence": claimed.fence, "error": error[:LONGEST_ERROR], "delay": delay}
+    delay = min(2**claimed.attempt, MAX_WAIT) * settings.JOB_BACKOFF
+    values = {"id": claimed.instance_id, "fence": claimed.fence, "error": error[:MAX_ERROR_LENGTH], "delay": delay}
     with connection.cursor() as cursor:
         cursor.execute(_POSTPONE, values)
 
@@ -191,4 +191,4 @@ def due(limit: int = 500) -> list[int]:
 
 
 def _horizon() -> float:
-    return leases.horizon_of(LONGEST_WAIT * settings.JOB_BACKOFF, settings.JOB_LEASE)
+    return leases.horizon_of(MAX_WAIT * settings.JOB_BACKOFF, settings.JOB_LEASE)

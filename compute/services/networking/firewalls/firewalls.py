@@ -27,7 +27,7 @@ from config.errors import Busy, Denied, Missing, Problems
 from tags.services import check_tags, differing_tags, set_tags, untag
 
 ENABLED = Firewall.Status.ENABLED
-ANOTHER = "The compute has an enabled firewall already."
+HAS_FIREWALL = "The compute has an enabled firewall already."
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def add_device(
         problems.add("id", "id is not valid")
     present = instance and locked.devices.filter(instance=instance).first()
     if instance and not present and locked.status == ENABLED and _filtered([instance]):
-        problems.add("id", ANOTHER)
+        problems.add("id", HAS_FIREWALL)
     instance = problems.checked(instance)
     _check_stays(instance)
     if present:
@@ -274,7 +274,7 @@ def _named(actor: Actor, computes: Sequence[int], problems: Problems) -> list[In
         if pk not in locked:
             problems.add(f"{field}[{index}]", f"{pk} is not valid")
         elif pk in filtered:
-            problems.add(f"{field}[{index}]", ANOTHER)
+            problems.add(f"{field}[{index}]", HAS_FIREWALL)
     return list(locked.values())
 
 

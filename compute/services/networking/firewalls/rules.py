@@ -7,12 +7,12 @@ from typing import Any
 
 from config.errors import Problems
 
-MOST_RULES = 25
+MAX_RULES = 25
 """The most rules of a firewall, inbound and outbound together."""
-MOST_ADDRESSES = 255
+MAX_ADDRESSES = 255
 """The most networks of one rule, IPv4 and IPv6 together."""
-TOO_MANY = f"A rule has at most {MOST_ADDRESSES} addresses, IPv4 and IPv6 together."
-MOST_PIECES = 15
+TOO_MANY = f"A rule has at most {MAX_ADDRESSES} addresses, IPv4 and IPv6 together."
+MAX_PIECES = 15
 """The most pieces of one rule's ports: a port is one piece, a range two."""
 DIRECTIONS = ("inbound", "outbound")
 POLICIES = ("inbound_policy", "outbound_policy")
@@ -35,9 +35,9 @@ def checked(
     """
     rules = {name: given.get(name, present[name]) for name in (*DIRECTIONS, *POLICIES)}
     number = sum(len(rules[direction] or ()) for direction in DIRECTIONS)
-    if number > MOST_RULES:
+    if number > MAX_RULES:
         field = next((direction for direction in DIRECTIONS if given.get(direction)), DIRECTIONS[0])
-        reason = f"A firewall has at most {MOST_RULES} rules, inbound and outbound together."
+        reason = f"A firewall has at most {MAX_RULES} rules, inbound and outbound together."
         problems.add(f"{within}{field}", reason)
         return rules
     for direction in DIRECTIONS:
@@ -83,7 +83,7 @@ def _check(rule: Mapping[str, Any], where: str, problems: Problems) -> None:
             _check_ports(ports, f"{where}.ports", problems)
     addresses: Mapping[str, Sequence[str]] = rule["addresses"]
     number = sum(map(len, addresses.values()))
-    if number > MOST_ADDRESSES:
+    if number > MAX_ADDRESSES:
         problems.add(f"{where}.addresses", TOO_MANY)
     elif not number:
         problems.add(f"{where}.addresses", "A rule needs at least one IPv4 or IPv6 network.")
@@ -101,8 +101,8 @@ def _check_ports(text: str, field: str, problems: Problems) -> None:
     except ValueError as error:
         problems.add(field, str(error))
         return
-    if sum(1 if first == last else 2 for first, last in ranges) > MOST_PIECES:
-        problems.add(field, f"ports must be at most {MOST_PIECES} pieces. A range counts as two.")
+    if sum(1 if first == last else 2 for first, last in ranges) > MAX_PIECES:
+        problems.add(field, f"ports must be at most {MAX_PIECES} pieces. A range counts as two.")
 
 
 def _is_network(family: str, text: str) -> bool:

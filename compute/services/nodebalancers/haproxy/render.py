@@ -22,9 +22,9 @@ RECOMMENDED = (
 LEGACY = "ssl-min-ver TLSv1.0 ciphers DEFAULT:@SECLEVEL=0"
 BIND = "    bind "
 COOKIE = "NB_SRVID"
-MOST_CONNECTIONS = 10_000
+MAX_CONNECTIONS = 10_000
 """The most simultaneous connections on one port."""
-NEVER = 1_000_000
+UNREACHABLE_FAILURES = 1_000_000
 """A number of failed checks in a row that is never reached."""
 
 Config = NodeBalancerConfig
@@ -193,7 +193,7 @@ def _frontend(
     yield f"    mode {_mode(config)}"
     for listener in bound:
         yield f"{BIND}{listener}{tls}"
-    yield f"    maxconn {MOST_CONNECTIONS}"
+    yield f"    maxconn {MAX_CONNECTIONS}"
     if balancer.client_conn_throttle:
         yield f"    tcp-request connection track-sc0 src table nb{balancer.pk}-throttle"
         yield f"    tcp-request connection reject if {{ sc0_conn_rate gt {balancer.client_conn_throttle} }}"
@@ -254,7 +254,7 @@ def _options(config: Config, node: Node) -> Iterator[str]:
         yield f"check inter {interval} rise 1 fall {config.check_attempts}"
     else:
         # only traffic shows that a node is down, and only a connection that it is back
-        yield f"check inter 1d fastinter {interval} downinter {interval} rise 1 fall {NEVER}"
+        yield f"check inter 1d fastinter {interval} downinter {interval} rise 1 fall {UNREACHABLE_FAILURES}"
     if config.proxy_protocol != Config.ProxyProtocol.NONE:
         yield "check-send-proxy"
     if config.check_passive:
