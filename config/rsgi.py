@@ -9,9 +9,9 @@ from config.server.lanes import SIZES, Lane, Routes
 from config.streams import UPLOADS, application_for_streams, consoles
 from config.wsgi import application as handler
 
-FORM = 64 * 1024
+MAX_FORM_BYTES = 64 * 1024
 """The maximum bytes of a form in addition to its file."""
-MAX_BODY_BYTES = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + FORM)
+MAX_BODY_BYTES = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.ATTACHMENT_LIMIT + MAX_FORM_BYTES)
 """The maximum bytes of a body that is read. Each view checks its own limit."""
 
 lanes = {name: Lane(name, size) for name, size in SIZES.items()}

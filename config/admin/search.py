@@ -25,11 +25,11 @@ from config.admin.value_formats import page_of
 from config.db.prepared import TookTooLong, ending_after
 from config.display.integers import is_id
 
-SHOWN = 10
+ROWS_SHOWN = 10
 """The rows shown for each kind. One more row is read, to know whether there are more."""
 MAX_QUERY_LENGTH = 200
 """The maximum number of characters in a search."""
-SHORTEST_LOOSE = 2
+MIN_LOOSE_LENGTH = 2
 """The minimum number of characters for a loose query."""
 EXACT_SECONDS, LOOSE_SECONDS = 2.0, 1.0
 EXACT_BUDGET, LOOSE_BUDGET = 6.0, 4.0
@@ -67,7 +67,7 @@ class Term:
 
     @cached_property
     def is_loose(self) -> bool:
-        return len(self.text) >= SHORTEST_LOOSE and self.address is None
+        return len(self.text) >= MIN_LOOSE_LENGTH and self.address is None
 
 
 Condition = Callable[[Term], Q | None]
@@ -183,8 +183,8 @@ def search(request: HttpRequest, text: str) -> list[Group]:
             _loose(kind, term, group, found, end)
     answered = []
     for (group, found), kind in zip(groups, allowed, strict=True):
-        group.more = len(found) > SHOWN
-        group.rows = [_row(request, kind, obj) for obj in found[:SHOWN]]
+        group.more = len(found) > ROWS_SHOWN
+        group.rows = [_row(request, kind, obj) for obj in found[:ROWS_SHOWN]]
         if group.rows or group.ended:
             answered.append(group)
     return answered
@@ -218,7 +218,7 @@ def _read(kind: Kind, condition: Q | None, group: Group, end: float, seconds: fl
         return []
     try:
         with ending_after(min(left, seconds)):
-            return list(kind.rows().filter(condition).order_by("-pk")[: SHOWN + 1])
+            return list(kind.rows().filter(condition).order_by("-pk")[: ROWS_SHOWN + 1])
     except TookTooLong:
         group.ended = True
         return []

@@ -6,7 +6,7 @@ from django.core.validators import RegexValidator
 from rest_framework.serializers import IntegerField
 
 from config.api import reasons
-from config.api.paths import BIGGEST
+from config.api.paths import MAX_ID
 from config.display.hidden_characters import HIDDEN
 
 COMMON: dict[str, str] = {
@@ -31,7 +31,7 @@ class IdField(IntegerField):
     """
 
     def __init__(self, **kwargs: Any):
-        super().__init__(max_value=BIGGEST, **kwargs)
+        super().__init__(max_value=MAX_ID, **kwargs)
 
 
 def printable(name: str) -> RegexValidator:

@@ -15,7 +15,7 @@ from rest_framework.fields import SkipField
 
 from config import word
 
-MOST_TRANSLATIONS = 1024
+MAX_TRANSLATIONS = 1024
 """The number of values of a field whose translations are kept (`translation_of`)."""
 
 
@@ -116,7 +116,7 @@ def translation_of(field: serializers.Field) -> Callable[[Any], Any] | None:
     shown = word.on_wire if isinstance(field, PlatformChoiceField) else getattr(field, "shown", None)
     if shown is None:
         return None
-    translate = lru_cache(maxsize=MOST_TRANSLATIONS)(shown)  # a list has few images, actions and types
+    translate = lru_cache(maxsize=MAX_TRANSLATIONS)(shown)  # a list has few images, actions and types
     return lambda value: value and translate(value)
 
 

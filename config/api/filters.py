@@ -22,11 +22,11 @@ from config import word
 from config.api.ordering import orders_of
 from config.filters import OPERATORS, Filter, refuse
 
-DEEPEST = 20
+MAX_DEPTH = 20
 """The maximum depth of nested ``+and`` and ``+or``."""
 MAX_FILTER_LENGTH = 64 * 1024
 """The maximum number of bytes in the header."""
-TOO_DEEP = f"X-Filter nests deeper than {DEEPEST} levels"
+TOO_DEEP = f"X-Filter nests deeper than {MAX_DEPTH} levels"
 TOO_LONG = f"X-Filter is longer than {MAX_FILTER_LENGTH // 1024} KB"
 ORDER = frozenset({"+order_by", "+order"})
 KEYS = ("id", "address", "range", "label", "username", "when")
@@ -217,7 +217,7 @@ class Reader:
         """
         if not isinstance(items, list):
             raise refuse(f"{key} takes an array of filters")
-        if depth >= DEEPEST:
+        if depth >= MAX_DEPTH:
             raise refuse(TOO_DEEP)
         if key == "+and":
             return _all_of(map(read, items))
@@ -284,7 +284,7 @@ def read_header(header: str, fields: Mapping[str, Filter], orders: Mapping[str, 
         raw = orjson.loads(text)
     except ValueError:
         # orjson reads at most 1,024 nested brackets. Each level of a filter has two, an object and an array.
-        raise refuse(TOO_DEEP if _nesting(text) > 2 * DEEPEST + 2 else "X-Filter is not valid JSON") from None
+        raise refuse(TOO_DEEP if _nesting(text) > 2 * MAX_DEPTH + 2 else "X-Filter is not valid JSON") from None
     return Reader(fields, orders).read(raw)
 
 

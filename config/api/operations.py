@@ -25,11 +25,11 @@ BY_ACTION: Any = object()
 """A placeholder for a body that is not declared: the view's `serializer_class` or none, by the name of the action.
 """
 
-READS = ("list", "retrieve")
+READ_ACTIONS = ("list", "retrieve")
 """The actions that the view's `required_scopes` and `required_grant` are for."""
 WITH_BODY = ("create", "update")
 """The actions whose body is the view's `serializer_class`, unless they declare another one."""
-ANSWERED_BY_OBJECT = (*READS, *WITH_BODY)
+ANSWERED_BY_OBJECT = (*READ_ACTIONS, *WITH_BODY)
 """The actions that answer with the view's `serializer_class`, unless they declare another one."""
 
 
@@ -100,7 +100,7 @@ def operations_of(view: type) -> dict[str, Operation]:
     if (scope is None) != (grant is None):
         raise ImproperlyConfigured(f"{view.__name__}: declare both required_scopes and required_grant, or none")
     if scope is not None and grant is not None:
-        for name in READS:
+        for name in READ_ACTIONS:
             if hasattr(view, name) and name not in found:
                 expensive = getattr(getattr(view, name), "expensive", False)
                 found[name] = Operation(Scope.of(scope), check_grant_name(grant), expensive=expensive)

@@ -9,12 +9,12 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.paths import BIGGEST
+from config.api.paths import MAX_ID
 from config.errors import Problems
 
-SMALLEST_PAGE, BIGGEST_PAGE, DEFAULT_SIZE = 25, 500, 100
+MIN_PAGE_SIZE, MAX_PAGE_SIZE, DEFAULT_SIZE = 25, 500, 100
 NUMBER = re.compile(r"[0-9]+", re.ASCII)
-DIGITS = len(str(BIGGEST))
+DIGITS = len(str(MAX_ID))
 PAGE = {
     "page": {"type": "integer", "description": "The number of this page, from 1.", "minimum": 1},
     "pages": {"type": "integer", "description": "How many pages there are, at least 1.", "minimum": 1},
@@ -31,7 +31,7 @@ class Page:
 
     @property
     def offset(self) -> int:
-        return min((self.number - 1) * self.size, BIGGEST - self.size)  # offset plus size must fit a bigint
+        return min((self.number - 1) * self.size, MAX_ID - self.size)  # offset plus size must fit a bigint
 
     def envelope(self, data: list[Any], total: int) -> dict[str, Any]:
         """Return the body of a list. `total` counts the whole collection. A page after the last one has no data."""
@@ -40,7 +40,7 @@ class Page:
 
 
 FIRST = Page()
-SHORTEST = Page(size=1)
+ONE_ROW = Page(size=1)
 """The page to read if only the total is needed."""
 
 
@@ -53,8 +53,8 @@ class EnvelopePagination(BasePagination):
     page_query_param = "page"
     page_size_query_param = "page_size"
     page_size = DEFAULT_SIZE
-    min_page_size = SMALLEST_PAGE
-    max_page_size = BIGGEST_PAGE
+    min_page_size = MIN_PAGE_SIZE
+    max_page_size = MAX_PAGE_SIZE
 
     page: Page
     total: int
@@ -110,4 +110,4 @@ def _number(text: str) -> int | None:
     if not NUMBER.fullmatch(text):
         return None
     digits = text.lstrip("0") or "0"
-    return int(digits) if len(digits) <= DIGITS else BIGGEST
+    return int(digits) if len(digits) <= DIGITS else MAX_ID

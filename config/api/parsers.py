@@ -19,13 +19,13 @@ from config.api.responses import CONTENT_TYPE, to_json
 from config.web.headers import media_type
 
 NUL = "\x00"
-MOST_DIGITS = 308
+MAX_DIGITS = 308
 """The maximum number of digits of a number in a body that is stored as sent.
 
 A longer integer exceeds a double, the type that most clients use for numbers. Some clients, such as Python, fail at
 a few thousand digits.
 """
-TOO_LONG = f"A number must have at most {MOST_DIGITS} digits"
+TOO_LONG = f"A number must have at most {MAX_DIGITS} digits"
 NO_JSON, NO_OBJECT = "The body is not valid JSON", "The body must be a JSON object"
 SCALAR = re.compile(
     r"""
@@ -43,7 +43,7 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]')
 """A string or a punctuation mark of JSON, in a text that is known to be JSON."""
 BLANKS = re.compile(r'("(?:[^"\\]|\\.)*+")|[ \t\r\n]++')
 """A string, or blanks between values, in a text that is known to be JSON."""
-DEEPEST = 1000
+MAX_DEPTH = 1000
 """The maximum nesting of a body that is stored as sent.
 
 Few clients could read more, and orjson could not either.
@@ -125,7 +125,7 @@ def object_as_sent(request: Request, longest: int) -> str:
     returned unchanged: parsing and writing would round long numbers. It would also fail to store a NUL or half of a
     surrogate pair, escaped as ``\\u0000`` and ``\\ud800``.
 
-    Raises DRF's errors. The error for a number of more than `MOST_DIGITS` digits names the field.
+    Raises DRF's errors. The error for a number of more than `MAX_DIGITS` digits names the field.
     """
     if _media_type(request) != CONTENT_TYPE:
         raise UnsupportedMediaType(request.content_type)
@@ -147,8 +147,8 @@ def _check_grammar(text: str) -> None:
     level = 0
     for bracket in re.findall(r"[\[\]{}]", shape):
         level += 1 if bracket in "[{" else -1
-        if level > DEEPEST:
-            raise ParseError(f"The body may be nested at most {DEEPEST} levels deep")
+        if level > MAX_DEPTH:
+            raise ParseError(f"The body may be nested at most {MAX_DEPTH} levels deep")
     try:
         found = orjson.loads(shape)
     except orjson.JSONDecodeError as error:
@@ -159,10 +159,10 @@ def _check_grammar(text: str) -> None:
 
 
 def _refuse_long_numbers(text: str) -> None:
-    """Raise an error with the field's path if a number in the JSON object `text` exceeds `MOST_DIGITS` digits."""
+    """Raise an error with the field's path if a number in the JSON object `text` exceeds `MAX_DIGITS` digits."""
     for scalar in SCALAR.finditer(text):
         number = scalar["number"] or ""
-        if len(number) > MOST_DIGITS and sum(map(str.isdigit, number)) > MOST_DIGITS:
+        if len(number) > MAX_DIGITS and sum(map(str.isdigit, number)) > MAX_DIGITS:
             raise ValidationError({_path_to(text, scalar.start()): [TOO_LONG]})
 
 

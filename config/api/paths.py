@@ -8,7 +8,7 @@ from django.urls import register_converter
 
 from config import word
 
-BIGGEST = 2**63 - 1
+MAX_ID = 2**63 - 1
 FIRST_YEAR, LAST_YEAR = 2000, 2037
 """The years that a path may name."""
 
@@ -23,7 +23,7 @@ class IDConverter:
 
     def to_python(self, value: str) -> int:
         number = int(value)
-        if number > BIGGEST:
+        if number > MAX_ID:
             raise ValueError
         return number
 

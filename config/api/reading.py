@@ -87,7 +87,7 @@ class ListViewSet(CompiledViewSet[A, M], mixins.ListModelMixin):
                 return rows, rows[0][-1]
             self.check_parent()
             # Each row carries the total. A page after the last one has no rows, so read the first page.
-            first = run(pagination.SHORTEST) if page.number > 1 else ()
+            first = run(pagination.ONE_ROW) if page.number > 1 else ()
             return rows, first[0][-1] if first else 0
 
     def filtered(self, wanted: Criteria, shape: Any) -> statements.Statement:

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
-from config.api.paths import BIGGEST
+from config.api.paths import MAX_ID
 from config.errors import span, wrong_length
 
 ITEM = re.compile(r"(?:\[[0-9]+\])+$")
@@ -109,7 +109,7 @@ def _describe_bounds(name: str, field: serializers.Field, kept: Mapping[str, str
     items = hasattr(field, "child")
     length = bounds(name, low_length, high_length, " items") if items else wrong_length(low_length, high_length)
     # This bound says nothing to a client: it is the bound of the columns of ids.
-    value = not_valid(name) if high_value == BIGGEST else bounds(name, low_value, high_value)
+    value = not_valid(name) if high_value == MAX_ID else bounds(name, low_value, high_value)
     for check in field.validators:
         if isinstance(check, validators.MinLengthValidator | validators.MaxLengthValidator):
             check.message = length

@@ -19,7 +19,7 @@ from config.api.examples import examples
 from config.api.filters import XFilterBackend
 from config.api.meanings import Meanings
 from config.api.operations import ANSWERED_BY_OBJECT, BY_ACTION, WITH_BODY, Operation
-from config.api.paths import BIGGEST, FIRST_YEAR, LAST_YEAR
+from config.api.paths import FIRST_YEAR, LAST_YEAR, MAX_ID
 from config.api.serializers import Resource
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Parameter: TypeAlias = OpenApiParameter | serializers.Serializer | type[serializers.Serializer]
 PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
-ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": BIGGEST}
+ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
 NUMBERS = {
     "year": {"type": "integer", "minimum": FIRST_YEAR, "maximum": LAST_YEAR},
     "month": {"type": "integer", "minimum": 1, "maximum": 12},

@@ -39,7 +39,7 @@ from config.errors import Problems
 
 Positions: TypeAlias = dict[str, list[int]]
 """For each list in a body, by its path: the positions of the items that are kept, in order."""
-MOST_ITEMS = 10_000
+MAX_ITEMS = 10_000
 """The maximum number of items of a list in a body, unless the list has a `max_length`.
 
 An answer about a million invalid items takes a minute and 100 MB.
@@ -404,8 +404,8 @@ def _paths(resource: serializers.Serializer, prefix: str = "") -> Iterator[str]:
 def _numbers(field: serializers.Field) -> tuple[int | None, int]:
     """Return the minimum number of items of a list for this field, if it has one, and the maximum."""
     if not hasattr(field, "child"):
-        return None, MOST_ITEMS
-    return getattr(field, "min_length", None), getattr(field, "max_length", None) or MOST_ITEMS
+        return None, MAX_ITEMS
+    return getattr(field, "min_length", None), getattr(field, "max_length", None) or MAX_ITEMS
 
 
 def _type_problem(field: serializers.Field, name: str, value: Any) -> list | dict | None:

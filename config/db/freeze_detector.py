@@ -34,7 +34,7 @@ from psycopg.conninfo import make_conninfo
 
 log = logging.getLogger(__name__)
 
-EVERY = 1.0
+CHECK_SECONDS = 1.0
 """Seconds between two checks of the loop, and between two trials while the database is silent."""
 STALL_SECONDS = 5.0
 """Seconds without progress of the loop, or of all threads, before the database is asked.
@@ -133,7 +133,7 @@ class FreezeDetector:
         self.ended.set()
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        while not self.ended.wait(EVERY):
+        while not self.ended.wait(CHECK_SECONDS):
             try:
                 self.check_database()
             except Exception:

@@ -127,11 +127,11 @@ def _this_machine() -> frozenset[Address]:
     return frozenset(ipaddress.ip_address(entry.address.partition("%")[0]) for entry in entries)
 
 
-PLANE_FOR = 60.0
+PLANE_SECONDS = 60.0
 """Seconds after which the platform's servers and this machine's interfaces are looked up again."""
 _plane: dict[tuple[tuple[str, ...], ...], tuple[float, frozenset[Address]]] = {}
-_looking = threading.Lock()
-NEVER = 0.0, frozenset[Address]()
+_lookup_lock = threading.Lock()
+NEVER_LOOKED_UP = 0.0, frozenset[Address]()
 
 
 sources: list[Callable[[], Iterable[str]]] = []
@@ -156,12 +156,12 @@ def control_plane() -> frozenset[Address]:
     """
     hosts, others = _hosts(), _others()
     named = hosts, others
-    at, known = _plane.get(named, NEVER)
-    if at and (_in_a_loop() or time.monotonic() - at <= PLANE_FOR):
+    at, known = _plane.get(named, NEVER_LOOKED_UP)
+    if at and (_in_a_loop() or time.monotonic() - at <= PLANE_SECONDS):
         return known
-    with _looking:
-        at, known = _plane.get(named, NEVER)
-        if not at or time.monotonic() - at > PLANE_FOR:
+    with _lookup_lock:
+        at, known = _plane.get(named, NEVER_LOOKED_UP)
+        if not at or time.monotonic() - at > PLANE_SECONDS:
             known_to_apps = (host for source in sources for host in source())
             fresh = (_resolve(host) for host in (*hosts, *known_to_apps) if host and not host.startswith("/"))
             private = (filter(is_private, _resolve(host)) for host in others if host)

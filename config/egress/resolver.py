@@ -18,7 +18,7 @@ from dns.nameserver import Do53Nameserver
 from config.egress.guard import Address
 
 LOCAL: Address = ipaddress.IPv4Address("127.0.0.1")
-GRACE = 1.0
+GRACE_SECONDS = 1.0
 """Seconds to wait for the second answer (A or AAAA) once the first has come."""
 MAX_ANSWER_BYTES = 4096
 """The maximum number of bytes in an answer: some 250 addresses.
@@ -114,7 +114,7 @@ async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Ad
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         enough = any(isinstance(task.result(), list) and task.result() for task in done)
-        done, _ = await asyncio.wait(tasks, timeout=GRACE if enough else None)
+        done, _ = await asyncio.wait(tasks, timeout=GRACE_SECONDS if enough else None)
     finally:
         for task in tasks:
             task.cancel()

@@ -24,7 +24,7 @@ from config.environment.variables import is_set, renamed_in_use
 from config.laptop.embedded import addresses
 from config.monitoring import health
 
-SHORTEST_KEY = 32
+MIN_KEY_LENGTH = 32
 FEWEST_CHARACTERS = 10
 """The minimum number of different characters in a key. 99.9 % of the shortest hexadecimal keys have more."""
 GUESSES = ("change", "secret", "insecure", "password", "example")
@@ -103,7 +103,9 @@ def findings() -> list[CheckMessage]:
 def is_guessable(key: str) -> bool:
     """Tell whether a person could guess the key: it is short, has few different characters, or contains a word."""
     return (
-        len(key) < SHORTEST_KEY or len(set(key)) < FEWEST_CHARACTERS or any(word in key.lower() for word in GUESSES)
+        len(key) < MIN_KEY_LENGTH
+        or len(set(key)) < FEWEST_CHARACTERS
+        or any(word in key.lower() for word in GUESSES)
     )
 
 

@@ -51,7 +51,7 @@ RENAMED = {
 }
 """The old names of variables by their current names. This release still reads the old names, with a warning."""
 PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
-LONGEST_PRIVATE = 17
+MAX_PRIVATE_PREFIX = 17
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -205,8 +205,8 @@ class Environment:
             _fail(name, f"{error}; a network is written {default}")
         if not any(network.subnet_of(each) for each in PRIVATE):
             _fail(name, f"{found} is not private: it has to be within {', '.join(map(str, PRIVATE))}")
-        if network.prefixlen > LONGEST_PRIVATE:
-            _fail(name, f"{found} is too small: each region gets a /21 of it, which needs a /{LONGEST_PRIVATE}")
+        if network.prefixlen > MAX_PRIVATE_PREFIX:
+            _fail(name, f"{found} is too small: each region gets a /21 of it, which needs a /{MAX_PRIVATE_PREFIX}")
         return network
 
     def name_servers(self, name: str) -> list[str]:

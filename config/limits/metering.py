@@ -21,9 +21,9 @@ from contextlib import contextmanager
 
 from config.db import timing
 
-ORDINARY = 0.02
+FREE_SECONDS = 0.02
 """The seconds of each call that do not count. The other limits bound the number of quick calls."""
-MOST_SUBJECTS = 10_000
+MAX_SUBJECTS = 10_000
 """The maximum number of subjects in memory. Above it, subjects whose windows have ended are dropped."""
 
 
@@ -55,8 +55,8 @@ class Meter:
                 yield
             finally:
                 took = time.thread_time() - began + statements()
-                if took > ORDINARY:
-                    self.charge(subject, took - ORDINARY)
+                if took > FREE_SECONDS:
+                    self.charge(subject, took - FREE_SECONDS)
 
     @contextmanager
     def limited(self, subject: str, refusal: Callable[[int, float], Exception]) -> Iterator[None]:
@@ -72,7 +72,7 @@ class Meter:
     def charge(self, subject: str, seconds: float) -> None:
         now = time.monotonic()
         with self.lock:  # without the lock, one of two charges by threads of one account would be lost
-            if len(self.spent) >= MOST_SUBJECTS:
+            if len(self.spent) >= MAX_SUBJECTS:
                 self.spent = {each: kept for each, kept in self.spent.items() if kept[1] > now}
             before, end = self.spent.get(subject, (0.0, 0.0))
             self.spent[subject] = (before + seconds, end) if end > now else (seconds, now + self.window)

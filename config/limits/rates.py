@@ -147,7 +147,7 @@ class RedisStore(threading.local):
 class MemoryStore:
     """The same counters in the memory of this process."""
 
-    MOST_KEYS = 100_000
+    MAX_KEYS = 100_000
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -159,7 +159,7 @@ class MemoryStore:
     def take(self, keys: Sequence[str], limits: Sequence[Limit]) -> Counts:
         now = time.monotonic()
         with self.lock:
-            if len(self.windows) > self.MOST_KEYS:
+            if len(self.windows) > self.MAX_KEYS:
                 self.windows = {key: kept for key, kept in self.windows.items() if kept[1] > now}
             found = [self._current(key, limit, now) for key, limit in zip(keys, limits, strict=True)]
             fits = all(count < limit.count for (count, _), limit in zip(found, limits, strict=True))

@@ -25,11 +25,11 @@ from redis.retry import Retry
 
 log = logging.getLogger(__name__)
 
-EVERY = 5.0
+REPORT_SECONDS = 5.0
 """Seconds between two additions to Redis."""
 COUNTS_TTL_SECONDS = 3600
 """Seconds for which a machine's counts are kept after the last addition."""
-WITHIN = 1.0
+REDIS_TIMEOUT = 1.0
 """Seconds that Redis has to accept a connection, and to answer."""
 SEPARATOR = "\x1f"
 SUM = "sum"
@@ -137,7 +137,10 @@ def batch_key(machine: str) -> str:
 def connect() -> "redis.Redis":
     """Return a Redis client with short timeouts."""
     return redis.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=WITHIN, socket_timeout=WITHIN, retry=Retry(NoBackoff(), 0)
+        settings.REDIS_URL,
+        socket_connect_timeout=REDIS_TIMEOUT,
+        socket_timeout=REDIS_TIMEOUT,
+        retry=Retry(NoBackoff(), 0),
     )
 
 
@@ -202,5 +205,5 @@ class Reporter:
         self.report()
 
     def _run(self) -> None:
-        while not self.ended.wait(EVERY):
+        while not self.ended.wait(REPORT_SECONDS):
             self.report()

@@ -36,7 +36,7 @@ def background_services(kind: str) -> Sequence[BackgroundService]:
     """Return the background services of a process. `kind` is one of `Heartbeat.Kind`."""
     # Imported once Django is set up.
     from compute.services import alarms
-    from compute.services.heartbeats import EVERY, Pulse
+    from compute.services.heartbeats import BEAT_SECONDS, Pulse
 
     def check_alarms() -> None:
         try:
@@ -49,7 +49,7 @@ def background_services(kind: str) -> Sequence[BackgroundService]:
         _Traces(kind),
         freeze_detector,
         ReadTimeout(settings.ANSWER_TIMEOUT),
-        Periodic(EVERY, pulse.beat, pulse.stop),
-        Periodic(counts.EVERY, reporter.report, reporter.report),
-        Periodic(alarms.EVERY, check_alarms),
+        Periodic(BEAT_SECONDS, pulse.beat, pulse.stop),
+        Periodic(counts.REPORT_SECONDS, reporter.report, reporter.report),
+        Periodic(alarms.CHECK_SECONDS, check_alarms),
     ]

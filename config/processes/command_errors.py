@@ -16,6 +16,7 @@ from django.db import (
 )
 
 from config.display.plurals import counted
+from config.environment.places import MANAGE, serve_command
 from config.environment.variables import is_set
 from config.errors import DomainError, Problem
 

@@ -29,9 +29,9 @@ from config.web.client_address import network_in
 
 log = logging.getLogger(__name__)
 
-SMALL = 128 * 1024
+MAX_SMALL_BYTES = 128 * 1024
 """The largest answer, in bytes, that Granian gets as bytes. Lists of 100 are shorter."""
-PIECE = 64 * 1024
+PIPE_BYTES = 64 * 1024
 """The number of bytes that a pipe takes at a time."""
 OF_ADDRESS = 32 * 1024**2
 """The maximum number of unread bytes of large answers to one client network, in each process."""
@@ -44,10 +44,10 @@ POLL_SECONDS, POLL_SHARE = 0.05, 20
 
 The pause is at least this many times as long as a check.
 """
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 UNREAD = "Read the answers to your earlier requests first"
 BUSY = "Too many answers are unread: try again in a few seconds"
-PAUSE = "5"
+RETRY_SECONDS = "5"
 """Seconds after which a refused client may try again."""
 OF_CONTENT = frozenset({"content-type", "content-length", "content-encoding", "etag", "last-modified", "vary",
     "cache-control", "content-disposition", "retry-after"})  # fmt: skip
@@ -111,7 +111,7 @@ class Answers:
         `client` is the peer of the connection. If too many bytes are unread, a large answer to a safe method is
         replaced by a 429 or 503. Other methods have had their effect, so their answers are always sent.
         """
-        if len(answered.content) <= SMALL or environ.get("SERVER_PROTOCOL") == "HTTP/2":
+        if len(answered.content) <= MAX_SMALL_BYTES or environ.get("SERVER_PROTOCOL") == "HTTP/2":
             # HTTP/2 sends many answers on one connection, and the end of one of them cannot close it.
             exchange.response_bytes(*answered)
             return
@@ -120,7 +120,7 @@ class Answers:
             exchange.response_bytes(answered.status, answered.headers, b"")
             return
         network, size = network_in(environ), len(answered.content)
-        refusal = self.unread.refusal(network, size) if method in SAFE else None
+        refusal = self.unread.refusal(network, size) if method in SAFE_METHODS else None
         if refusal is not None:
             log.info("%s of %d bytes for %s is refused: unread answers have %d bytes", method, size, network,
                 self.unread.of[network])  # fmt: skip
@@ -129,7 +129,7 @@ class Answers:
         self.unread.count(network, size)
         try:
             answered = await self._compressed(environ, answered)
-            if len(answered.content) <= SMALL:
+            if len(answered.content) <= MAX_SMALL_BYTES:
                 exchange.response_bytes(*answered)
             else:
                 await self._send_by_pieces(exchange, client, answered)
@@ -141,7 +141,7 @@ class Answers:
 
         Pages are not compressed, because browsers send cookies for them: docs/decisions/slow-clients.md says why.
         """
-        if len(answered.content) < compression.LARGE or not environ["PATH_INFO"].startswith("/v4"):
+        if len(answered.content) < compression.MIN_LARGE_BYTES or not environ["PATH_INFO"].startswith("/v4"):
             return answered
         headers = {name.lower(): value for name, value in answered.headers}
         if headers.get("content-type") != CONTENT_TYPE or "content-encoding" in headers:
@@ -248,7 +248,7 @@ class _Reader:
         """
         view, capacity = memoryview(content), fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
         while self.written < len(view):
-            written = pipe.write(view[self.written : self.written + PIECE])
+            written = pipe.write(view[self.written : self.written + PIPE_BYTES])
             if written is not None:
                 self.written += written
                 if self.written > capacity:
@@ -286,4 +286,4 @@ def _refused(answered: Answered, status: int, reason: str) -> Answered:
     """Return the refusal that replaces an answer. Headers that do not describe the content are kept."""
     response = error_response([{"field": None, "reason": reason}], status)
     kept = [(name, value) for name, value in answered.headers if name.lower() not in OF_CONTENT]
-    return Answered(status, [*kept, *response.items(), ("Retry-After", PAUSE)], response.content)
+    return Answered(status, [*kept, *response.items(), ("Retry-After", RETRY_SECONDS)], response.content)

@@ -11,11 +11,11 @@ from tempfile import SpooledTemporaryFile
 from time import monotonic
 from typing import IO, Protocol, Self
 
-SMALL = 64 * 1024
+MAX_SMALL_BYTES = 64 * 1024
 """The maximum bytes of a body that is one object in memory. Nearly all bodies are."""
 IN_MEMORY = 256 * 1024
 """The bytes of a larger body that are kept in memory, before it goes to a temporary file."""
-DISCARDED = 64 * 1024**2
+MAX_DISCARDED_BYTES = 64 * 1024**2
 """The bytes of an unwanted body that are still read, so that its sender finishes and reads the answer."""
 
 
@@ -76,7 +76,7 @@ async def whole(request: Receiving, length: int, pace: Pace) -> bytes | IO[bytes
 
     Raises TimeoutError if it is slower than the pace, and `Incomplete` if it is cut off.
     """
-    if length <= SMALL:
+    if length <= MAX_SMALL_BYTES:
         async with asyncio.timeout(pace.seconds(length)):
             try:
                 body = await request()
@@ -121,7 +121,7 @@ async def discard(pieces: Pieces) -> None:
     """
     try:
         async for _ in pieces:
-            if pieces.received > DISCARDED:
+            if pieces.received > MAX_DISCARDED_BYTES:
                 return
     except TimeoutError:
         return

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 R = TypeVar("R")
 THREADS = 4
 """The threads for the database and the disk, whatever the number of bodies in progress."""
-PIECE = 256 * 1024
+PIECE_BYTES = 256 * 1024
 """The bytes that are written at a time. The same number is kept in memory for each body."""
 
 
@@ -112,7 +112,7 @@ class Streams(Application):
         first = True
         async for piece in pieces:
             buffer += piece
-            if first or len(buffer) >= PIECE:  # the first at once: an invalid file need not be received whole
+            if first or len(buffer) >= PIECE_BYTES:  # the first at once: an invalid file need not be received whole
                 data, buffer, first = bytes(buffer), bytearray(), False
                 await self._in_thread(receiving.write, data)
         if buffer:

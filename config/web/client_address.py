@@ -12,11 +12,11 @@ from rest_framework.throttling import BaseThrottle
 
 log = logging.getLogger(__name__)
 
-CAME = "NUM_PROXIES is %d, but X-Forwarded-For came from %s with %d address(es)"
-FEWER = f"{CAME}: clients can write their own address (logged once)."
-MORE = (
-    f"{CAME}: where no client wrote one there, NUM_PROXIES lacks a proxy, whose address all clients share in logins"
-    " and limits (logged once)."
+WRONG_NUMBER = "NUM_PROXIES is %d, but X-Forwarded-For came from %s with %d address(es)"
+FEWER_ADDRESSES = f"{WRONG_NUMBER}: clients can write their own address (logged once)."
+MORE_ADDRESSES = (
+    f"{WRONG_NUMBER}: where no client wrote one there, NUM_PROXIES lacks a proxy, whose address all clients share"
+    " in logins and limits (logged once)."
 )
 _reported: set[str] = set()
 """The warnings about proxies that this process has logged."""
@@ -66,7 +66,7 @@ def _compare(meta: Mapping[str, Any]) -> None:
     expected, found, peer = api_settings.NUM_PROXIES, forwarded.count(",") + 1, meta.get("REMOTE_ADDR", "")
     if found == expected or (not expected and not _is_near(peer)):
         return
-    sentence = FEWER if found < expected else MORE
+    sentence = FEWER_ADDRESSES if found < expected else MORE_ADDRESSES
     if sentence not in _reported:
         _reported.add(sentence)
         log.warning(sentence, expected, peer or "a socket", found)

@@ -2,7 +2,7 @@
 
 import gzip
 
-LARGE = 256 * 1024
+MIN_LARGE_BYTES = 256 * 1024
 """The minimum number of bytes of an answer that is compressed for each request."""
 
 

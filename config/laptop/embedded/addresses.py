@@ -12,7 +12,7 @@ POSTGRES_PORT = "5432"
 
 # A socket's path has at most 107 bytes (sun_path of unix(7), less its final zero).
 MAX_SOCKET_PATH = 107
-LONGEST_NAME = f".s.PGSQL.{POSTGRES_PORT}"
+LONGEST_SOCKET_NAME = f".s.PGSQL.{POSTGRES_PORT}"
 
 
 def socket_folder(state: Path) -> Path:
@@ -21,14 +21,14 @@ def socket_folder(state: Path) -> Path:
     A comma separates hosts in PostgreSQL's connection strings. So a path with a comma is moved too.
     """
     inside = state / "sockets"
-    if len(bytes(inside / LONGEST_NAME)) <= MAX_SOCKET_PATH and "," not in str(inside):
+    if len(bytes(inside / LONGEST_SOCKET_NAME)) <= MAX_SOCKET_PATH and "," not in str(inside):
         return inside
     name = hashlib.sha256(bytes(state)).hexdigest()[:16]
     return Path(f"/tmp/skerry-{name}")  # noqa: S108 (made with mode 0700, its owner is checked)
 
 
 def postgres_socket(state: Path) -> Path:
-    return socket_folder(state) / LONGEST_NAME
+    return socket_folder(state) / LONGEST_SOCKET_NAME
 
 
 def valkey_socket(state: Path) -> Path:
