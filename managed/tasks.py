@@ -8,12 +8,12 @@ from config.processes.notify import notify
 from managed.prober import loop
 from managed.services import probing
 
-PASSES = 3
+MAX_PASSES = 3
 """The number of times that processes without capacity pass a notification on."""
 
 
 @shared_task(name=probing.TASK_NAME, ignore_result=True, expires=60)
-def probe(passes: int = PASSES) -> None:
+def probe(passes: int = MAX_PASSES) -> None:
     """Begin the checks that are due. A process without capacity for all of them passes the notification on."""
     if loop.here().begin_due() and passes:
         notify(probing.TASK_NAME, passes - 1)

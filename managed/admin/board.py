@@ -16,7 +16,7 @@ from managed.admin.service_status import Status
 from managed.models import Measurement, Service
 
 HOURS, STEP = timedelta(hours=3), timedelta(minutes=5)
-SERVICES = 200
+MAX_SERVICES = 200
 """The maximum number of services whose checks are read. Each reads a range of an index, of some hundred rows."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -39,7 +39,7 @@ def latency(watched: QuerySet[Service], number: int) -> TimeSeriesChart:
     end = _EPOCH + ((now() - _EPOCH) // STEP + 1) * STEP
     start, steps = end - HOURS, int(HOURS / STEP)
     binned = Func(Value(STEP), F("at"), Value(_EPOCH), function="date_bin", output_field=DateTimeField())
-    chosen = watched.order_by("-pk").values("pk")[:SERVICES]
+    chosen = watched.order_by("-pk").values("pk")[:MAX_SERVICES]
     rows = (
         Measurement.objects.filter(service__in=chosen, span=Measurement.Span.CHECK, at__gte=start, at__lt=end)
         .annotate(step=binned)
@@ -65,5 +65,5 @@ def latency(watched: QuerySet[Service], number: int) -> TimeSeriesChart:
         unit="ms",
         description=f"{description} Times are UTC." if checks else "Nothing was checked in the last three hours.",
         more=list_of(Service),
-        note=f"Of the newest {SERVICES} of {number:,} services." if number > SERVICES else "",
+        note=f"Only the newest {MAX_SERVICES} of {number:,} services are counted." if number > MAX_SERVICES else "",
     )  # fmt: skip

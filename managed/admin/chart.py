@@ -10,7 +10,7 @@ from managed.services.history import Span
 WIDTH, HEIGHT = 900, 190
 LEFT, RIGHT, TOP, BOTTOM = 58, 24, 8, 38
 """Margins around the plot for the axes, in units of the drawing, which are about a pixel."""
-NARROWEST = 2.5
+MIN_MARK_WIDTH = 2.5
 """The minimum width of the mark of a failed check, so that a single one in a month is visible."""
 UNITS = (1, 2, 5)
 
@@ -180,7 +180,7 @@ def _mark(run: list[Span], axes: Axes) -> Mark:
     checks, failed = sum(span.checks for span in run), sum(span.failed for span in run)
     until = f"{last:%H:%M}" if last.date() == first.date() else f"{last:%b %d %H:%M}"
     x = axes.x(first)
-    width = max(NARROWEST, round(axes.x(last) - x, 1))
+    width = max(MIN_MARK_WIDTH, round(axes.x(last) - x, 1))
     return Mark(x, width, f"{first:%b %d %H:%M}–{until}: {failed} of {counted(checks, 'check')} failed")
 
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.admin.events import Since
+from accounts.admin.events import SinceFilter
 from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Account
@@ -111,7 +111,7 @@ class DecryptionPage(ReadOnlyPage):
     task = Task.MONITORING
     list_display = ("when", "username", "what", "account", "reason")
     list_select_related = ("account", "credential", "key_pair")
-    list_filter = (Since, AccountFilter)
+    list_filter = (SinceFilter, AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "username", "^label")
     search_help_text = "A staff username, or how the label of the secret begins."

@@ -25,7 +25,7 @@ from config.admin.verbs import Button
 from config.display.plurals import counted
 from config.errors import DomainError
 from managed.models import Credential, Decryption, KeyPair
-from managed.services.decryptions import LONGEST_REASON, newest
+from managed.services.decryptions import MAX_REASON_LENGTH, newest
 
 Holder = Credential | KeyPair
 LABEL = "Decrypt"
@@ -56,7 +56,7 @@ class ReasonForm(forms.Form):
 
     reason = forms.CharField(
         label="Reason",
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 2, "autofocus": True}),
         help_text="Such as: Login to web-1 for ticket 12. The customer reads it in an event, with your username."
         " The list of"

@@ -15,7 +15,7 @@ from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, lines, pill, span
 from config.display.plurals import counted
 from managed.admin.value_formats import moment_ago
 from managed.models import Service
-from managed.services.probing import FAILURES
+from managed.services.probing import MIN_FAILURES
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -121,8 +121,8 @@ class StatusDisplay:
         elif service.status == Status.PENDING and not service.failures:
             yield "Nothing: the service waits for its first check."
         elif service.failures and service.status != Status.PROBLEM:
-            left = FAILURES - service.failures
-            yield f"The last check failed: {service.error}. After {left} more in a row, the service counts as down."
+            left = counted(MIN_FAILURES - service.failures, "more failure")
+            yield f"The last check failed: {service.error}. The service is down after {left}."
         elif service.status == Status.OK and not self.late:
             yield "Nothing: the service is up."
 

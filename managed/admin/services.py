@@ -64,7 +64,9 @@ def enable(request: HttpRequest, service: Service) -> str:
     return "the first check is due now."
 
 
-class RightNow(admin.SimpleListFilter):
+class CheckFilter(admin.SimpleListFilter):
+    """Services by their status and by the progress of their next check."""
+
     title = "right now"
     parameter_name = "now"
     CHOICES = {
@@ -90,7 +92,7 @@ class ServicePage(ReadOnlyPage):
     task = Task.MONITORING
     list_display = ("label", "state", "account", "kind", "found", "last_check", "age")
     list_select_related = ("account",)
-    list_filter = (RightNow, AccountFilter, "status", "service_type", ("region", ClosedFilter))
+    list_filter = (CheckFilter, AccountFilter, "status", "service_type", ("region", ClosedFilter))
     link_filters = ("account__id__exact",)
     search_fields = ("=pk", "^label")
     search_help_text = "Id, part of an address, or how a label, company or account's email begins."

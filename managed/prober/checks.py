@@ -29,14 +29,14 @@ from managed.services import targets
 from managed.services.probing import Outcome, Probe
 from managed.services.targets import Target
 
-REDIRECTS = 5
-STAGGER = 0.25
+MAX_REDIRECTS = 5
+STAGGER_SECONDS = 0.25
 """Seconds for one address of a name before the next address is tried in parallel."""
-ADDRESSES = 8
+MAX_ADDRESSES = 8
 """The maximum number of addresses of a name that are tried: hundreds must not turn a check into a network scan."""
-LATE = 1.0
+LATE_SECONDS = 1.0
 """Seconds beyond a check's timeout after which the delay is this process's fault, and not the service's."""
-LONGEST_LINE = 64 * 1024
+MAX_LINE_LENGTH = 64 * 1024
 """The maximum number of bytes in a line of headers. Some sites have policies of tens of thousands of bytes."""
 HEADERS = {"User-Agent": "Skerry-Managed", "Accept": "*/*", "Accept-Encoding": "identity"}
 """A request asks for no compression, which costs a server more than it saves.
@@ -74,7 +74,7 @@ async def check(probe: Probe) -> Outcome:
         async with asyncio.timeout(probe.timeout):
             await (_ask_url(probe) if probe.service_type == Service.Type.URL else _ask_tcp(probe))
     except TimeoutError:
-        if time.monotonic() - begun > probe.timeout + LATE:
+        if time.monotonic() - begun > probe.timeout + LATE_SECONDS:
             raise Stalled from None
         return Outcome(error=f"there was no answer within {probe.timeout} s")
     except Invalid:
@@ -90,18 +90,18 @@ async def _ask_tcp(probe: Probe) -> None:
     target = targets.parse(probe.service_type, probe.address)
     addresses = await _addresses(target, probe.private)
     infos = [_info(address, target.port) for address in addresses]
-    connected = await aiohappyeyeballs.start_connection(infos, happy_eyeballs_delay=STAGGER)
+    connected = await aiohappyeyeballs.start_connection(infos, happy_eyeballs_delay=STAGGER_SECONDS)
     connected.close()
 
 
 async def _ask_url(probe: Probe) -> None:
     target = targets.parse(probe.service_type, probe.address)
-    for _ in range(REDIRECTS + 1):
+    for _ in range(MAX_REDIRECTS + 1):
         onward = await _get(target, probe)
         if onward is None:
             return
         target = _redirected(target, onward)
-    raise Down(f"it redirects more than {REDIRECTS} times")
+    raise Down(f"it redirects more than {MAX_REDIRECTS} times")
 
 
 def _redirected(target: Target, onward: str) -> Target:
@@ -124,15 +124,15 @@ async def _get(target: Target, probe: Probe) -> str | None:
         use_dns_cache=False,
         ssl=tls.shared_context(),
         force_close=True,
-        happy_eyeballs_delay=STAGGER,
+        happy_eyeballs_delay=STAGGER_SECONDS,
     )
     session = aiohttp.ClientSession(
         connector=connector,
         timeout=aiohttp.ClientTimeout(total=None),  # the timeout of the whole check applies
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
-        max_line_size=LONGEST_LINE,
-        max_field_size=LONGEST_LINE,
+        max_line_size=MAX_LINE_LENGTH,
+        max_field_size=MAX_LINE_LENGTH,
     )
     try:
         async with session, session.get(url, allow_redirects=False, headers=HEADERS) as response:
@@ -141,7 +141,7 @@ async def _get(target: Target, probe: Probe) -> str | None:
                 return onward
             if response.status >= 400:
                 raise Down(f"it answered {response.status}")
-            if probe.body and not await _holds(response, probe.body):
+            if probe.body and not await _contains(response, probe.body):
                 raise Down("the text was not in the answer")
     except aiohttp.ClientError:
         if connector.flooded:
@@ -150,7 +150,7 @@ async def _get(target: Target, probe: Probe) -> str | None:
     return None
 
 
-async def _holds(response: aiohttp.ClientResponse, text: str) -> bool:
+async def _contains(response: aiohttp.ClientResponse, text: str) -> bool:
     """Tell whether the beginning of an answer contains `text`. Reading stops once the text is found."""
     try:
         charset = charset_of(response.headers.get("Content-Type", ""))
@@ -170,7 +170,7 @@ async def _addresses(target: Target, private: bool) -> list[Address]:
     if refusal is not None:
         raise Down(REFUSED[refusal])
     both = [address for address in addresses if address.version == 6], [a for a in addresses if a.version == 4]
-    return [address for family in both for address in family[: ADDRESSES // 2]]
+    return [address for family in both for address in family[: MAX_ADDRESSES // 2]]
 
 
 class _Pinned(AbstractResolver):

@@ -13,19 +13,19 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 
-from managed.prober.text import PREFIX
+from managed.prober.text import PREFIX_BYTES
 
-MAX_BYTES = 8 * PREFIX
+MAX_BYTES = 8 * PREFIX_BYTES
 """The maximum number of bytes from one connection: enough for the searched part of an answer in the smallest
 chunks.
 """
-HEAD = 256 * 1024
+MAX_HEADER_BYTES = 256 * 1024
 """The maximum number of bytes of headers. Incomplete headers stay in memory, and some servers are slow."""
-INTERIM = 20
+MAX_INTERIM_ANSWERS = 20
 """The maximum number of interim answers (1xx) before the final one."""
-PIECE = 8 * 1024
+PIECE_BYTES = 8 * 1024
 """The number of bytes of headers that are parsed at once."""
-SWITCHED = 101
+SWITCHED_STATUS = 101
 
 
 class Connector(aiohttp.TCPConnector):
@@ -43,7 +43,7 @@ class _Handler(ResponseHandler):
     def __init__(self, connector: Connector, loop: asyncio.AbstractEventLoop):
         super().__init__(loop=loop)
         self._connector = connector
-        self._left, self._head, self._interim, self._begun = MAX_BYTES, HEAD, INTERIM, False
+        self._left, self._head, self._interim, self._begun = MAX_BYTES, MAX_HEADER_BYTES, MAX_INTERIM_ANSWERS, False
 
     def data_received(self, data: bytes) -> None:
         """Parse received bytes, piece by piece until the final answer begins.
@@ -53,9 +53,9 @@ class _Handler(ResponseHandler):
         self._left -= len(data)
         if self._left < 0:
             self._end()
-        while not self._begun and len(data) > PIECE and self._open:
-            self._read(data[:PIECE])
-            data = data[PIECE:]
+        while not self._begun and len(data) > PIECE_BYTES and self._open:
+            self._read(data[:PIECE_BYTES])
+            data = data[PIECE_BYTES:]
         self._read(data)
 
     def _read(self, data: bytes) -> None:
@@ -69,7 +69,7 @@ class _Handler(ResponseHandler):
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         """Queue an answer. A check does not need interim answers: they are counted and dropped."""
-        if 100 <= data[0].code < 200 and data[0].code != SWITCHED:
+        if 100 <= data[0].code < 200 and data[0].code != SWITCHED_STATUS:
             self._interim -= 1
             if self._interim < 0:
                 self._end()

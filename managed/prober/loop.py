@@ -29,11 +29,11 @@ BATCH = 100
 
 Further due services wait for other processes or the next notification.
 """
-PACE = 0.005
+PACE_SECONDS = 0.005
 """Seconds between the starts of two checks. Hundreds started at the same moment would make each other late."""
-FILES = 4
+FILES_PER_CHECK = 4
 """Open files that a check may need: its connections, and those of the DNS look-up."""
-SPARE = 100
+SPARE_FILES = 100
 """Open files for everything else in the process."""
 
 
@@ -104,7 +104,7 @@ class Prober:
 
     def _spread(self, probes: Collection[Probe]) -> None:
         for probe in probes:
-            self._next = max(self._next + PACE, self._loop.time())
+            self._next = max(self._next + PACE_SECONDS, self._loop.time())
             self._loop.call_at(self._next, self._start, probe)
 
     def _cancel(self, probes: Collection[Probe]) -> None:
@@ -162,11 +162,11 @@ def _affordable(most: int) -> int:
     limit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most * FILES + SPARE
+    wanted = most * FILES_PER_CHECK + SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        most = min(most, max(1, (soft - SPARE) // FILES))
+        most = min(most, max(1, (soft - SPARE_FILES) // FILES_PER_CHECK))
     return most
 
 

@@ -6,9 +6,9 @@ import zlib
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
-PREFIX = 1024 * 1024
+PREFIX_BYTES = 1024 * 1024
 """The number of bytes of an answer, decompressed, that are searched for the text."""
-PIECE = 64 * 1024
+PIECE_BYTES = 64 * 1024
 """The maximum number of bytes that are decompressed at once."""
 PLAIN = ("", "identity")
 PACKED = ("gzip", "x-gzip", "deflate")
@@ -29,7 +29,7 @@ CHARSETS = frozenset(
 
 
 _CHARSET = re.compile(r""";[ \t]*charset[ \t]*=[ \t]*["']?([\w.:+-]{1,40})(?![\w.:+-])""", re.ASCII | re.IGNORECASE)
-LONGEST_TYPE = 1024
+MAX_TYPE_LENGTH = 1024
 """The number of characters of a Content-Type that are read."""
 
 
@@ -45,7 +45,7 @@ class Search:
         self._codec = codec(charset)
         self._decoder = codecs.getincrementaldecoder(self._codec)("replace")
         self._tail = ""
-        self._left = PREFIX
+        self._left = PREFIX_BYTES
         encoding = encoding.strip().lower()
         if encoding not in (*PLAIN, *PACKED):
             raise Unreadable("the answer is compressed in a way that was not asked for")
@@ -62,7 +62,7 @@ class Search:
             return self._found(part)
         while part and not self.ended:
             try:
-                piece = self._unpacker.decompress(part, PIECE)
+                piece = self._unpacker.decompress(part, PIECE_BYTES)
             except zlib.error:
                 raise Unreadable("the answer could not be unpacked") from None
             if self._found(piece):
@@ -92,7 +92,7 @@ def charset_of(content_type: str) -> str:
 
     Python's email package is not used: its parser takes a minute for a header that is made to be slow.
     """
-    found = _CHARSET.search(content_type[:LONGEST_TYPE])
+    found = _CHARSET.search(content_type[:MAX_TYPE_LENGTH])
     return found[1] if found else ""
 
 

@@ -7,7 +7,7 @@ from rest_framework.serializers import CharField, DateTimeField, IntegerField
 from config.api.common_fields import printable
 from config.api.serializers import Resource
 
-LONGEST_PASSWORD = 5000
+MAX_PASSWORD_LENGTH = 5000
 
 
 def label(**kwargs: Any) -> CharField:
@@ -23,8 +23,8 @@ def username() -> CharField:
 
 def password() -> CharField:
     return CharField(
-        max_length=LONGEST_PASSWORD, trim_whitespace=False, write_only=True,
-        help_text="The secret, kept encrypted and never shown again.",
+        max_length=MAX_PASSWORD_LENGTH, trim_whitespace=False, write_only=True,
+        help_text="The secret. It is encrypted and not shown again.",
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from config.api.fields import Annotated
 from config.api.meanings import Meanings
 from config.api.serializers import Body, Resource
 from managed.models import Service
-from managed.services.probing import LONGEST_TIMEOUT
+from managed.services.probing import MAX_TIMEOUT
 from managed.services.services import ServiceSpec
 
 CREDENTIALS = ArraySubquery(
@@ -57,7 +57,7 @@ class ServiceResource(Resource):
         min_length=3, max_length=100, help_text="What is checked: a URL, or for `tcp` a host and port."
     )
     timeout = IntegerField(
-        min_value=1, max_value=LONGEST_TIMEOUT, help_text="Seconds that the whole exchange may take, 1 to 255."
+        min_value=1, max_value=MAX_TIMEOUT, help_text="The timeout of a check in seconds, 1 to 255."
     )
     body = CharField(
         min_length=0, max_length=100, required=False, allow_blank=True, allow_null=True, trim_whitespace=False,

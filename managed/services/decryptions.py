@@ -4,9 +4,9 @@ from accounts.actors import Actor
 from config.errors import Invalid
 from managed.models import Credential, Decryption, KeyPair
 
-LONGEST_REASON = 500
-AGAIN = "It was read since this was asked. Say again why, and it is shown once more."
-NO_KEY = "None of the encryption keys opens it: was one taken away too early?"
+MAX_REASON_LENGTH = 500
+READ_MEANWHILE = "The secret was read after this page was opened. Enter the reason again to see the secret."
+NO_KEY = "No encryption key can decrypt it. Was a key removed too early?"
 
 
 def record(actor: Actor, secret: Credential | KeyPair, label: str, reason: str, seen: int | None) -> str:
@@ -20,10 +20,10 @@ def record(actor: Actor, secret: Credential | KeyPair, label: str, reason: str, 
     if not actor.is_staff:
         raise RuntimeError("only staff decrypt anything")
     reason = " ".join(reason.split())
-    if not 0 < len(reason) <= LONGEST_REASON:
-        raise Invalid(f"A reason of 1-{LONGEST_REASON} characters is needed", "reason")
+    if not 0 < len(reason) <= MAX_REASON_LENGTH:
+        raise Invalid(f"A reason of 1-{MAX_REASON_LENGTH} characters is needed", "reason")
     if seen is not None and newest(secret) != seen:
-        raise Invalid(AGAIN)
+        raise Invalid(READ_MEANWHILE)
     Decryption.objects.create(
         account_id=secret.account_id,
         credential=secret if isinstance(secret, Credential) else None,

@@ -18,7 +18,7 @@ from managed.models import Contact, Issue, Service
 from managed.services.contacts import ACTION
 from managed.services.refs import service_ref
 
-SUMMARY = 64
+MAX_SUMMARY_LENGTH = 64
 """The maximum number of characters in a ticket's summary."""
 
 
@@ -71,7 +71,7 @@ def recover(service: Service) -> None:
 
 
 def _open(platform: Actor, service: Service) -> Issue:
-    summary = f"{service.label} is down"[:SUMMARY]
+    summary = f"{service.label} is down"[:MAX_SUMMARY_LENGTH]
     ticket = tickets.open_ticket(platform, TicketSpec(summary, _sentence(service), about={}, managed_issue=True))
     return Issue.objects.create(account_id=service.account_id, ticket=ticket, services=[service.pk])
 

@@ -22,21 +22,21 @@ from managed.services.contacts import ACTION
 from managed.services.incidents import join, recover
 from managed.services.refs import service_ref
 
-FAILURES = 2
+MIN_FAILURES = 2
 """The number of failed checks in a row that make a problem."""
-MARGIN = 30
+MARGIN_SECONDS = 30
 """Seconds of a lease beyond the timeout of the check, in which its outcome is written."""
-LATE = 2
+MAX_INTERVALS = 2
 """The maximum number of intervals until a next check.
 
 A later time was set under a longer interval, or by a wrong clock.
 """
-LONGEST_TIMEOUT = 255
+MAX_TIMEOUT = 255
 """The maximum number of seconds of a service's timeout."""
-LONGEST_ERROR = 500
+MAX_ERROR_LENGTH = 500
 LOCK_TIMEOUT = "5s"
 """The lock timeout for an account or a service that another transaction has locked. Other outcomes wait as well."""
-GOLDEN = 0.6180339887498949
+GOLDEN_RATIO = 0.6180339887498949
 """The golden ratio: any number of its multiples, modulo 1, are spread over the unit interval."""
 TASK_NAME = "managed.probe"
 
@@ -99,8 +99,8 @@ def claim(most: int) -> list[Probe]:
     thousands of hanging services would leave no capacity for others.
     """
     values = {
-        "most": most, "margin": MARGIN, "share": settings.PROBE_SHARE,
-        "late": LATE * settings.PROBE_EVERY, "horizon": leases.horizon_of(LONGEST_TIMEOUT + MARGIN),
+        "most": most, "margin": MARGIN_SECONDS, "share": settings.PROBE_SHARE,
+        "late": MAX_INTERVALS * settings.PROBE_EVERY, "horizon": leases.horizon_of(MAX_TIMEOUT + MARGIN_SECONDS),
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, values)
@@ -163,14 +163,14 @@ def settle(probe: Probe, outcome: Outcome) -> bool:
     _measure(locked, outcome, at)
     before = locked.status
     locked.failures = 0 if outcome.up else min(locked.failures + 1, 32767)
-    locked.error = outcome.error[:LONGEST_ERROR]
+    locked.error = outcome.error[:MAX_ERROR_LENGTH]
     locked.checked_at, locked.lease_until = at, None
     locked.next_check_at = next_slot(locked.pk, probe.claimed, at)
     # These columns only: `updated` is when the account last changed the service.
     locked.save(update_fields=["failures", "error", "checked_at", "lease_until", "next_check_at"])
     if outcome.up and before != Service.Status.OK:
         _mark_up(locked)
-    elif not outcome.up and before != Service.Status.PROBLEM and locked.failures >= FAILURES:
+    elif not outcome.up and before != Service.Status.PROBLEM and locked.failures >= MIN_FAILURES:
         join(locked)
     return True
 
@@ -183,7 +183,7 @@ def next_slot(service_id: int, claimed: datetime, at: datetime) -> datetime:
     whose check takes longer than an interval keeps its slot too.
     """
     interval = settings.PROBE_EVERY
-    own = service_id * GOLDEN % 1 * interval
+    own = service_id * GOLDEN_RATIO % 1 * interval
     earliest = max(claimed.timestamp() + interval / 2, at.timestamp())
     slot = (earliest - own) // interval * interval + own
     return datetime.fromtimestamp(slot if slot >= earliest else slot + interval, UTC)

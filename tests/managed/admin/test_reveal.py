@@ -18,7 +18,7 @@ from accounts.pages.session_store import SessionStore
 from config.encryption import encrypt_json
 from managed.admin.reveal import Revealed
 from managed.models import Decryption
-from managed.services.decryptions import AGAIN, NO_KEY
+from managed.services.decryptions import NO_KEY, READ_MEANWHILE
 from tests.config.admin.pages import list_address, page_address
 from tests.factories import InstanceFactory
 from tests.managed.one_of_each import PASSWORD, USERNAME, Watched, one_of_each
@@ -139,7 +139,7 @@ def test_loading_the_answer_again_does_not_show_it_again(admin, kept, secret):
     count = Decryption.objects.count()
     again = read(admin, kept, seen=seen)
     assert escape(secret) not in again.content.decode()
-    assert AGAIN in again.content.decode()
+    assert READ_MEANWHILE in again.content.decode()
     assert Decryption.objects.count() == count
     assert "no-store" in again["Cache-Control"]
     assert "refused" in LogEntry.objects.first().change_message
@@ -174,7 +174,7 @@ def test_a_forged_number_reads_nothing(admin, kept, secret):
 
 
 @pytest.mark.parametrize("junk", ["abc", "-1", "9" * 30, "_00", "a/b"])
-def test_of_what_is_not_there_nothing_is_asked(junk, admin, kept):
+def test_the_address_of_a_missing_object_leads_to_the_index(junk, admin, kept):
     address = list_address(type(kept)) + f"{junk}/decrypt/"
     assert admin.get(address)["Location"] == "/admin/"
     assert admin.post(address, {"reason": REASON, "seen": 0})["Location"] == "/admin/"

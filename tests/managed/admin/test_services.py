@@ -348,7 +348,7 @@ def test_an_hour_that_is_thinned_already_counts_once(admin, watched):
     assert text_of(admin, page_address(watched.service)).count("0 of 60 checks failed") == 3
 
 
-def test_charts_are_drawn_and_described_for_who_does_not_see_them(admin, watched):
+def test_charts_are_drawn_and_described_in_words(admin, watched):
     measure(watched.service, now() - timedelta(hours=2), 100.0, 300.0, None, 100.0)
     page = admin.get(page_address(watched.service)).content.decode()
     assert page.count('role="img"') == 2

@@ -148,7 +148,7 @@ def test_only_staff_read_them(account, owner):
         credentials.decrypt(Actor(account.pk, owner.pk, "owner"), CredentialFactory(account=account), "curious")
 
 
-def test_what_was_revoked_cannot_be_read_but_who_read_it_stays(account):
+def test_a_revoked_credential_cannot_be_read_but_its_readers_are_kept(account):
     credential = CredentialFactory(account=account)
     credentials.decrypt(support(account), credential, "once")
     credentials.revoke(support(account), credential)
@@ -198,7 +198,7 @@ def test_accounts_have_keys_of_their_own(api, client_for, stranger):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_who_ask_first_get_one_key(account, owner):
+def test_simultaneous_first_requests_get_one_key(account, owner):
     def ask(_):
         try:
             return keys.public_key(Actor(account.pk, owner.pk, "owner"))

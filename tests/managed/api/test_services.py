@@ -246,7 +246,7 @@ def test_two_changes_at_once_both_count(account, owner):
     assert (service.label, service.notes, service.address) == ("first", "second", "203.0.113.99:80")
 
 
-def test_what_is_given_of_the_target_fits_what_it_is_put_beside(account, owner):
+def test_given_parts_of_the_target_fit_its_other_parts(account, owner):
     """Of two concurrent requests, one sets the type to URL, and the other sets an address that is not a URL."""
     service = ServiceFactory(account=account, **TCP)
     one, two = Service.objects.get(pk=service.pk), Service.objects.get(pk=service.pk)

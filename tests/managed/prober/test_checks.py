@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from config.egress import resolver
 from managed.prober import checks, tls
 from managed.prober.checks import Stalled, check
-from managed.prober.text import PREFIX, Search, charset_of, codec
+from managed.prober.text import PREFIX_BYTES, Search, charset_of, codec
 from managed.services.probing import Outcome, Probe
 from tests.managed import servers
 from tests.managed.servers import (
@@ -31,7 +31,7 @@ from tests.managed.servers import (
 )
 from tests.ports import free_port
 
-LONG = 120
+LONG_SECONDS = 120
 """Seconds for events that take a moment, even on a busy machine."""
 OK = b"HTTP/1.1 200 OK\r\n"
 NO_ANSWER = "there was no answer within 1 s"
@@ -59,7 +59,9 @@ def authority(tmp_path, monkeypatch):
     return made
 
 
-def ask(address: str, body: str = "", timeout: int = LONG, kind: str = "url", private: bool = False) -> Outcome:
+def ask(
+    address: str, body: str = "", timeout: int = LONG_SECONDS, kind: str = "url", private: bool = False
+) -> Outcome:
     return asyncio.run(check(Probe(1, 1, 1, datetime.now(UTC), kind, address, body, timeout, private)))
 
 
@@ -67,7 +69,7 @@ def ask_tcp(address: str, **options) -> Outcome:
     return ask(address, kind="tcp", **options)
 
 
-def ask_of(behave: servers.Behaviour, body: str = "", timeout: int = LONG) -> Outcome:
+def ask_of(behave: servers.Behaviour, body: str = "", timeout: int = LONG_SECONDS) -> Outcome:
     with Server(behave) as server:
         return ask(server.url, body, timeout)
 
@@ -79,7 +81,7 @@ def ask_of(behave: servers.Behaviour, body: str = "", timeout: int = LONG) -> Ou
 def test_a_service_that_answers_below_400_is_up(status):
     outcome = ask_of(answer(b"", status))
     assert outcome.up
-    assert 0 < outcome.milliseconds < LONG * 1000
+    assert 0 < outcome.milliseconds < LONG_SECONDS * 1000
 
 
 @pytest.mark.parametrize("status", ["400 Bad Request", "401 Unauthorized", "404 Not Found", "500 Oops", "503 Busy"])
@@ -114,8 +116,8 @@ def test_the_text_is_not_found():
 
 def test_the_text_is_looked_for_in_the_beginning_alone():
     text = b"needle"
-    assert ask_of(answer(b"x" * (PREFIX - len(text)) + text), "needle").up
-    assert ask_of(answer(b"x" * (PREFIX - len(text) + 1) + text), "needle").error == NO_TEXT
+    assert ask_of(answer(b"x" * (PREFIX_BYTES - len(text)) + text), "needle").up
+    assert ask_of(answer(b"x" * (PREFIX_BYTES - len(text) + 1) + text), "needle").error == NO_TEXT
 
 
 def test_the_text_is_found_where_it_comes_in_pieces():
@@ -189,7 +191,7 @@ def test_an_answer_that_is_compressed_all_the_same_is_unpacked(encoding, pack):
 
 
 def test_what_unpacks_to_much_is_unpacked_to_the_bound():
-    bomb = gzip.compress(b"\0" * 64 * PREFIX + b"needle")
+    bomb = gzip.compress(b"\0" * 64 * PREFIX_BYTES + b"needle")
     assert ask_of(answer(bomb, "200 OK", "Content-Encoding: gzip"), "needle").error == NO_TEXT
     search = Search("needle", "", "gzip")
     assert search.feed(bomb) is False
@@ -275,7 +277,7 @@ def test_a_few_interim_answers_are_passed_over():
 
 
 def test_a_text_is_found_however_small_the_chunks_before_it_are():
-    chunks = b"1\r\na\r\n" * (PREFIX - 10) + b"6\r\nneedle\r\n0\r\n\r\n"
+    chunks = b"1\r\na\r\n" * (PREFIX_BYTES - 10) + b"6\r\nneedle\r\n0\r\n\r\n"
     assert ask_of(raw(CHUNKED + chunks), "needle").up
 
 
@@ -355,7 +357,7 @@ def test_a_timeout_that_this_process_slept_through_is_not_the_services(monkeypat
     async def sleepy(probe):
         await asyncio.sleep(0)
         time.sleep(1.2)  # the loop hangs, as on a machine that was suspended
-        await asyncio.sleep(LONG)
+        await asyncio.sleep(LONG_SECONDS)
 
     monkeypatch.setattr(checks, "_ask_tcp", sleepy)
     monkeypatch.setattr(checks, "LATE", 0.1)
@@ -370,7 +372,7 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
 
     async def check_all(probes: list[Probe]) -> None:
         await asyncio.gather(*map(check, probes))
-        deadline = time.monotonic() + LONG
+        deadline = time.monotonic() + LONG_SECONDS
         while len(asyncio.all_tasks()) > 1:
             assert time.monotonic() < deadline, f"{asyncio.all_tasks()} still run"
             await asyncio.sleep(0.05)
@@ -393,7 +395,7 @@ def test_checks_leave_no_file_open_and_nothing_running(authority, dns):
         asyncio.run(check_all(probes[:1]))
         before = process.num_fds()
         asyncio.run(check_all(probes * 4))
-        deadline = time.monotonic() + LONG
+        deadline = time.monotonic() + LONG_SECONDS
         while process.num_fds() > before:  # the servers in this process close their connections too
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -588,7 +590,7 @@ def test_of_a_name_with_hundreds_of_addresses_a_few_are_tried(dns, monkeypatch):
 
     monkeypatch.setattr(checks, "Connector", Connector)
     assert not ask(f"http://many.example:{free_port()}/").up
-    assert 0 < len(tried) <= checks.ADDRESSES
+    assert 0 < len(tried) <= checks.MAX_ADDRESSES
 
 
 # --- TLS --------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-LONG = 120
+LONG_SECONDS = 120
 """Seconds for events that take a moment, even on a busy machine."""
 
 
@@ -83,7 +83,7 @@ def measured(service: Service) -> int:
 def test_what_is_slow_holds_up_nothing_else(probers, account):
     with Server(answer()) as quick, Server(silence()) as slow:
         slow_ones = [watch(account, address=slow.url, timeout=255) for _ in range(20)]
-        quick_ones = [watch(account, address=quick.url, timeout=LONG) for _ in range(20)]
+        quick_ones = [watch(account, address=quick.url, timeout=LONG_SECONDS) for _ in range(20)]
         make_due(*slow_ones, ago=60)
         prober = probers()
         prober.begin_due()
@@ -107,9 +107,9 @@ def test_takes_no_more_than_there_is_room_for_and_says_that_there_may_be_more(pr
     assert prober.begin_due() is True
     assert Service.objects.filter(lease_until=None).count() == 1
     gate.set()
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     assert prober.begin_due() is False
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     assert Measurement.objects.count() == 3
 
 
@@ -121,12 +121,12 @@ def test_a_full_process_passes_the_notification_on_and_not_for_ever(probers, acc
     monkeypatch.setattr(tasks.loop, "here", lambda: prober)
     monkeypatch.setattr(tasks, "notify", lambda *args: notified.append(args))
     tasks.probe()
-    assert notified == [(probing.TASK_NAME, tasks.PASSES - 1)]
+    assert notified == [(probing.TASK_NAME, tasks.MAX_PASSES - 1)]
     tasks.probe(1)
     tasks.probe(0)
     assert notified[1:] == [(probing.TASK_NAME, 0)]
     gate.set()
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
 
 
 def test_checks_that_count_no_more_are_stopped_and_make_room(probers, account, checked):
@@ -147,7 +147,7 @@ def test_checks_that_count_no_more_are_stopped_and_make_room(probers, account, c
     prober.begin_due()  # the one that was changed is due again
     wait_for(lambda: prober.capacity() == 2 and len(prober._tasks) == 2)
     released.set()
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     assert [measured(service) for service in (stays, gone[0], gone[1])] == [1, 0, 1]
 
 
@@ -156,8 +156,8 @@ def test_checks_begin_one_after_the_other_and_never_late(probers, account, check
     begun = time.monotonic()
     prober = probers()
     prober.begin_due()
-    assert prober.wait(LONG)
-    assert time.monotonic() - begun >= 39 * loop.PACE
+    assert prober.wait(LONG_SECONDS)
+    assert time.monotonic() - begun >= 39 * loop.PACE_SECONDS
     assert Measurement.objects.count() == len(services)
 
 
@@ -167,7 +167,7 @@ def test_a_check_that_breaks_is_forgotten_and_due_again_when_its_lease_is_over(p
     checked[broken.address] = error
     prober = probers()
     prober.begin_due()
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     assert (measured(broken), measured(sound)) == (0, 1)
     assert prober.begin_due() is False
     broken.refresh_from_db()
@@ -175,7 +175,7 @@ def test_a_check_that_breaks_is_forgotten_and_due_again_when_its_lease_is_over(p
     del checked[broken.address]
     Service.objects.filter(pk=broken.pk).update(lease_until=probing._clock())
     prober.begin_due()
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     assert measured(broken) == 1
 
 
@@ -192,7 +192,7 @@ def test_a_service_whose_outcome_cannot_be_written_does_not_spin(probers, accoun
     prober = probers()
     for _ in range(5):
         prober.begin_due()
-        assert prober.wait(LONG)
+        assert prober.wait(LONG_SECONDS)
     poison.refresh_from_db()
     assert poison.fence == 1
     assert poison.lease_until > probing._clock()
@@ -203,7 +203,7 @@ def test_the_books_outlive_a_database_that_was_restarted(probers, account, check
     services = [watch(account) for _ in range(3)]
     prober = probers()
     prober.begin(claim_all(*services))
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     own = connection.connection.info.backend_pid
     with psycopg.connect(own_address(), autocommit=True) as server:
         ended = server.execute(
@@ -213,7 +213,7 @@ def test_the_books_outlive_a_database_that_was_restarted(probers, account, check
         ).fetchall()
     assert ended, "the books had a connection"
     prober.begin(claim_all(*services))
-    assert prober.wait(LONG)
+    assert prober.wait(LONG_SECONDS)
     assert Measurement.objects.count() == 6, "no outcome was lost"
 
 
@@ -235,12 +235,12 @@ def test_an_account_that_is_locked_is_not_waited_for_twice(probers, account, che
         lock_account(account.pk)
         prober.begin(probing.claim(1))
         # claimed within this transaction: the service's row is locked too, but after the account's
-        assert prober.wait(LONG)
+        assert prober.wait(LONG_SECONDS)
     assert len(tried) == 1
     assert not Measurement.objects.exists()
 
 
-def test_a_prober_that_ends_gives_back_what_it_has_under_way(probers, account, checked):
+def test_a_prober_that_ends_gives_its_running_checks_back(probers, account, checked):
     checked["http://203.0.113.1/"] = threading.Event()
     stuck, done = watch(account, address="http://203.0.113.1/"), watch(account)
     prober = probers()
@@ -296,7 +296,7 @@ def test_as_many_files_are_asked_for_as_the_checks_need(monkeypatch):
     assert limits == [(1024, 4096)]
     assert loop._affordable(500) == 500
     assert limits[-1] == (2100, 4096)
-    assert loop._affordable(100_000) == (4096 - loop.SPARE) // loop.FILES
+    assert loop._affordable(100_000) == (4096 - loop.SPARE_FILES) // loop.FILES_PER_CHECK
 
 
 def test_our_own_servers_are_looked_up_before_the_checks(probers, account, monkeypatch):
@@ -310,6 +310,6 @@ def test_our_own_servers_are_looked_up_before_the_checks(probers, account, monke
         watch(account, address=server.url)
         prober = probers()
         prober.begin_due()
-        assert prober.wait(LONG)
+        assert prober.wait(LONG_SECONDS)
     assert asked
     assert "prober" not in asked

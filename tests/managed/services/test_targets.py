@@ -68,7 +68,7 @@ def test_reads_host_and_port(kind, address, host, port, url):
 
 
 @pytest.mark.parametrize("host", [*OTHER_SPELLINGS, *NO_HOSTS])
-def test_refuses_what_is_neither_a_name_nor_an_address_in_its_one_spelling(host):
+def test_refuses_values_that_are_neither_a_name_nor_a_plain_address(host):
     for kind, address in (("url", f"http://{host}/"), ("tcp", f"{host}:80"), ("tcp", f"tcp://{host}:80")):
         with pytest.raises(Invalid) as refused:
             parse(kind, address)

@@ -113,7 +113,7 @@ def test_what_is_written_before_is_not_written_again(service):
     assert Measurement.objects.count() == 2
 
 
-def test_what_its_owner_changed_last_is_not_what_the_prober_wrote(service):
+def test_outcomes_of_the_prober_are_no_changes_by_the_owner(service):
     before = service.updated
     assert settle(service, UP, DOWN, DOWN, UP).updated == before
 
@@ -215,7 +215,7 @@ def test_the_contacts_of_the_consultation_group_are_told(account):
 
 
 @pytest.mark.parametrize("no_group", [None, ""])
-def test_without_a_group_those_contacts_are_told_who_have_none(account, service, no_group):
+def test_without_a_group_contacts_without_a_group_are_told(account, service, no_group):
     contact(account, "ada", no_group)
     contact(account, "bob", "on call")
     settle(service, DOWN, DOWN)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from managed.models import Issue, Measurement, Service
 from managed.services import incidents, probing
-from managed.services.probing import MARGIN, claim, next_slot
+from managed.services.probing import MARGIN_SECONDS, claim, next_slot
 from tests.managed.watched import (
     DOWN,
     UP,
@@ -34,7 +34,7 @@ def test_a_claim_says_what_is_to_be_checked(account):
     assert (probe.service_id, probe.account_id, probe.fence) == (service.pk, account.pk, service.fence)
     assert (probe.service_type, probe.address, probe.body, probe.timeout) == ("tcp", "10.0.0.1:22", "", 7)
     assert probe.private is False
-    assert service.lease_until == probe.claimed + timedelta(seconds=7 + MARGIN)
+    assert service.lease_until == probe.claimed + timedelta(seconds=7 + MARGIN_SECONDS)
 
 
 def test_who_lost_the_lease_measures_nothing(service):
@@ -46,7 +46,7 @@ def test_who_lost_the_lease_measures_nothing(service):
     assert Measurement.objects.count() == 1
 
 
-def test_claims_what_has_waited_longest(account):
+def test_claims_the_service_that_has_waited_longest(account):
     waiting = [watch(account) for _ in range(4)]
     for ago, service in zip((5000, 20_000, 1000, 10_000), waiting, strict=True):
         make_due(service, ago=ago)
