@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
-from accounts.admin.events import Since
+from accounts.admin.events import SinceFilter
 from accounts.admin.filters import AccountFilter, UsersAccountFilter
 from accounts.admin.panels import staff
 from accounts.models import Authorization, Login, TrustedDevice, User
@@ -49,7 +49,7 @@ class LoginPage(ReadOnlyPage):
     task = Task.RECORDS
     list_display = ("when", "by", "account", "ip", "access")
     list_select_related = ("account", "user")
-    list_filter = (Since, AccountFilter)
+    list_filter = (SinceFilter, AccountFilter)
     link_filters = ("account__id__exact",)
     search_fields = ("=pk",)
     search_help_text = "A username, or an IP address in any spelling."
@@ -171,4 +171,4 @@ class AuthorizationPage(ReadOnlyPage):
 
     @admin.display(description="Expires")
     def ends(self, authorization: Authorization) -> str:
-        return moment(authorization.expiry) if authorization.expiry else "known at its next token"
+        return moment(authorization.expiry) if authorization.expiry else "set when the app gets its next token"

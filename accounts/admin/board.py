@@ -15,7 +15,7 @@ from config.admin.pages import CappedPaginator, Row
 from config.admin.value_formats import BAD, BUSY, list_of
 
 HOUR = timedelta(hours=1)
-WAITS = (
+WAIT_GROUPS = (
     ("less than an hour", timedelta(0), HOUR, BUSY),
     ("one to four hours", HOUR, 4 * HOUR, BUSY),
     ("four hours to a day", 4 * HOUR, TOO_LONG, BUSY),
@@ -41,10 +41,10 @@ def tickets(request: HttpRequest) -> Iterator[Number | Figure]:
     live = with_waiting(Ticket.objects.exclude(status=Ticket.Status.CLOSED)).order_by()
     counts = {
         f"of{index}": Count("pk", filter=Q(waiting__lte=clock - least, waiting__gt=clock - most))
-        for index, (_, least, most, _) in enumerate(WAITS)
+        for index, (_, least, most, _) in enumerate(WAIT_GROUPS)
     }
     found = live.aggregate(number=Count("pk"), **counts)
-    numbers = [found[f"of{index}"] for index in range(len(WAITS))]
+    numbers = [found[f"of{index}"] for index in range(len(WAIT_GROUPS))]
     waiting, listed = sum(numbers), list_of(Ticket, now="waiting")
     yield Number("tickets wait for support", f"{waiting:,}", listed, f"of {found['number']:,} not closed")
     yield BarTable(
@@ -52,7 +52,7 @@ def tickets(request: HttpRequest) -> Iterator[Number | Figure]:
         ("Since", "Tickets", ""),
         [
             Row((name, f"{number:,}", bar([(tone, number)], max(numbers))))
-            for (name, _, _, tone), number in zip(WAITS, numbers, strict=True)
+            for (name, _, _, tone), number in zip(WAIT_GROUPS, numbers, strict=True)
         ] if waiting else [],
         more=listed,
         empty="No ticket waits for support.",

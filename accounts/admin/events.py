@@ -22,7 +22,9 @@ from config.admin.value_formats import NOTHING, list_of
 PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 
 
-class Since(admin.SimpleListFilter):
+class SinceFilter(admin.SimpleListFilter):
+    """Rows of the last hour, day or week."""
+
     title = "time"
     parameter_name = "since"
 
@@ -34,7 +36,7 @@ class Since(admin.SimpleListFilter):
         return queryset.filter(created__gt=now() - period) if period else queryset
 
 
-class Action(admin.SimpleListFilter):
+class ActionFilter(admin.SimpleListFilter):
     """A filter by groups of actions that often fail or that customers ask about, instead of all hundred actions."""
 
     title = "action"
@@ -51,7 +53,7 @@ class Action(admin.SimpleListFilter):
         return queryset.filter(action__startswith=prefix) if prefix else queryset
 
 
-class Outcome(admin.SimpleListFilter):
+class OutcomeFilter(admin.SimpleListFilter):
     """A filter that separates failed changes from changes that ended because a customer deleted the entity."""
 
     title = "outcome"
@@ -83,7 +85,7 @@ class EventPage(ReadOnlyPage):
     }
     list_display = ("created", "age", "action", "entity", "state", "account", "by", "message")
     list_select_related = ("account",)
-    list_filter = ("status", Outcome, AccountFilter, Since, Action)
+    list_filter = ("status", OutcomeFilter, AccountFilter, SinceFilter, ActionFilter)
     ordering = ("-id",)
     sortable_by = ()
     fieldsets = (

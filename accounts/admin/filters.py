@@ -44,7 +44,7 @@ class AccountFilter(admin.SimpleListFilter):
         self.found = accounts_called(self.typed) if self.typed else []
         mine = {self.parameter_name, self.linked, PAGE_VAR, ERROR_FLAG}
         self.others = [(name, each) for name, found in request.GET.lists() if name not in mine for each in found]
-        """What else the list is filtered by, which the form sends along."""
+        """The other filters of the list, which the form sends along."""
 
     @property
     def linked(self) -> str:
@@ -60,7 +60,7 @@ class AccountFilter(admin.SimpleListFilter):
         everyone = changelist.get_query_string(remove=[self.parameter_name, self.linked])
         yield {"selected": not self.typed, "query_string": everyone, "display": "All"}
         if self.typed:
-            names = ", ".join(str(account) for account in self.found[:3]) or f"none is called {self.typed}"
+            names = ", ".join(str(account) for account in self.found[:3]) or f"no account found for {self.typed}"
             yield {"selected": True, "query_string": changelist.get_query_string(), "display": names}
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

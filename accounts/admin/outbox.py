@@ -47,8 +47,8 @@ class StateFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [
-            ("trouble", "Given up or late"),
-            ("given_up", "Given up"),
+            ("trouble", "Failed or late"),
+            ("given_up", "Failed"),
             ("late", "Late"),
             ("waiting", "Still retried"),
         ]
@@ -86,8 +86,7 @@ class MessagePage(ReadOnlyPage):
     fieldsets = (
         (None, {
             "fields": (("recipient", "about"), ("state", "tries"), ("written", "next_try"), "problem"),
-            "description": "The text is encrypted and shown to nobody, because it may contain a secret for"
-            " signing in.",
+            "description": "The text is encrypted and not shown, because it may contain a secret for signing in.",
         }),
     )  # fmt: skip
     verbs = (
@@ -144,10 +143,10 @@ def problem_of(message: Message) -> SafeString:
 
 def state_of(message: Message) -> SafeString:
     if message.given_up:
-        return pill("given up", BAD)
+        return pill("failed", BAD)
     if message.created < now() - LATE_AFTER:
         return pill("late", BAD)
-    return pill("retried", BAD) if message.error else pill("on its way", QUIET)
+    return pill("retried", BAD) if message.error else pill("being sent", QUIET)
 
 
 @watcher
@@ -159,5 +158,5 @@ def messages(request: HttpRequest) -> Iterator[Notice]:
         unsent=Count("pk", filter=given_up()), behind=Count("pk", filter=late())
     )
     if any(found.values()):
-        text = f"Mails and messages: {found['unsent']} given up, {found['behind']} late"
+        text = f"Mails and messages: {found['unsent']} failed, {found['behind']} late"
         yield Notice(text, list_of(Message, now="trouble"))

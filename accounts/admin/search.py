@@ -144,7 +144,7 @@ findable(
         ),
         events_of,
         event_says,
-        note="Of events the newest 20,000 are searched; older ones are found by id.",
+        note="Only the newest 20,000 events are searched. Find older events by id.",
         is_record=True,
     ),
 )  # fmt: skip

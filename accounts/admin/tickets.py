@@ -196,7 +196,7 @@ class TicketPage(ReadOnlyPage):
         except FileNotFoundError:
             messages.error(
                 request,
-                f"{kept.name} is not on this host. Check that ATTACHMENTS_DIR is the same folder on every host.",
+                f"{kept.name} is not on this machine. Check that all machines share the folder ATTACHMENTS_DIR.",
             )
             return HttpResponseRedirect(page_of(ticket))
         response = FileResponse(file, as_attachment=True, filename=kept.name, content_type=kept.media_type)

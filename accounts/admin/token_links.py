@@ -1,4 +1,4 @@
-"""Links that show a customer's new token once: make, list, take back. No page here shows the token."""
+"""Links that show a customer's new token once: make, list, revoke. No page here shows the token."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -22,7 +22,7 @@ from config.admin.tasks import Task
 from config.admin.value_formats import BAD, GOOD, link, moment, pill
 from config.admin.verbs import Once, Verb
 
-MOST_DAYS = 3650
+MAX_DAYS = 3650
 ADVICE = (
     "Send the address only to the user, by a channel that you trust. The first person who opens it and presses its"
     " button gets the token."
@@ -47,7 +47,7 @@ class LinkForm(ReasonForm):
     days = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=MOST_DAYS,
+        max_value=MAX_DAYS,
         initial=90,
         label="Lifetime (days)",
         help_text="The number of days that the token works, such as 90. If empty, it works until it is revoked.",
@@ -83,7 +83,7 @@ HAND_OVER = Verb(
 
 def take_back(request: HttpRequest, made: TokenLink) -> str:
     token_links.take_back(staff(request, made.user.account_id or 0), made)
-    return "taken back. The address shows nothing any more."
+    return "revoked. The address shows nothing any more."
 
 
 @admin.register(TokenLink)
@@ -109,7 +109,7 @@ class TokenLinkPage(ReadOnlyPage):
     fields = ("label", "user", "scopes", "state", "by", "created_at", "ends", "token_expiry")
     verbs = (
         Verb(
-            "take-back", "Take back", take_back, danger=True, permission="delete",
+            "take-back", "Revoke", take_back, danger=True, permission="delete",
             confirm="After this, the address shows nothing.",
         ),
     )  # fmt: skip

@@ -142,12 +142,12 @@ def change_grants(request: HttpRequest, user: User, given: dict[str, Any]) -> st
 
 def untie(request: HttpRequest, user: User) -> str:
     external.untie(account_actor(request, user), user)
-    return f"a mail to {user.email} is on its way, with a link to choose a password."
+    return f"a mail is being sent to {user.email}, with a link to choose a password."
 
 
 def mail_password(request: HttpRequest, user: User) -> str:
     users.mail_password(account_actor(request, user), user)
-    return f"a mail to {user.email} is on its way."
+    return f"a mail is being sent to {user.email}."
 
 
 class NewUserForm(AdminUserCreationForm):

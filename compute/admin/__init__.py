@@ -33,7 +33,7 @@ __all__ = [
     "consoles",
     "domains",
     "drift",
-    "failing",
+    "failing_jobs",
     "firewalls",
     "heartbeats",
     "hosts",

@@ -27,7 +27,7 @@ class AlarmPage(ReadOnlyPage):
             return pill("notification failed", BAD)
         if alarm.ended:
             return pill("ended", GOOD)
-        return pill("lasts", BAD) if alarm.notified else pill("waits a minute", BUSY)
+        return pill("active", BAD) if alarm.notified else pill("not reported yet", BUSY)
 
     @admin.display(description="Began")
     def began_at(self, alarm: Alarm) -> SafeString:

@@ -1,4 +1,4 @@
-"""This app's notices of what needs attention: stuck jobs, failed events, scarce pools, full hosts, late firewalls.
+"""Notices of problems in this app: stuck jobs, failed events, scarce pools, full hosts, late packet filters.
 
 Each notice takes one or two queries. `compute.admin.outages` has the notices of silent hosts and processes.
 """
@@ -23,7 +23,7 @@ from config.admin.attention import Notice, watcher
 from config.admin.value_formats import list_of
 from config.display.plurals import counted
 
-WINDOW = 20_000
+MAX_EVENTS = 20_000
 """The number of newest events that are searched for failures."""
 
 
@@ -48,7 +48,7 @@ def jobs(request: HttpRequest) -> Iterator[Notice]:
 def events(request: HttpRequest) -> Iterator[Notice]:
     if not request.user.has_perm("accounts.view_event"):
         return
-    newest = Event.objects.order_by("-pk").values("pk")[:WINDOW]  # by the key's index: times have none
+    newest = Event.objects.order_by("-pk").values("pk")[:MAX_EVENTS]  # by the key's index: times have none
     failed = Event.objects.failures().filter(pk__in=newest, created__gt=now() - timedelta(hours=1)).count()
     if failed:
         text = f"Failed in the last hour: {counted(failed, 'event')}"
@@ -72,7 +72,7 @@ def packet_filters(request: HttpRequest) -> Iterator[Notice]:
         return
     number = PacketFilter.objects.filter(behind(), changed__lt=now() - LATE_AFTER).count()
     if number:
-        text = f"Firewall rules that are late on hosts: of {counted(number, 'instance')}"
+        text = f"Instances whose firewall rules are late on the host: {number}"
         yield Notice(text, list_of(PacketFilter, host="behind"))
 
 

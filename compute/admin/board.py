@@ -1,7 +1,7 @@
 """The parts of compute on the first page: instances, hosts' capacity, and jobs of the last hours.
 
 Seven queries. The queries of hosts and of instances read each row once. The number of jobs only grows, and their
-times have no index. So the queries of jobs read the newest `WINDOW` rows by their key.
+times have no index. So the queries of jobs read the newest `MAX_JOBS` rows by their key.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from accounts.models import Event
-from compute.admin.hosts import FULL_HOST_SHARE, Answers, is_full, shares
+from compute.admin.hosts import FULL_HOST_SHARE, AnswersFilter, is_full, shares
 from compute.admin.job_status import live, stuck
 from compute.models import Host, Instance, Job
 from config.admin.board.bars import BarTable, bar, meter
@@ -38,17 +38,17 @@ from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, gigabytes, link, 
 from config.display.charts import Series, TimeSeriesChart
 from config.display.plurals import counted
 
-WINDOW = 10_000
+MAX_JOBS = 10_000
 """The largest number of newest jobs that are read."""
 HOURS, MINUTE, DAY = timedelta(hours=3), timedelta(minutes=1), timedelta(days=1)
 HOSTS_SHOWN = 12
 KINDS_SHOWN = REASONS_SHOWN = 10
-REASON = 200
+REASON_LENGTH = 200
 """The length of an error, without numbers and ids, by which failures are grouped."""
 MANY_GIGABYTES = 10_240
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
-MOVING = tuple(status for status in Instance.Status if status not in Instance.SETTLED)
+TRANSITIONAL_STATUSES = tuple(status for status in Instance.Status if status not in Instance.SETTLED)
 
 
 class Percentile(Aggregate):
@@ -98,7 +98,7 @@ def _most(entry: tuple[str, int]) -> tuple[int, str]:
 
 def _by_tone(found: dict[str, int]) -> list[tuple[str, float]]:
     running = found.get("running", 0)
-    moving = sum(found.get(status, 0) for status in MOVING)
+    moving = sum(found.get(status, 0) for status in TRANSITIONAL_STATUSES)
     return [(GOOD, running), (BUSY, moving), (QUIET, sum(found.values()) - running - moving)]
 
 
@@ -112,7 +112,7 @@ def capacity(request: HttpRequest) -> Iterator[Number | Figure]:
     yield Number(
         "hosts",
         f"{len(hosts):,}",
-        list_of(Host, **{Answers.parameter_name: "no"}) if silent else list_of(Host),
+        list_of(Host, **{AnswersFilter.parameter_name: "no"}) if silent else list_of(Host),
         f"{silent:,} do not answer" if silent else "all answer" if hosts else "",
         BAD if silent else "",
     )
@@ -177,9 +177,9 @@ def _of(used: int, whole: int) -> str:
 
 
 def newest() -> tuple[QuerySet[Job], datetime | None]:
-    """Return the newest `WINDOW` jobs, and the creation time of the oldest of these if there are older jobs. One
+    """Return the newest `MAX_JOBS` jobs, and the creation time of the oldest of these if there are older jobs. One
     query."""
-    edge = Job.objects.order_by("-pk").values_list("pk", "created")[WINDOW - 1 : WINDOW].first()
+    edge = Job.objects.order_by("-pk").values_list("pk", "created")[MAX_JOBS - 1 : MAX_JOBS].first()
     rows = Job.objects.order_by()
     return (rows.filter(pk__gte=edge[0]), edge[1]) if edge else (rows, None)
 
@@ -187,7 +187,7 @@ def newest() -> tuple[QuerySet[Job], datetime | None]:
 def note(edge: datetime | None, since: datetime) -> str:
     if edge is None or edge <= since:
         return ""
-    return f"Of the newest {WINDOW:,} jobs. The first is of {edge:%Y-%m-%d %H:%M}."
+    return f"Only the newest {MAX_JOBS:,} jobs are counted, from {edge:%Y-%m-%d %H:%M} on."
 
 
 @part(30)
@@ -275,7 +275,7 @@ def by_reason(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> Ba
     """Failed jobs by error, without the error's numbers and ids, which differ from instance to instance."""
     ids, there = Value(r"[0-9a-f-]*\d[0-9a-f.:-]*"), Value("…")
     replaced = Func(F("error"), ids, there, Value("gi"), function="regexp_replace", output_field=TextField())
-    plain = Func(replaced, Value(REASON), function="left", output_field=TextField())
+    plain = Func(replaced, Value(REASON_LENGTH), function="left", output_field=TextField())
     reasons = list(
         failures(rows)
         .filter(finished_at__gte=since)
@@ -285,10 +285,10 @@ def by_reason(rows: QuerySet[Job], edge: datetime | None, since: datetime) -> Ba
         .order_by("-number", "reason")[:REASONS_SHOWN]
     )
     whole = max((each["number"] for each in reasons), default=0)
-    description = "Of the last day. Each links to the last job with this error." if reasons else ""
+    description = "Failures of the last day. Each reason links to the last job with this error." if reasons else ""
     return BarTable(
         "Failed jobs by reason",
-        ("Reason", "Of kind", "Jobs", ""),
+        ("Reason", "Kinds", "Jobs", ""),
         [
             Row((
                 format_html(

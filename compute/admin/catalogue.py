@@ -33,7 +33,7 @@ class InstanceTypeForm(ModelForm):
     network_out = forms.IntegerField(
         label="Outgoing bandwidth (Mbit/s)",
         min_value=1,
-        max_value=InstanceType.MOST_NETWORK_OUT,
+        max_value=InstanceType.MAX_NETWORK_OUT,
         help_text="In Mbit/s, such as 4000.",
     )
 
@@ -58,8 +58,8 @@ class InstanceTypeForm(ModelForm):
             "vcpus": "The number of virtual cores, such as 2. " + FIXED,
             "gpus": "The number of graphics cards, usually 0. " + FIXED,
             "transfer": "Outgoing traffic that the plan includes in a month, in GB, such as 4000.",
-            "price_hourly": "In USD, such as 0.03. Customers see it. Nothing is charged.",
-            "price_monthly": "In USD, such as 20. Customers see it. Nothing is charged.",
+            "price_hourly": "In USD, such as 0.03. Customers see it, and their usage is counted with it.",
+            "price_monthly": "In USD, such as 20. The most that an instance costs in a month. Customers see it.",
             "backup_price_hourly": "In USD, such as 0.008. If empty, customers see no price.",
             "backup_price_monthly": "In USD, such as 5. If empty, customers see no price.",
             "position": POSITION,
@@ -101,7 +101,7 @@ class InstanceTypePage(SizesMixin, Page):
         return gigabytes(kind.disk)
 
 
-class Kept(Page):
+class UndeletablePage(Page):
     """A page of rows that other rows name by value: staff deprecate them and never delete them."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -109,7 +109,7 @@ class Kept(Page):
 
 
 @admin.register(Kernel)
-class KernelPage(Kept):
+class KernelPage(UndeletablePage):
     task = Task.CATALOGUE
     labels: ClassVar[Mapping[str, str]] = {
         "kvm": "For KVM",
@@ -152,14 +152,14 @@ class ImageForm(ModelForm):
             "vendor": "The distribution, such as Debian. If empty, customers see none.",
             "description": "A sentence for customers. It may be empty.",
             "deprecated": "If ticked, customers see that they should choose another image.",
-            "created": "When the image was made. " + FIXED,
+            "created": "The time at which the image was created. " + FIXED,
             "eol": "When the distribution ends its updates. If empty, customers see no date.",
             "position": POSITION,
         }
 
 
 @admin.register(Image)
-class ImagePage(SizesMixin, Kept):
+class ImagePage(SizesMixin, UndeletablePage):
     """Staff manage public images; customers' own images are read-only."""
 
     task = Task.CATALOGUE

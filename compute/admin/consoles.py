@@ -19,7 +19,7 @@ from config.admin.value_formats import BUSY, GOOD, QUIET, link, list_of, moment,
 from config.admin.verbs import Verb
 
 
-def is_at_it(session: ConsoleSession) -> bool:
+def is_in_use(session: ConsoleSession) -> bool:
     """Tell whether somebody is at the console, by this machine's clock; services use the database's clock."""
     seen = session.seen is not None and now() - session.seen < ConsoleSession.SILENCE
     return session.opened is not None and session.ended is None and seen
@@ -31,7 +31,7 @@ def end(request: HttpRequest, session: ConsoleSession) -> str:
 
 
 def state_of(session: ConsoleSession) -> SafeString:
-    if is_at_it(session):
+    if is_in_use(session):
         return pill("open", GOOD)
     if session.opened is None:
         return pill("requested", QUIET)
@@ -64,7 +64,7 @@ class ConsoleSessionPage(ReadOnlyPage):
         "instance_link", "who", "state", "reason", "ip", "created_at", "opened_at", "ended_at", "outcome",
     )  # fmt: skip
     verbs = (
-        Verb("end", "End session", end, danger=True, offered=is_at_it, confirm="Closes the console of this user."),
+        Verb("end", "End session", end, danger=True, offered=is_in_use, confirm="Closes the console of this user."),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConsoleSession]:

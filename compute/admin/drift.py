@@ -1,10 +1,11 @@
-"""Drift: where hosts and rows differ, each with one verb."""
+"""Drift: differences between hosts and the database, each with one verb."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
@@ -25,17 +26,17 @@ NO_ACCOUNT = 0
 
 def set_aside(request: HttpRequest, drift: Drift) -> str:
     job = drift_verbs.set_aside(staff(request, NO_ACCOUNT), drift)
-    return f"job {job.pk} sets it aside on {drift.host}."
+    return f"job {job.pk} quarantines the object on {drift.host}."
 
 
 def discard(request: HttpRequest, drift: Drift) -> str:
     job = drift_verbs.discard(staff(request, NO_ACCOUNT), drift)
-    return f"job {job.pk} deletes it on {drift.host}."
+    return f"job {job.pk} deletes the object on {drift.host}."
 
 
 def define_again(request: HttpRequest, drift: Drift) -> str:
     job = drift_verbs.define_again(staff(request, NO_ACCOUNT), drift)
-    return f"job {job.pk} is on its way."
+    return f"job {job.pk} was started."
 
 
 def point_here(request: HttpRequest, drift: Drift) -> str:
@@ -54,16 +55,17 @@ def of(kinds: frozenset[Kind]) -> Callable[[Drift], bool]:
 
 VERBS = (
     Verb(
-        "set-aside", "Set aside", set_aside, danger=True, offered=of(drift_verbs.SET_ASIDE),
-        confirm="Renames it on its host, and keeps it there. An unknown machine is shut down first. A known machine"
-        " must be off, and must also exist on the host that the database has for it.",
+        "set-aside", "Quarantine", set_aside, danger=True, offered=of(drift_verbs.KINDS_TO_SET_ASIDE),
+        confirm="Moves the object to the quarantine of its host, where it is kept but not used. An unknown machine"
+        " is shut down first. A known machine must be off, and must also exist on the host that the database has"
+        " for it.",
     ),
     Verb(
-        "delete", "Delete for good", discard, danger=True, offered=of(drift_verbs.DELETED),
-        confirm="Deletes it on its host, with all its data. This cannot be undone.",
+        "delete", "Delete for good", discard, danger=True, offered=of(drift_verbs.KINDS_TO_DELETE),
+        confirm="Deletes the object on its host, with all its data. This cannot be undone.",
     ),
     Verb(
-        "define-again", "Define it again", define_again, offered=of(drift_verbs.DEFINED),
+        "define-again", "Define it again", define_again, offered=of(drift_verbs.KINDS_TO_DEFINE),
         confirm="Defines the machine on its host again, from the database, with the disks that exist there. If the"
         " database has it as running, it is booted.",
     ),
@@ -78,7 +80,9 @@ COMPARE_AGAIN = Verb(
 )  # fmt: skip
 
 
-class State(admin.SimpleListFilter):
+class StateFilter(admin.SimpleListFilter):
+    """Drift by whether it was confirmed, seen once, or has ended."""
+
     title = "state"
     parameter_name = "state"
     CHOICES = {"open": "Open", "once": "Seen once", "over": "Ended"}
@@ -97,6 +101,21 @@ class State(admin.SimpleListFilter):
         return queryset
 
 
+def label_of(kind: str) -> str:
+    """Return the label of a kind. Objects that were set aside are in quarantine."""
+    return "Quarantined" if kind == Kind.SET_ASIDE else Kind(kind).label.capitalize()
+
+
+class KindFilter(admin.ChoicesFieldListFilter):
+    """The filter by kind, with the labels of this page."""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        labels = {str(kind.label): label_of(kind) for kind in Kind}
+        for choice in super().choices(changelist):
+            display = str(choice["display"])
+            yield {**choice, "display": labels.get(display, display)}
+
+
 @admin.register(Drift)
 class DriftPage(ReadOnlyPage):
     """Open drift comes first."""
@@ -110,7 +129,7 @@ class DriftPage(ReadOnlyPage):
     }
     list_display = ("name", "kind_text", "host", "instance_link", "state", "detail", "first", "last")
     list_select_related = ("host", "instance", "job")
-    list_filter = (State, "kind", "host")
+    list_filter = (StateFilter, ("kind", KindFilter), "host")
     search_fields = ("^name", "^instance__label")
     search_help_text = "How the name of the machine, disk or volume begins, or its instance's label."
     ordering = SETTLED_FIRST
@@ -126,7 +145,7 @@ class DriftPage(ReadOnlyPage):
 
     @admin.display(description="Kind")
     def kind_text(self, drift: Drift) -> str:
-        return drift.get_kind_display().capitalize()
+        return label_of(drift.kind)
 
     @admin.display(description="Instance")
     def instance_link(self, drift: Drift) -> SafeString:

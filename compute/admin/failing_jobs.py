@@ -31,7 +31,7 @@ MAX_GROUPED_JOBS = 2_000
 """The largest number of jobs that are grouped, the oldest first. It bounds the cost of the page."""
 MAX_RECENT_JOBS = 20_000
 """The number of newest jobs that are searched for recent failures."""
-LATELY = timedelta(days=1)
+RECENT_TIME = timedelta(days=1)
 VERBS = ("run_now", "cancel")
 NO_HOST = "no host"
 
@@ -117,7 +117,9 @@ def live_groups() -> list[Group]:
 def ended_groups() -> list[Group]:
     """Return jobs that failed lately, except jobs that a deletion superseded; one query."""
     newest = Job.objects.order_by("-pk").values("pk")[:MAX_RECENT_JOBS]
-    failed = Q(state=Job.State.FAILED, finished_at__gt=now() - LATELY, pk__in=newest) & ~Q(error=Event.SUPERSEDED)
+    failed = Q(state=Job.State.FAILED, finished_at__gt=now() - RECENT_TIME, pk__in=newest) & ~Q(
+        error=Event.SUPERSEDED
+    )
     return groups_of(_read(failed))
 
 

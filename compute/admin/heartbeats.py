@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 
-class State(admin.SimpleListFilter):
+class StateFilter(admin.SimpleListFilter):
+    """Processes by whether they run, are silent, or were stopped."""
+
     title = "state"
     parameter_name = "state"
     CHOICES = {"runs": "Runs", "silent": "Silent", "stopped": "Stopped"}
@@ -47,7 +49,7 @@ class HeartbeatPage(ReadOnlyPage):
 
     task = Task.RECORDS
     list_display = ("name", "state", "hostname", "pid", "queues_text", "slots", "version", "started", "seen")
-    list_filter = ("kind", State)
+    list_filter = ("kind", StateFilter)
     search_fields = ("=pid", "^hostname")
     search_help_text = "A process id, or how a machine's name begins."
     ordering = ("-seen",)

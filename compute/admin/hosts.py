@@ -92,7 +92,7 @@ def drivers() -> list[tuple[str, str]]:
 
 
 class HostForm(forms.ModelForm):
-    """Keeps the capacity from falling below the reservations, which may grow while staff type."""
+    """A form that keeps the capacity from falling below the reservations, which may grow while staff type."""
 
     driver = forms.ChoiceField(
         choices=drivers,
@@ -179,7 +179,9 @@ class HostForm(forms.ModelForm):
         return super().clean()
 
 
-class Answers(admin.SimpleListFilter):
+class AnswersFilter(admin.SimpleListFilter):
+    """Hosts by whether they answer."""
+
     title = "answers"
     parameter_name = "answers"
 
@@ -204,12 +206,12 @@ class HostPage(SizesMixin, Page):
     sizes = ("memory", "disk")
     list_display = ("label", "region", "answers", "state", "used", "instances_count")
     list_select_related = ("region",)
-    list_filter = (Answers, "region", "enabled")
+    list_filter = (AnswersFilter, "region", "enabled")
     search_fields = ("^label",)
     ordering = ("label",)
     fieldsets = (
         (None, {"fields": (
-            "label", "region", "enabled", ("memory", "memory_held"), ("vcpus", "vcpus_used"), ("disk", "disk_held"),
+            "label", "region", "enabled", ("memory", "memory_use"), ("vcpus", "vcpus_used"), ("disk", "disk_use"),
         )}),
         ("How the platform reaches it", {
             "fields": ("driver", "location", "shared", "underlay", "key", "deploys"),
@@ -223,7 +225,7 @@ class HostPage(SizesMixin, Page):
         )}),
     )  # fmt: skip
     readonly_fields = (
-        "key", "deploys", "memory_held", "vcpus_used", "disk_held", "answers", "answers_error", "maintenance_since",
+        "key", "deploys", "memory_use", "vcpus_used", "disk_use", "answers", "answers_error", "maintenance_since",
         "uuid", "instances_count", "live_jobs", "open_drift", "created",
     )  # fmt: skip
     fixed = ("region",)
@@ -350,11 +352,11 @@ class HostPage(SizesMixin, Page):
         return gigabytes(host.disk)
 
     @admin.display(description="Memory used")
-    def memory_held(self, host: Host) -> str:
+    def memory_use(self, host: Host) -> str:
         return gigabytes(host.memory_used)
 
     @admin.display(description="Disk used")
-    def disk_held(self, host: Host) -> str:
+    def disk_use(self, host: Host) -> str:
         return gigabytes(host.disk_used)
 
     @admin.display(description="In maintenance since")

@@ -33,9 +33,9 @@ from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, gigabytes, link
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 
-MOVING = "compute.add_hostmigration"
+MOVE_PERMISSION = "compute.add_hostmigration"
 """The permission to move instances, which takes capacity on hosts."""
-AWAY = "Staff moved the instance to another host."
+MOVED_BY_STAFF = "Staff moved the instance to another host."
 """The reason that owners read if staff moved an instance from a list."""
 
 
@@ -58,7 +58,7 @@ def migrate(request: HttpRequest, instance: Instance, given: dict[str, Any]) -> 
 
 
 def migrate_away(request: HttpRequest, instance: Instance) -> str:
-    return started(moves.migrate_now(staff(request, instance.account_id), instance, None, AWAY))
+    return started(moves.migrate_now(staff(request, instance.account_id), instance, None, MOVED_BY_STAFF))
 
 
 class MigrateForm(ReasonForm):
@@ -135,13 +135,13 @@ class InstancePage(ReadOnlyPage):
         Verb("shutdown", "Shut down", shutdown, offered=can("shutdown"), confirm="The instance is off until"
         " somebody boots it."),
         Verb(
-            "migrate", "Migrate", migrate, form=MigrateForm, offered=can("migrate"), permission=MOVING,
+            "migrate", "Migrate", migrate, form=MigrateForm, offered=can("migrate"), permission=MOVE_PERMISSION,
             confirm="The instance moves to another host of its region. If it runs, it is shut down, moved, and"
             " booted"
             " again.",
         ),
         Verb(
-            "migrate-away", "Migrate away", migrate_away, for_lists=True, permission=MOVING,
+            "migrate-away", "Migrate away", migrate_away, for_lists=True, permission=MOVE_PERMISSION,
             confirm="Each instance moves to the host of its region with the most room. A running instance is shut"
             " down, moved, and booted again.",
         ),

@@ -187,7 +187,7 @@ class JobProgress:
             return f"undoing, attempt {number}" if number else "undoing"
         if number == limit:
             return f"last attempt ({number} of {limit})"
-        return f"given up, ending: attempt {number}" if number > limit else f"attempt {number} of {limit}"
+        return f"too many failures, ending: attempt {number}" if number > limit else f"attempt {number} of {limit}"
 
     def hosts(self) -> SafeString:
         """The host that the job worked on, or both hosts of a move. A job without a host in its data shows its
@@ -234,7 +234,7 @@ class JobProgress:
         if not self.live:
             return "–"
         left = self.job.deadline_at - self._clock
-        return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: the job is given up"
+        return f"in {span(left)}" if left > timedelta(0) else f"passed {span(-left)} ago: the job will fail"
 
     def error(self) -> SafeString:
         if self.superseded:

@@ -74,10 +74,12 @@ def started(job: Job | None) -> str:
     """Return the message of an admin action that enqueued `job`, or needed no job (None)."""
     if job is None:
         return "there is nothing to do."
-    return f"job {job.pk} is {'queued behind the live job' if job.state == Job.State.QUEUED else 'on its way'}."
+    return f"job {job.pk} {'is queued behind the live job' if job.state == Job.State.QUEUED else 'was started'}."
 
 
-class Kind(admin.SimpleListFilter):
+class JobKindFilter(admin.SimpleListFilter):
+    """Jobs of one kind."""
+
     title = "kind"
     parameter_name = "kind"
     template = "admin/closed_filter.html"
@@ -89,7 +91,7 @@ class Kind(admin.SimpleListFilter):
         return queryset.filter(kind=self.value()) if self.value() else queryset
 
 
-class Now(admin.SimpleListFilter):
+class ProgressFilter(admin.SimpleListFilter):
     """Live jobs by their progress. Every choice reads only the small index of live jobs."""
 
     title = "right now"
@@ -119,7 +121,7 @@ def key_of(value: str | None) -> int:
     return int(value or "")
 
 
-class OnHost(admin.SimpleListFilter):
+class JobHostFilter(admin.SimpleListFilter):
     """Jobs of the instances that are on a host or were on it to their end, and all live jobs that need the host."""
 
     title = "host"
@@ -139,7 +141,7 @@ class OnHost(admin.SimpleListFilter):
         return queryset.filter(pk__in=on_it.union(was_on_it, jobs_needing(host).order_by().values("pk")))
 
 
-class OfAccount(admin.SimpleListFilter):
+class JobAccountFilter(admin.SimpleListFilter):
     """Jobs of an account, including jobs of deleted instances. Only accounts with live jobs are offered, as a list
     of all is too long."""
 
@@ -181,10 +183,10 @@ class JobPage(ReadOnlyPage):
     help_texts: ClassVar[Mapping[str, str]] = {
         "fence": "How often a worker has claimed the job.",
         "lease": "The time until which a worker keeps the job for itself.",
-        "deadline": "If the job is not finished by then, it is given up.",
+        "deadline": "If the job is not finished by then, it fails.",
     }
     list_display = ("name", "instance_link", "account", "host", "progress", "details", "began")
-    list_filter = (Now, "state", OnHost, OfAccount, Kind)
+    list_filter = (ProgressFilter, "state", JobHostFilter, JobAccountFilter, JobKindFilter)
     search_fields = ("=instance_id", "^instance__label")
     search_help_text = "Id of an instance or job, username, or how a label, company or account's email begins."
     ordering = ("-id",)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from compute.admin.hosts import Answers
+from compute.admin.hosts import AnswersFilter
 from compute.models import Heartbeat, Host, Job
 from compute.services import missing_processes
 from compute.services.hosts.unreachable_hosts import jobs_waiting, unreachable_hosts
@@ -15,7 +15,7 @@ from config.admin.value_formats import QUIET, list_of, page_of, span
 
 HOST, PROCESS = 2, 1
 """The urgency of notices on hosts and on processes; other notices have 0."""
-MOST_HOSTS = 10
+MAX_HOSTS = 10
 """The largest number of hosts with a line of their own. One more line counts the others."""
 
 
@@ -26,11 +26,11 @@ def silent_hosts(request: HttpRequest) -> Iterator[Notice]:
         return
     hosts = sorted(unreachable_hosts(), key=lambda host: host.maintenance is not None)
     may_see_jobs = request.user.has_perm("compute.view_job")
-    for host in hosts[:MOST_HOSTS]:
+    for host in hosts[:MAX_HOSTS]:
         yield _silent_host(host, may_see_jobs)
-    if len(hosts) > MOST_HOSTS:
-        text = f"More hosts that do not answer: {len(hosts) - MOST_HOSTS}"
-        yield Notice(text, list_of(Host, **{Answers.parameter_name: "no"}), urgent=HOST)
+    if len(hosts) > MAX_HOSTS:
+        text = f"More hosts that do not answer: {len(hosts) - MAX_HOSTS}"
+        yield Notice(text, list_of(Host, **{AnswersFilter.parameter_name: "no"}), urgent=HOST)
 
 
 def _silent_host(host: Any, may_see_jobs: bool) -> Notice:

@@ -72,7 +72,7 @@ def labelled(term: Term) -> Q:
 
 
 def carrying(term: Term) -> Q:
-    """As `labelled`, and also by a tag."""
+    """Return the condition that finds a row by id, the whole label, or a tag."""
     return labelled(term) | Q(tags__contains=[term.text])
 
 
@@ -212,7 +212,7 @@ findable(
         about_job,
         jobs_of,
         job_says,
-        note="Of jobs the errors of the newest 20,000 are searched; older ones are found by id.",
+        note="Only the errors of the newest 20,000 jobs are searched. Find older jobs by id.",
         is_record=True,
         leads_numbers=True,
     ),

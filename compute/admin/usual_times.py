@@ -19,9 +19,9 @@ from django.db.models.functions import Now
 
 from compute.models import Job
 
-NEWEST = 5_000
+MAX_JOBS = 5_000
 """The number of newest jobs that are read, by the primary key, whatever the number of jobs is."""
-ENOUGH = 20
+MIN_JOBS = 20
 """The number of jobs of a kind, or of times of a step, from which a usual time is computed."""
 FACTOR, GRACE = 3, timedelta(minutes=1)
 
@@ -51,9 +51,9 @@ class Usual:
 
 
 def usual_times() -> Usual:
-    """The usual times of all kinds and steps; one query, of no more than `NEWEST` rows."""
+    """The usual times of all kinds and steps; one query, of no more than `MAX_JOBS` rows."""
     with connection.cursor() as cursor:
-        cursor.execute(_USUAL, {"newest": NEWEST, "enough": ENOUGH})
+        cursor.execute(_USUAL, {"newest": MAX_JOBS, "enough": MIN_JOBS})
         rows: list[tuple[str, str | None, timedelta]] = cursor.fetchall()
     return Usual(
         {kind: time for kind, step, time in rows if step is None},

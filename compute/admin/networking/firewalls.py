@@ -147,7 +147,7 @@ class FirewallPage(ReadOnlyPage):
         return format_html_join(" ", "{}", ((pill(tag),) for tag in firewall.tags)) or NOTHING
 
 
-class Host(admin.SimpleListFilter):
+class VersionFilter(admin.SimpleListFilter):
     """Packet filters by whether the host has the newest version."""
 
     title = "host"
@@ -174,7 +174,7 @@ class PacketFilterPage(ReadOnlyPage):
     list_display = ("instance_id", "instance_link", "state", "changed", "confirmed", "error")
     list_display_links = ("instance_id",)
     list_select_related = ("instance",)
-    list_filter = (Host, InstancesAccountFilter, ("instance__host", HostFilter))
+    list_filter = (VersionFilter, InstancesAccountFilter, ("instance__host", HostFilter))
     link_filters = ("instance__id__exact",)
     search_fields = ("=instance_id",)
     search_help_text = "An instance's id."

@@ -48,8 +48,8 @@ def mail_ports_panel(account: Account) -> Panel:
 
 def _reason(account: Account) -> str:
     if account.mail_ports_open is not None:
-        return "staff decided so"
+        return "staff opened or closed the ports"
     day = settings.MAIL_PORTS_CLOSED_AFTER
     if day is None:
         return "mail ports are open for new accounts"
-    return f"the account was opened {'after' if mail_ports.are_closed(account) else 'by'} {day}"
+    return f"the account was opened {'after' if mail_ports.are_closed(account) else 'on or before'} {day}"

@@ -27,7 +27,7 @@ from config.errors import Invalid
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-SCARCE = 0.1
+SCARCE_SHARE = 0.1
 """The share of free addresses below which a pool needs attention."""
 
 
@@ -176,14 +176,16 @@ class AddressPoolPage(Page):
 
 
 def is_scarce(total: int, used: int) -> bool:
-    return total - used < total * SCARCE
+    return total - used < total * SCARCE_SHARE
 
 
 def _addresses(pool: AddressPool, **filters: str) -> str:
     return list_of(Address, pool__id__exact=pool.pk, **filters)
 
 
-class Used(admin.SimpleListFilter):
+class UseFilter(admin.SimpleListFilter):
+    """Addresses that an instance or load balancer has, or free ones."""
+
     title = "use"
     parameter_name = "used"
 
@@ -205,7 +207,7 @@ class AddressPage(ReadOnlyPage):
     help_texts: ClassVar[Mapping[str, str]] = {"rdns": "If empty, the platform's default name."}
     list_display = ("address", "holder", "public", "pool", "released")
     list_select_related = ("instance", "nodebalancer", "pool")
-    list_filter = (Used, InstancesAccountFilter, "public", "region", ("instance__host", HostFilter))
+    list_filter = (UseFilter, InstancesAccountFilter, "public", "region", ("instance__host", HostFilter))
     search_fields = ("address", "=instance_id")
     search_help_text = "An address, or an instance's id."
     ordering = ("id",)
