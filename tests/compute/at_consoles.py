@@ -23,12 +23,12 @@ def browser_of(client: Client, **fields) -> consoles.Browser:
     return consoles.Browser(**{**found, **fields})
 
 
-def at_it(user: User, instance: Instance, client: Client | None = None, **fields) -> ConsoleSession:
+def user_session(user: User, instance: Instance, client: Client | None = None, **fields) -> ConsoleSession:
     """Return a session at the instance's console that has begun."""
     browser = browser_of(client or signed_in(user), **fields)
     return consoles.admit(consoles.ask(user, instance, browser, take_over=True), ORIGIN)
 
 
-def staff_at_it(user: User, instance: Instance, **fields) -> ConsoleSession:
+def staff_session(user: User, instance: Instance, **fields) -> ConsoleSession:
     ticket = consoles.ask_as_staff(user, instance, browser_of(signed_in(user)), "It hangs.", take_over=True)
     return consoles.admit(ticket, ORIGIN)

@@ -30,7 +30,7 @@ def test_kinds_of_process_of_which_none_runs_are_there_with_0():
     heartbeats.record(heartbeats.Process("worker", "1.0"), ["celery"])
     heartbeats.record(heartbeats.Process("worker", "1.0"), ["celery"])
     heartbeats.record(heartbeats.Process("clock", "0.9"))
-    Heartbeat.objects.filter(kind="clock").update(seen=Now() - 2 * heartbeats.SILENCE)
+    Heartbeat.objects.filter(kind="clock").update(seen=Now() - 2 * heartbeats.MAX_SILENCE)
     assert values(monitoring.heartbeats, "skerry_processes") == {
         ("worker", "1.0"): 2, ("clock", ""): 0, ("web", ""): 0, ("stream", ""): 0,
     }  # fmt: skip

@@ -87,7 +87,7 @@ def test_failures_are_alike_but_for_numbers_and_ids(admin):
     assert "Other." in second.cells[0]
 
 
-def test_what_a_customer_or_driver_wrote_is_text(admin):
+def test_texts_of_customers_and_drivers_are_escaped(admin):
     ended(error="<script>alert()</script>")
     assert "<script>alert" not in page(admin)
 

@@ -5,7 +5,7 @@ from django.contrib.admin.models import LogEntry
 
 from compute.models import ConsoleSession, Instance
 from compute.services import consoles
-from tests.compute.at_consoles import at_it, staff_at_it
+from tests.compute.at_consoles import staff_session, user_session
 from tests.config.admin.pages import do, list_address, messages_of, page_address
 from tests.factories import InstanceFactory, UserFactory
 
@@ -18,8 +18,8 @@ def instance(owner) -> Instance:
 
 
 def test_an_instance_s_page_says_who_was_there_and_leads_there(admin, staff, owner, instance):
-    consoles.leave(at_it(owner, instance).pk, "They left.")
-    staff_at_it(staff, instance)
+    consoles.leave(user_session(owner, instance).pk, "They left.")
+    staff_session(staff, instance)
     page = admin.get(page_address(instance)).content.decode()
     assert f'href="/admin/compute/instance/{instance.pk}/console/"' in page
     assert "It hangs." in page
@@ -27,7 +27,7 @@ def test_an_instance_s_page_says_who_was_there_and_leads_there(admin, staff, own
 
 
 def test_the_list_is_searched_and_shows_no_secret(admin, owner, instance):
-    session = at_it(owner, instance)
+    session = user_session(owner, instance)
     for term in (str(instance.pk), "web", owner.username):
         assert b"web-1" in admin.get(list_address(ConsoleSession), {"q": term}).content
     for address in (list_address(ConsoleSession), page_address(session)):
@@ -39,7 +39,7 @@ def test_the_list_is_searched_and_shows_no_secret(admin, owner, instance):
 
 def test_a_record_outlives_its_instance_and_its_user(admin, owner, instance):
     user = UserFactory(account=owner.account, username="gone")
-    session = at_it(user, instance)
+    session = user_session(user, instance)
     number = instance.pk
     instance.delete()
     user.delete()
@@ -52,7 +52,7 @@ def test_a_record_outlives_its_instance_and_its_user(admin, owner, instance):
 
 def test_a_session_is_found_by_both_names_of_a_user_who_has_another_now(admin, owner, instance):
     before = owner.username
-    at_it(owner, instance)
+    user_session(owner, instance)
     owner.username = "renamed"
     owner.save(update_fields=("username",))
     for term in (before, "renamed"):
@@ -60,16 +60,16 @@ def test_a_session_is_found_by_both_names_of_a_user_who_has_another_now(admin, o
 
 
 def test_a_session_is_ended(admin, owner, instance):
-    session = at_it(owner, instance)
+    session = user_session(owner, instance)
     assert "the console closes within seconds" in messages_of(do(admin, session, "end"))
     assert consoles.still_there([session.pk]) == {session.pk: consoles.ENDED_BY_STAFF}
     assert "End session" in LogEntry.objects.latest("pk").change_message
     consoles.leave(session.pk, consoles.ENDED_BY_STAFF)
-    assert "Nobody is at this console" in messages_of(do(admin, session, "end"))
+    assert "Nobody uses this console" in messages_of(do(admin, session, "end"))
 
 
-def test_what_became_of_each_is_told(admin, owner, instance):
-    session = at_it(owner, instance)
+def test_the_outcome_of_each_is_shown(admin, owner, instance):
+    session = user_session(owner, instance)
     for fields, state in (
         ({}, "open"),
         ({"seen": session.created.replace(year=2020)}, "its server stopped"),

@@ -148,7 +148,7 @@ def test_an_onlooker_sees_it_and_does_nothing(onlooker, running):
     assert do(onlooker, row, "set-aside").status_code == 403
 
 
-def test_what_waits_for_staff_is_told_of_on_the_first_page(admin, running):
+def test_drift_that_waits_for_staff_is_on_the_first_page(admin, running):
     drift(running.host, Kind.UNKNOWN_MACHINE)
     drift(running.host, Kind.SET_ASIDE, "aside/x")
     drift(running.host, Kind.SHELL, "once", seen=1)

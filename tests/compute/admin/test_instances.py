@@ -42,7 +42,7 @@ def test_booting_needs_no_second_question(admin, running, world, driver):
     assert running.status == "booting"
 
 
-def test_what_is_dangerous_is_asked_first(admin, running):
+def test_a_dangerous_verb_asks_first(admin, running):
     response = admin.post(page_address(running).replace("/change/", "/do/delete/"))
     assert "cannot be undone" in response.content.decode()
     running.refresh_from_db()

@@ -13,7 +13,7 @@ from compute.admin import outages
 from compute.admin.job_status import JobProgress, with_progress
 from compute.models import Heartbeat, Host, Job, Reservation
 from compute.services import heartbeats, missing_processes
-from compute.services.heartbeats import SILENCE, Process
+from compute.services.heartbeats import MAX_SILENCE, Process
 from compute.services.instances import instances, power
 from compute.worker import engine
 from tests.compute.memory_driver import failing_at
@@ -127,7 +127,7 @@ def test_many_hosts_are_ten_lines_and_a_number(admin, world):
     Host.objects.bulk_create(Host(label=f"h{n:02}", region=world.region) for n in range(13))
     fall_silent(label__startswith="h")
     found = notices(admin)
-    assert len(found) == outages.MOST_HOSTS + 1
+    assert len(found) == outages.MAX_HOSTS + 1
     assert found[-1] == ("More hosts that do not answer: 3", f"{list_address(Host)}?answers=no")
 
 
@@ -155,9 +155,9 @@ def age(kind: str, by: timedelta) -> None:
 @pytest.mark.parametrize(("kind", "text"), [("worker", "No worker runs: jobs wait"), ("clock", "No clock runs: ")])
 def test_a_process_that_fell_silent_is_told_of_with_when_it_was_last_seen(kind, text, admin):
     assert texts(admin) == []
-    age(kind, SILENCE / 2)
+    age(kind, MAX_SILENCE / 2)
     assert texts(admin) == []
-    age(kind, 2 * SILENCE)
+    age(kind, 2 * MAX_SILENCE)
     [(found, address)] = notices(admin)
     assert found.startswith(text)
     assert re.search(r"\(last seen [-0-9: ]+ UTC\)$", found)
@@ -181,7 +181,7 @@ def test_where_none_ever_ran_it_says_so(admin):
 
 
 def test_another_one_that_runs_is_enough(admin):
-    age("worker", 2 * SILENCE)
+    age("worker", 2 * MAX_SILENCE)
     heartbeats.record(Process("worker", "1.0", hostname="another"), ["celery", "clock"])
     assert texts(admin) == []
 
@@ -196,7 +196,7 @@ def test_workers_that_have_other_queues_take_no_jobs(admin):
 def test_a_broker_that_does_not_answer_is_named_in_the_workers_place(admin, settings):
     from tests.ports import free_port
 
-    age("worker", 2 * SILENCE)
+    age("worker", 2 * MAX_SILENCE)
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     assert texts(admin)[0].startswith("The broker (Redis) does not answer: jobs wait (last worker seen ")
 
@@ -210,7 +210,7 @@ def test_messages_that_wait_are_told_of_while_workers_run(admin, settings):
             r"Messages wait: 1 in the queue celery, the oldest for \d+ min; 1 in the queue clock, the oldest", text
         )
         assert address == list_address(Heartbeat)
-        age("worker", 2 * SILENCE)
+        age("worker", 2 * MAX_SILENCE)
         [found] = texts(admin)
         assert found.startswith("No worker runs"), "which says why they wait"
 
@@ -220,7 +220,9 @@ def test_a_web_process_that_has_just_begun_gives_the_others_time(admin, monkeypa
     monkeypatch.undo()
     monkeypatch.setattr(missing_processes, "_started", missing_processes.time.monotonic())
     assert texts(admin) == []
-    monkeypatch.setattr(missing_processes, "_started", missing_processes.time.monotonic() - SILENCE.total_seconds())
+    monkeypatch.setattr(
+        missing_processes, "_started", missing_processes.time.monotonic() - MAX_SILENCE.total_seconds()
+    )
     assert len(texts(admin)) == 2
 
 
@@ -280,7 +282,7 @@ def test_attempts_beyond_the_limit_are_called_what_they_are(state, attempt, text
         assert "7 of 5" not in admin.get(page).content.decode()
 
 
-def test_what_a_customer_deletes_while_it_is_made_is_no_failure(admin, world, driver):
+def test_an_object_deleted_while_it_is_made_is_no_failure(admin, world, driver):
     made = world.create()
     provision = made.jobs.get()
     driver.before = failing_at(len(driver.calls) + 1, times=1)
@@ -301,7 +303,7 @@ def test_what_a_customer_deletes_while_it_is_made_is_no_failure(admin, world, dr
     assert not admin.get(list_address(Event), {"outcome": "failed"}).context["cl"].result_list
 
 
-def test_what_undoes_its_own_work_for_a_deletion_is_no_failure_either(admin, world, running, driver):
+def test_a_job_undone_for_a_deletion_is_no_failure_either(admin, world, running, driver):
     """Such as an image in creation, which stays when its instance is deleted."""
     from compute.services.images.images import create_from_disk
 

@@ -139,7 +139,7 @@ def rows_but_events() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
-def test_a_row_says_what_is_answered(row: Row, trial: Trial):
+def test_a_row_has_the_answer(row: Row, trial: Trial):
     call = CALLS.get(str(row), Call())
     with arranged(trial.route, trial.scene):
         call.before(trial.scene)
@@ -192,7 +192,7 @@ def actions() -> set[str]:
     return {name for name, route in ROUTES.items() if route.method == "post" and route.documented not in gets}
 
 
-def test_the_table_has_every_action_and_names_what_is_there():
+def test_the_table_has_every_action_and_only_existing_ones():
     listed = {row.operation for row in TABLE}
     assert actions() - listed == set(), "add a row to the table of docs/api.md for each of these"
     assert listed <= ROUTES.keys()

@@ -97,7 +97,7 @@ def test_a_backup_is_found_under_its_own_instance_only(api, kept):
     assert api.get(f"{url(other)}/{backup(kept).pk}").status_code == 404
 
 
-def test_whoever_may_read_the_instance_may_read_its_backups(client_for, kept):
+def test_users_who_may_read_the_instance_may_read_its_backups(client_for, kept):
     row = backup(kept)
     restricted = UserFactory(account=kept.account, restricted=True)
     for path in (url(kept), f"{url(kept)}/{row.pk}"):
@@ -399,7 +399,7 @@ def test_nothing_is_available_or_taken_while_the_host_is_under_maintenance(mine,
     assert available() == [True, True, True]
 
 
-def test_whoever_may_only_read_the_instance_changes_none_of_its_backups(client_for, kept):
+def test_users_who_may_only_read_the_instance_change_none_of_its_backups(client_for, kept):
     row = backup(kept)
     reader = UserFactory(account=kept.account, restricted=True)
     GrantFactory(user=reader, entity_id=kept.pk, permissions="read_only")

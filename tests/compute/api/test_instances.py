@@ -433,7 +433,7 @@ def test_a_token_without_the_scope_is_refused(client_for, owner, running):
 # --- changing and power --------------------------------------------------------------------------------------
 
 
-def test_a_put_of_what_was_got_changes_nothing(api, running):
+def test_a_put_of_the_answer_changes_nothing(api, running):
     got = api.get(f"{INSTANCES}/{running.pk}").json()
     events = Event.objects.count()
 
@@ -441,7 +441,7 @@ def test_a_put_of_what_was_got_changes_nothing(api, running):
     assert Event.objects.count() == events
 
 
-def test_a_put_changes_what_is_given_and_tells(api, running):
+def test_a_put_changes_the_given_fields_and_has_an_event(api, running):
     response = api.put(
         f"{INSTANCES}/{running.pk}",
         {

@@ -398,7 +398,7 @@ def test_a_region_move_that_fails_gives_the_new_addresses_back(api, running, els
 
 
 @pytest.mark.parametrize("arrived", [False, True])
-def test_one_that_made_way_for_a_deletion_holds_what_it_needs_alone_while_that_is_tried(
+def test_a_superseded_move_keeps_one_host_while_the_deletion_is_tried(
     arrived, api, world, running, elsewhere, driver
 ):
     before = list(running.ipv4)

@@ -145,7 +145,9 @@ def test_a_host_in_maintenance_is_silent_on_purpose(api, instance):
     assert [each["type"] for each in listed(api, NOTIFICATIONS)] == ["maintenance"]
 
 
-def test_of_an_outage_hears_who_may_see_the_instance(api, client_for, stranger, restricted, instance, account):
+def test_users_who_may_see_the_instance_are_told_of_an_outage(
+    api, client_for, stranger, restricted, instance, account
+):
     other = InstanceFactory(account=account, host=instance.host)
     away(instance)
     assert {each["entity"]["id"] for each in listed(api, NOTIFICATIONS)} == {instance.pk, other.pk}

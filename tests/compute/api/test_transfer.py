@@ -52,7 +52,7 @@ def test_nothing_is_used_before_anything_is_counted(api, old):
     }  # fmt: skip
 
 
-def test_what_was_sent_counts_and_what_was_received_is_free(api, old):
+def test_sent_bytes_count_and_received_bytes_are_free(api, old):
     counted(old, sent=1001 * GB + 5, received=9000 * GB)
     assert api.get(f"/v4/compute/instances/{old.pk}/transfer").json() == {
         "used": 1001 * GB + 5, "quota": 1000, "billable": 1,

@@ -256,7 +256,7 @@ def test_what_ends_early_is_not_taken(begun, image, folder):
 # --- who may send it -------------------------------------------------------------------------------------
 
 
-def test_the_signature_is_what_lets_in(begun, image):
+def test_the_signature_gives_access(begun, image):
     address = begun["upload_to"]
     other = address.replace(f"/{image.number}:", f"/{image.number + 1}:")
     assert other != address
@@ -356,7 +356,7 @@ def test_an_image_deleted_while_it_comes_in_is_not_brought_back(api, begun, imag
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_who_upload_at_once_one_gets_through(begun, image, folder):
+def test_one_of_many_simultaneous_uploads_succeeds(begun, image, folder):
     ready, results = threading.Barrier(6), []
 
     def run() -> None:

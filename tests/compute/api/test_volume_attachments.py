@@ -246,7 +246,7 @@ def test_a_detachment_that_fails_shows_the_volume_again_where_it_was(api, world,
     assert plugged(driver, running) == {volume_name(mine.pk)}
 
 
-def test_a_detachment_that_fails_takes_no_slot_from_what_is_there_by_then(api, world, running, driver):
+def test_a_failed_detachment_takes_no_slot_that_is_used_by_then(api, world, running, driver):
     mine = volume_of(world, driver, instance=running)
     config, disk = running.configs.get(), DiskFactory(instance=running)
     api.post(at(mine, "detach"))

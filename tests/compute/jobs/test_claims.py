@@ -71,7 +71,7 @@ def test_an_account_with_fewer_jobs_at_work_comes_first_though_its_last_turn_was
 
 
 @pytest.mark.parametrize(
-    ("waited", "first"), [(50, "interactive"), (claims.LONGEST_BULK_WAIT + 1, "bulk")], ids=["younger", "starving"]
+    ("waited", "first"), [(50, "interactive"), (claims.MAX_BULK_WAIT + 1, "bulk")], ids=["younger", "starving"]
 )
 def test_interactive_jobs_come_before_bulk_jobs_that_have_waited_for_less_than_a_minute(waited, first):
     jobs = {"bulk": ready(FLOOD, bulk=True, waited=waited).pk, "interactive": ready(FLOOD).pk}
@@ -96,7 +96,7 @@ def test_an_interactive_job_of_a_busy_account_waits_for_the_bulk_job_of_an_idle_
     ],
     ids=["postponed by an earlier release", "waits", "at work", "queued", "over"],
 )
-def test_what_is_not_ready_is_not_claimed(columns):
+def test_jobs_that_are_not_ready_are_not_claimed(columns):
     job = ready(QUIET)
     Job.objects.filter(pk=job.pk).update(**columns)
     assert claimed() is None

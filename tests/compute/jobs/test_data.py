@@ -207,7 +207,7 @@ def test_no_kind_that_an_earlier_release_enqueued_is_gone():
 
 
 @pytest.mark.parametrize(("kind", "stored", "read"), READ)
-def test_what_an_earlier_release_wrote_is_read(kind, stored, read):
+def test_data_of_an_earlier_release_is_read(kind, stored, read):
     found = KINDS[kind].read(stored)
 
     assert type(found) is KINDS[kind].data
@@ -215,7 +215,7 @@ def test_what_an_earlier_release_wrote_is_read(kind, stored, read):
 
 
 @pytest.mark.parametrize(("kind", "data"), [(kind, read) for kind, _, read in READ])
-def test_what_is_written_is_read_again(kind, data):
+def test_written_data_is_read_again(kind, data):
     stored = json.loads(json.dumps(data.to_json()))
 
     assert stored["version"] == data.VERSION
@@ -239,14 +239,14 @@ def test_each_kind_with_another_version_has_a_record_of_the_first():
 
 
 @pytest.mark.parametrize("kind", VERSION_1)
-def test_what_version_1_wrote_is_read(kind):
+def test_data_of_version_1_is_read(kind):
     stored, read = VERSION_1[kind]
     assert KINDS[kind].read({"version": 1, **stored}) == read
     with pytest.raises(UnreadableData, match="cannot read version 4"):
         KINDS[kind].read({"version": 4, **stored})
 
 
-def test_what_version_2_wrote_is_read():
+def test_data_of_version_2_is_read():
     """Kinds that have a third version."""
     imagize = {"version": 2, "image_number": 12, "disk": 31, "instance": 5}
     assert KINDS["imagize"].read(imagize) == ImagizeData(image_number=12, disk_id=31, instance_id=5)
@@ -254,7 +254,7 @@ def test_what_version_2_wrote_is_read():
     assert KINDS["volume_detach"].read(detach) == VolumeDetachData(volume_id=7, places=[[4, "sdc"]])
 
 
-def test_what_queries_ask_for_is_where_it_was():
+def test_keys_that_queries_use_have_not_moved():
     """Services and the admin query these keys in the rows of both versions."""
     assert MOVED.to_json()["host"] == 2
     assert BootData(config_id=4).to_json() == {"version": 1, "config": 4}
@@ -271,7 +271,7 @@ def test_what_queries_ask_for_is_where_it_was():
         ({"config": 4, "gravity": 1}, "unexpected keyword argument 'gravity'"),
     ],
 )
-def test_what_no_release_before_wrote_is_not_guessed(stored, reason):
+def test_data_that_no_earlier_release_wrote_is_not_guessed(stored, reason):
     with pytest.raises(UnreadableData, match=reason):
         BootData.from_json(stored)
 

@@ -108,7 +108,7 @@ def test_its_event_says_so_until_the_host_answers(world, driver, instance):
     assert Event.objects.filter(action="compute_reboot").count() == 1
 
 
-def test_what_the_event_said_before_is_kept(world, driver, instance):
+def test_the_earlier_message_of_the_event_is_kept(world, driver, instance):
     job = power.reboot(world.actor, instance)
     Event.objects.filter(pk=job.event_id).update(message="As asked.")
     fall_silent(driver)

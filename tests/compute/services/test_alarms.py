@@ -62,7 +62,7 @@ def operator(settings, monkeypatch):
 
 
 def silence(kind: str) -> None:
-    Heartbeat.objects.filter(kind=kind).update(seen=Now() - 2 * heartbeats.SILENCE)
+    Heartbeat.objects.filter(kind=kind).update(seen=Now() - 2 * heartbeats.MAX_SILENCE)
 
 
 def speak(kind: str) -> None:
@@ -79,7 +79,7 @@ def test_nothing_is_told_while_all_works():
     assert not Alarm.objects.exists()
 
 
-def test_what_lasts_is_told_once_and_so_is_its_end():
+def test_lasting_trouble_is_reported_once_and_so_is_its_end():
     silence("clock")
     alarms.check_alarms()
     assert not mail.outbox, "it may be a restart"
@@ -100,7 +100,7 @@ def test_what_lasts_is_told_once_and_so_is_its_end():
     assert not Alarm.objects.filter(ended=None).exists()
 
 
-def test_what_ends_within_a_minute_is_never_told():
+def test_trouble_that_ends_within_a_minute_is_not_reported():
     silence("worker")
     alarms.check_alarms()
     speak("worker")
@@ -110,7 +110,7 @@ def test_what_ends_within_a_minute_is_never_told():
     assert not mail.outbox
 
 
-def test_what_is_wrong_together_is_one_message():
+def test_simultaneous_troubles_are_one_message():
     for number in range(alarms.MAX_LISTED_ALARMS + 1):
         HostFactory(label=f"hv{number}", unreachable_since=Now())
     silence("clock")

@@ -11,7 +11,7 @@ from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config.errors import Denied, Invalid, Missing, TooMany
 from config.limits.rates import forget
-from tests.compute.at_consoles import ORIGIN, at_it, browser_of, signed_in, staff_at_it
+from tests.compute.at_consoles import ORIGIN, browser_of, signed_in, staff_session, user_session
 from tests.factories import GrantFactory, InstanceFactory, StaffFactory, TrustedDeviceFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -40,13 +40,13 @@ class TestTickets:
         assert (session.instance, session.user) == (instance, owner)
         with pytest.raises(Missing):
             consoles.admit(ticket, ORIGIN)
-        assert ConsoleSession.objects.at_it().get().ticket is None
+        assert ConsoleSession.objects.in_use().get().ticket is None
 
     @pytest.mark.parametrize("origin", ["", "https://evil.example", f"{ORIGIN}/", "http://cloud.example.com"])
     def test_one_is_good_for_the_page_that_asked_alone(self, owner, instance, origin):
         with pytest.raises(Missing):
             consoles.admit(ask(owner, instance), origin)
-        assert not ConsoleSession.objects.at_it().exists()
+        assert not ConsoleSession.objects.in_use().exists()
 
     def test_one_is_good_for_a_moment(self, owner, instance):
         ticket = ask(owner, instance)
@@ -56,7 +56,7 @@ class TestTickets:
             consoles.admit(ticket, ORIGIN)
 
     @pytest.mark.parametrize("ticket", ["", "x", "a:b:c", "é:1:x", "x" * 100_000])
-    def test_what_is_none_is_told_by_its_signature(self, ticket, django_assert_num_queries):
+    def test_a_wrong_signature_is_seen_without_a_query(self, ticket, django_assert_num_queries):
         with django_assert_num_queries(0):
             assert not consoles.is_ticket(ticket)
 
@@ -76,7 +76,7 @@ class TestWhoMayBeThere:
         if level:
             GrantFactory(user=restricted, entity_id=instance.pk, permissions=level)
         if may:
-            assert at_it(restricted, instance)
+            assert user_session(restricted, instance)
         else:
             with pytest.raises(Denied, match="may not change this instance"):
                 ask(restricted, instance)
@@ -101,7 +101,7 @@ class TestWhoMayBeThere:
             with pytest.raises(Denied, match=why):
                 ask(owner, instance, by_key=by_key)
         else:
-            assert at_it(owner, instance, by_key=by_key)
+            assert user_session(owner, instance, by_key=by_key)
 
     @pytest.mark.parametrize("status", ["offline", "stopped"])
     def test_nobody_is_where_the_instance_is_off(self, owner, instance, status):
@@ -109,13 +109,13 @@ class TestWhoMayBeThere:
         with pytest.raises(Invalid, match="is off"):
             ask(owner, instance)
 
-    def test_staff_say_what_for_and_it_is_logged(self, staff, instance):
+    def test_staff_give_a_reason_and_it_is_logged(self, staff, instance):
         for reason in ("", "  ", "x" * 501, "a\0b", "a\nb", "\ud800"):
             with pytest.raises(Invalid) as refused:
                 consoles.ask_as_staff(staff, instance, browser_of(signed_in(staff)), reason)
             assert refused.value.problems[0].field == "reason"
         assert not LogEntry.objects.exists()
-        session = staff_at_it(staff, instance)
+        session = staff_session(staff, instance)
         assert (session.staff, session.reason) == (True, "It hangs.")
         logged = LogEntry.objects.get()
         assert (logged.user, logged.object_id, logged.change_message) == (
@@ -126,57 +126,57 @@ class TestWhoMayBeThere:
 
     def test_staff_need_the_permission(self, instance):
         with pytest.raises(Denied, match="permissions"):
-            staff_at_it(StaffFactory(is_superuser=False), instance)
+            staff_session(StaffFactory(is_superuser=False), instance)
 
     def test_a_customer_is_no_staff(self, owner, instance):
         owner.is_superuser = True
         owner.save()
         with pytest.raises(Denied):
-            staff_at_it(owner, instance)
+            staff_session(owner, instance)
 
 
 class TestOneAtATime:
     def test_ones_own_session_ends_where_one_comes_again(self, owner, instance):
-        first = at_it(owner, instance)
+        first = user_session(owner, instance)
         ask(owner, instance)
         assert consoles.still_there([first.pk]) == {first.pk: consoles.OPENED_AGAIN}
 
     def test_somebody_else_is_named_and_leaves_where_asked_to(self, owner, colleague, instance):
-        first = at_it(owner, instance)
-        with pytest.raises(consoles.Occupied, match=r"owner is at this console since \d\d:\d\d UTC"):
+        first = user_session(owner, instance)
+        with pytest.raises(consoles.Occupied, match=r"owner opened this console at \d\d:\d\d UTC"):
             ask(colleague, instance)
         assert consoles.still_there([first.pk]) == {}
         consoles.ask(colleague, instance, browser_of(signed_in(colleague)), take_over=True)
-        assert consoles.still_there([first.pk]) == {first.pk: "colleague took this console over."}
+        assert consoles.still_there([first.pk]) == {first.pk: "colleague took over this console."}
 
     def test_customers_are_told_that_staff_are_there_and_not_who(self, owner, staff, instance):
-        staff_at_it(staff, instance)
-        with pytest.raises(consoles.Occupied, match="Somebody of the platform's staff is at"):
+        staff_session(staff, instance)
+        with pytest.raises(consoles.Occupied, match="A member of the platform's staff opened"):
             ask(owner, instance)
-        at_it(owner, instance)
+        user_session(owner, instance)
         session = ConsoleSession.objects.get(user=owner)
-        with pytest.raises(consoles.Occupied, match="owner is at"):
+        with pytest.raises(consoles.Occupied, match="owner opened this console"):
             consoles.ask_as_staff(staff, instance, browser_of(signed_in(staff)), "again")
-        staff_at_it(staff, instance)
-        assert consoles.still_there([session.pk])[session.pk].startswith("Somebody of the platform's staff took")
+        staff_session(staff, instance)
+        assert consoles.still_there([session.pk])[session.pk].startswith("A member of the platform's staff took")
 
     def test_who_was_with_a_process_that_died_is_gone(self, owner, colleague, instance):
-        at_it(owner, instance)
+        user_session(owner, instance)
         ConsoleSession.objects.update(seen=Now() - ConsoleSession.SILENCE)
         assert ask(colleague, instance)
 
     def test_nobody_is_at_more_than_a_few(self, owner, account, instance, settings):
         settings.CONSOLES_PER_USER = 2
         others = [InstanceFactory(account=account, status="running") for _ in range(3)]
-        sessions = [at_it(owner, each) for each in others[:2]]
+        sessions = [user_session(owner, each) for each in others[:2]]
         for each in (others[2], instance):
-            with pytest.raises(consoles.Full, match="at 2 consoles already"):
+            with pytest.raises(consoles.Full, match="have 2 consoles open"):
                 ask(owner, each)
-        at_it(owner, others[0])  # the same console again does not count
+        user_session(owner, others[0])  # the same console again does not count
         consoles.leave(sessions[1].pk, "x")
         early, late = ask(owner, others[2]), ask(owner, instance)
         consoles.admit(early, ORIGIN)
-        with pytest.raises(consoles.Full, match="at 2 consoles already"):
+        with pytest.raises(consoles.Full, match="have 2 consoles open"):
             consoles.admit(late, ORIGIN)
 
     def test_sessions_whose_process_is_gone_do_not_count_beside_those_that_came_after(
@@ -184,10 +184,10 @@ class TestOneAtATime:
     ):
         settings.CONSOLES_PER_USER = 2
         other = InstanceFactory(account=account, status="running")
-        lost = at_it(owner, other)
+        lost = user_session(owner, other)
         ConsoleSession.objects.filter(pk=lost.pk).update(to_end="")
-        at_it(owner, other)
-        assert at_it(owner, instance)
+        user_session(owner, other)
+        assert user_session(owner, instance)
 
     def test_of_many_tickets_for_one_console_the_last_that_is_used_has_it(self, owner, instance):
         tickets = [ask(owner, instance) for _ in range(3)]
@@ -259,7 +259,7 @@ class TestWhatEndsASession:
         ],
         ids=lambda each: getattr(each, "__name__", ""),
     )
-    def test_whoever_could_not_come_again_leaves(self, owner, instance, happens, why):
+    def test_a_user_who_could_not_open_it_again_is_disconnected(self, owner, instance, happens, why):
         client = signed_in(owner)
         ticket = consoles.ask(owner, instance, browser_of(client, device=TrustedDeviceFactory(user=owner).pk))
         session = consoles.admit(ticket, ORIGIN)
@@ -271,33 +271,33 @@ class TestWhatEndsASession:
             consoles.admit(waiting, ORIGIN)
 
     def test_staff_without_the_permission_leave(self, staff, instance):
-        session = staff_at_it(staff, instance)
+        session = staff_session(staff, instance)
         assert consoles.recheck(session.pk) == ""
         User.objects.update(is_superuser=False)
         assert consoles.recheck(session.pk) == consoles.NO_PERMISSION
 
     def test_staff_end_one(self, owner, instance):
-        session = at_it(owner, instance)
+        session = user_session(owner, instance)
         consoles.end(session)
         assert consoles.still_there([session.pk]) == {session.pk: consoles.ENDED_BY_STAFF}
         consoles.leave(session.pk, consoles.ENDED_BY_STAFF)
-        with pytest.raises(Invalid, match="Nobody is at this console"):
+        with pytest.raises(Invalid, match="Nobody uses this console"):
             consoles.end(session)
 
 
 def test_signs_of_life_of_all_are_one_statement(owner, account, django_assert_num_queries):
-    sessions = [at_it(owner, InstanceFactory(account=account, status="running")).pk for _ in range(3)]
+    sessions = [user_session(owner, InstanceFactory(account=account, status="running")).pk for _ in range(3)]
     ConsoleSession.objects.update(seen=Now() - timedelta(hours=1))
     Instance.objects.filter(console_sessions=sessions[0]).delete()
     with django_assert_num_queries(1):
         assert consoles.still_there(sessions) == {sessions[0]: consoles.INSTANCE_DELETED}
-    assert {each.pk for each in ConsoleSession.objects.at_it()} == set(sessions[1:])
+    assert {each.pk for each in ConsoleSession.objects.in_use()} == set(sessions[1:])
 
 
 def test_a_record_outlives_its_instance_and_its_user(account):
     user = UserFactory(account=account)
     instance = InstanceFactory(account=account, status="running", label="web-1")
-    session, number, name = at_it(user, instance), instance.pk, user.username
+    session, number, name = user_session(user, instance), instance.pk, user.username
     instance.delete()
     assert consoles.still_there([session.pk]) == {session.pk: consoles.INSTANCE_DELETED}
     user.delete()
@@ -310,7 +310,7 @@ def test_a_record_outlives_its_instance_and_its_user(account):
 
 def test_a_user_who_is_deleted_leaves(account, instance):
     user = UserFactory(account=account)
-    session = at_it(user, instance)
+    session = user_session(user, instance)
     user.delete()
     assert consoles.still_there([session.pk]) == {session.pk: consoles.SIGNED_OUT}
 
@@ -325,17 +325,17 @@ def test_a_record_of_the_release_before_gets_its_names_with_the_ticket(owner, in
 
 
 def test_the_end_is_recorded_once(owner, instance):
-    session = at_it(owner, instance)
+    session = user_session(owner, instance)
     consoles.leave(session.pk, "They left.")
     consoles.leave(session.pk, "later")
     session.refresh_from_db()
     assert session.outcome == "They left."
     assert session.ended is not None
-    assert not ConsoleSession.objects.at_it().exists()
+    assert not ConsoleSession.objects.in_use().exists()
 
 
 def test_old_records_go(owner, instance, settings):
-    old, open_, new = (at_it(owner, instance) for _ in range(3))
+    old, open_, new = (user_session(owner, instance) for _ in range(3))
     ConsoleSession.objects.exclude(pk=new.pk).update(created=Now() - settings.LOGINS_KEPT - timedelta(hours=1))
     ConsoleSession.objects.filter(pk=old.pk).update(seen=Now() - timedelta(days=1))
     ask(owner, instance)

@@ -166,7 +166,7 @@ def test_what_was_on_when_its_host_restarted_is_booted_again(driver, instance, w
     Instance.objects.update(watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
     driver.fall(machine_name(instance.pk), Ended.HOST)
     assert watch(driver) == 1
-    assert Event.objects.get(action="host_reboot").message == watchdog.BACK
+    assert Event.objects.get(action="host_reboot").message == watchdog.BOOTED_AGAIN
     work(unfinished(), driver)
     instance.refresh_from_db()
     assert instance.status == "running"

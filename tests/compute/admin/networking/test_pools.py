@@ -38,7 +38,7 @@ def test_a_new_pool_is_filled_but_for_network_broadcast_and_gateway(admin, world
         ({"gateway": "fe80::1"}, "gateway", "inside the network"),
     ],
 )
-def test_what_is_wrong_is_said_beside_its_field(fields, field, reason, admin, world):
+def test_a_problem_is_shown_at_its_field(fields, field, reason, admin, world):
     before = AddressPool.objects.count()
     form = add(admin, **fields).context["adminform"].form
     assert reason in " ".join(form.errors[field])

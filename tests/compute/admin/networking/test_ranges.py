@@ -38,7 +38,7 @@ def test_a_pool_is_given_told_of_and_logged(admin, world, running, routed):
     assert "2001:db8:5000::/116" in text
 
 
-def test_what_is_wrong_is_said_beside_its_field(admin, world, running, routed):
+def test_a_problem_is_shown_at_its_field(admin, world, running, routed):
     form = give(admin, world, account=AccountFactory().pk, instance=running.pk).context["adminform"].form
     assert "another account" in " ".join(form.errors["instance"])
     AddressPool.objects.filter(kind="routed").delete()

@@ -122,7 +122,7 @@ def test_bad_input_names_the_field_and_changes_nothing(api, account, changes, fi
 
 
 @pytest.mark.parametrize("path", ["", "/import", "/{id}/clone"])
-def test_a_name_without_a_dot_is_told_what_it_lacks(api, account, path):
+def test_the_reason_for_a_name_without_a_dot_asks_for_one(api, account, path):
     domain = DomainFactory(account=account, label="one.example")
     wish = {**MASTER, "domain": "example", "remote_nameserver": "192.0.2.1"}
     reason = "domain must have at least two labels with a dot between them, as in example.com"

@@ -332,7 +332,7 @@ class TestAssigning:
         refused = assign(api, ("198.18.0.2", second.pk), ("198.18.0.3", first.pk))
         assert errors(refused) == {None: "Compute busy."}
 
-    def test_needs_to_write_on_who_gives_and_who_takes(self, client_for, restricted, first, second):
+    def test_needs_write_access_to_both_instances(self, client_for, restricted, first, second):
         api, pairs = client_for(restricted), [("198.18.0.2", second.pk), ("198.18.0.3", first.pk)]
         assert assign(api, *pairs).status_code == 400
         grants = [GrantFactory(user=restricted, entity_id=each.pk) for each in (first, second)]

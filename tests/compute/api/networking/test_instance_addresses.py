@@ -233,7 +233,7 @@ class TestDeleting:
         assert "last public" in errors(refused)[None]
         assert Address.objects.get(address="198.18.0.2").instance == instance
 
-    def test_a_private_one_goes_back_with_what_hung_on_it(self, api, instance, world):
+    def test_a_private_one_is_released_with_its_shares_and_nodes(self, api, instance, world):
         add(api, instance, public=False)
         other = world.create(label="other", private_ip=True)
         address = Address.objects.get(address="10.0.0.2")
@@ -406,7 +406,7 @@ class TestTheResolver:
             rdns.system_resolver("slow.example.com", 0.1)
         assert time.monotonic() - began < 120
 
-    def test_is_what_requests_are_held_to(self, dns, api, instance, settings):
+    def test_is_required_of_requests_if_the_setting_is_on(self, dns, api, instance, settings):
         settings.RDNS_CHECK = True
         dns.names["web.example.com"] = ["198.18.0.2"]
         assert api.put(ips(instance, "198.18.0.2"), {"rdns": "web.example.com"}).status_code == 200

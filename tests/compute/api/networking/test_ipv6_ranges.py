@@ -194,7 +194,7 @@ class TestReading:
         assert allocate(theirs, instance).status_code == 200
         assert theirs.delete(f"{RANGES}/2001:db8:5000::").status_code == 200
 
-    def test_a_shared_range_is_shown_to_whoever_sees_one_of_its_instances(
+    def test_a_shared_range_is_shown_to_users_who_see_one_of_its_instances(
         self, api, client_for, restricted, instance, world, routed
     ):
         """The range is found by its own path too, because `ipv6.global` of the sharing instance names it."""

@@ -320,7 +320,7 @@ class TestACertificate:
         assert key_of(row) == pem(KEY)
         assert row.ssl_cert == CERT
 
-    def test_stays_when_what_was_got_is_put(self, api, secured):
+    def test_stays_when_the_answer_is_put_again(self, api, secured):
         assert api.put(at(secured), secured).json() == secured
         assert api.put(at(secured), {**TLS, "ssl_key": pem(KEY)}).json() == secured
         assert recorded_actions() == ["nodebalancer_config_update"]

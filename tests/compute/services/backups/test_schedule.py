@@ -231,7 +231,7 @@ def test_the_windows_with_the_fewest_instances_of_the_region_come_first():
     assert chosen.backups_day != "Monday"
 
 
-def test_what_was_set_is_kept_and_who_has_no_backups_gets_nothing(world):
+def test_a_chosen_schedule_is_kept_and_no_backups_get_none(world):
     InstanceFactory(backups_enabled=True, backups_day="Friday", backups_window=None)
     off = InstanceFactory(backups_enabled=False)
 

@@ -28,7 +28,7 @@ def ids(client, path: str) -> list[str]:
     return [each["id"] for each in client.get(f"{path}?page_size=500").json()["data"]]
 
 
-def test_what_was_exported_changes_nothing_whatever_positions_there_are(world):
+def test_an_exported_file_changes_nothing_whatever_the_positions(world):
     seed()
     RegionFactory(id="aa-new")
     InstanceTypeFactory(id="a-new", position=5)
@@ -313,7 +313,7 @@ def test_at_a_terminal_the_plan_is_shown_and_yes_alone_applies_it(world, tmp_pat
         (["release", "prices"], "There is no section 'prices'"),
     ],
 )
-def test_what_is_wrong_with_a_command_is_a_line(world, arguments, line):
+def test_each_mistake_in_a_command_is_one_line(world, arguments, line):
     with pytest.raises(CommandError) as caught:
         call_command("catalogue", *arguments, stdout=io.StringIO())
     assert str(caught.value).startswith(line)

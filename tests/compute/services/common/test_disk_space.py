@@ -40,7 +40,7 @@ def test_so_it_does_where_the_release_before_enqueued_the_job(db):
     assert taken(disk.instance) == SIZE
 
 
-def test_what_a_request_enqueues_counts(world):
+def test_disks_that_the_same_request_enqueues_count(world):
     instance = world.offline()
     disk = instance.disks.order_by("size").last()
     instance.disks.update(status="ready")

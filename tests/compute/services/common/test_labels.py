@@ -152,7 +152,7 @@ def test_but_not_for_ever(make, monkeypatch):
 
 
 @pytest.mark.parametrize("wished", [None, "wished"])
-def test_what_another_constraint_refuses_is_not_tried_again(wished):
+def test_a_violation_of_another_constraint_is_not_tried_again(wished):
     refused = IntegrityError("refused")
     label = labels.NewLabel(Instance, 1, wished)
     assert label.of(7) == (wished or "compute7")

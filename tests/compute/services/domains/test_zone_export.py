@@ -314,7 +314,9 @@ def test_a_zone_is_imported_whole(knot, account, client_for, owner, reachable):
     ],
     ids=str,
 )
-def test_what_cannot_be_imported_is_said_and_nothing_made(knot, client_for, owner, reachable, wish, field):
+def test_a_zone_that_cannot_be_imported_is_refused_and_nothing_made(
+    knot, client_for, owner, reachable, wish, field
+):
     whole = {"domain": "example.com", "remote_nameserver": f"127.0.0.1:{knot.port}", **wish}
     answer = client_for(owner).post(IMPORT, whole)
     assert [each["field"] for each in answer.json()["errors"]] == [field]

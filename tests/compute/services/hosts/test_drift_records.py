@@ -15,7 +15,7 @@ from tests.compute.comparing import STAFF, STRANGER, Kind, compare, is_over
 pytestmark = pytest.mark.django_db
 
 
-def test_what_was_seen_once_and_then_not_is_over_and_begins_anew(driver, instance, machine):
+def test_drift_seen_once_and_then_not_ends_and_begins_anew(driver, instance, machine):
     driver.machines[STRANGER] = {**machine}
     compare(driver)
     drift = Drift.objects.get()

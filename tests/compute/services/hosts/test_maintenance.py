@@ -34,7 +34,7 @@ def running(world, driver) -> Instance:
     return deployed(world, driver, label="running")
 
 
-def test_what_runs_is_stopped_and_booted_again(world, driver, running):
+def test_running_instances_are_stopped_and_booted_again(world, driver, running):
     off = deployed(world, driver, running=False, label="off")
 
     assert maintenance.begin(world.host) == 1
@@ -68,7 +68,7 @@ def test_one_that_is_moved_meanwhile_ends_running(world, driver, running):
     assert (boot.username, boot.message) == ("", maintenance.MESSAGES["boot"])
 
 
-def test_what_is_busy_waits_its_turn(world, driver, running):
+def test_a_busy_instance_waits(world, driver, running):
     job = power.reboot(world.actor, running)
     assert maintenance.begin(world.host) == 0
     assert maintenance.keep_up() == 0, "it is busy"
@@ -96,7 +96,7 @@ def test_nobody_boots_meanwhile(world, driver, running):
     assert status(running) == "stopped"
 
 
-def test_what_a_customer_shuts_down_meanwhile_stays_off(world, driver, running):
+def test_an_instance_that_a_customer_shuts_down_meanwhile_stays_off(world, driver, running):
     maintenance.begin(world.host)
     finish_all(driver)
     power.shutdown(world.actor, running)
@@ -137,7 +137,7 @@ def test_no_instance_is_made_on_it(world):
         world.create()
 
 
-def test_what_has_nothing_to_boot_does_not_keep_the_others(world, driver, running):
+def test_an_instance_without_a_system_does_not_delay_the_others(world, driver, running):
     other = deployed(world, driver, label="other")
     maintenance.begin(world.host)
     finish_all(driver)

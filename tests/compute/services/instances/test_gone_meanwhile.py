@@ -99,7 +99,7 @@ def test_an_image_is_deployed_or_deleted_but_not_both(world):
     assert image.status == ("available" if deployed else "deleting")
 
 
-def test_whoever_deletes_a_pool_waits_for_a_range_that_is_being_cut(world):
+def test_deleting_a_pool_waits_for_a_range_that_is_being_cut(world):
     pool = AddressPoolFactory(region=world.region, kind="routed", network="2001:db8:5000::/40", gateway="fe80::1")
     refusals = []
 

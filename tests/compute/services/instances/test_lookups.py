@@ -59,7 +59,7 @@ def test_no_image_is_found_where_none_is_named(image, world):
     assert (found.type, found.region, found.image) == (world.type, world.region, None)
 
 
-def test_what_is_being_deleted_is_in_no_list(world):
+def test_an_object_that_is_being_deleted_is_in_no_list(world):
     Image.objects.filter(pk=world.image.pk).update(status=Image.Status.DELETING)
     for actor in (None, world.actor):
         assert not Image.objects.visible_to(actor).filter(pk=world.image.pk).exists()

@@ -135,7 +135,7 @@ def test_a_wanted_type_suggests_a_region_that_takes_it(world):
     assert chosen(suggested(world, type="gpu")) == ("with-gpu", world.image.pk, "gpu")
 
 
-def test_what_is_wanted_and_unavailable_is_not_replaced(world):
+def test_a_wanted_choice_that_is_unavailable_is_not_replaced(world):
     InstanceTypeFactory(id="gpu", type_class="gpu")
     assert chosen(suggested(world, region="us-test", type="gpu")) == ("us-test", world.image.pk, None)
     assert chosen(suggested(world, image="compute/none")) == ("us-test", None, world.type.pk)

@@ -54,7 +54,7 @@ def test_transfer_is_summed_by_months_in_utc(balancer):
     assert transfer() == {3: (15, 26), 4: (1, 2)}
 
 
-def test_what_is_told_of_a_balancer_that_is_gone_is_nothing(balancer):
+def test_figures_of_a_deleted_balancer_are_dropped(balancer):
     record({balancer.pk + 1: Growth(1, 1, 1), balancer.pk: Growth()}, AT)
     assert transfer() == {3: (0, 0)}
 

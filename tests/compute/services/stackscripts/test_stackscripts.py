@@ -172,7 +172,7 @@ def values_of(data) -> tuple[dict[str, str], dict[str | None, str]]:
     return read_values(fields_of(ASKED), data, problems), found(problems)
 
 
-def test_what_is_not_given_takes_its_default():
+def test_a_missing_field_takes_its_default():
     assert values_of({"must": "x"}) == ({"must": "x", "may": "else", "one": "a", "many": ""}, {})
 
 
@@ -201,7 +201,7 @@ def test_numbers_and_truths_become_texts_and_what_is_not_asked_for_is_ignored():
         ({"must": "x" * 65_536}, {"stackscript_data": "Length must be at most 65535 characters"}),
     ],
 )
-def test_what_does_not_do_is_refused_by_name(data, problems):
+def test_invalid_values_are_refused_by_name(data, problems):
     assert values_of(data)[1] == problems
 
 

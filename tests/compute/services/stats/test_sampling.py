@@ -74,7 +74,7 @@ def test_transfer_is_public_traffic_of_its_month(instance):
     ]  # fmt: skip
 
 
-def test_what_is_gone_meanwhile_is_left_out(instance):
+def test_instances_that_are_deleted_meanwhile_are_left_out(instance):
     pk = instance.pk
     instance.delete()
     assert record({pk: counters()}, NOON) == 0
