@@ -12,10 +12,10 @@ from config.errors import DomainError
 RACERS = 12
 
 
-def race(action: Callable[[int], Any]) -> list[Any]:
+def race(action: Callable[[int], Any], racers: int = RACERS) -> list[Any]:
     """Run the action in all threads at the same moment. Returns each thread's result or refusal."""
-    gate = threading.Barrier(RACERS)
-    results: list[Any] = [None] * RACERS
+    gate = threading.Barrier(racers)
+    results: list[Any] = [None] * racers
 
     def racer(number: int) -> None:
         try:
@@ -26,7 +26,7 @@ def race(action: Callable[[int], Any]) -> list[Any]:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=racer, args=(number,)) for number in range(RACERS)]
+    threads = [threading.Thread(target=racer, args=(number,)) for number in range(racers)]
     for thread in threads:
         thread.start()
     for thread in threads:

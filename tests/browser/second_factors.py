@@ -20,4 +20,4 @@ def give_second_factor(user: User, *, scratch: str = "") -> None:
 
 def code(*, ahead: int = 0) -> str:
     """Return the authenticator app's code, now or `ahead` steps from now."""
-    return pyotp.TOTP(SECRET).at(time.time() + ahead * second_factor.STEP)
+    return pyotp.TOTP(SECRET).at(time.time() + ahead * second_factor.STEP_SECONDS)

@@ -28,7 +28,8 @@ class Site:
             self.process = subprocess.Popen(
                 [
                     sys.executable, "-m", "granian", "--interface", "rsgi", "--host", "127.0.0.1",
-                    "--port", str(self.port), "--workers", "2", "tests.browser.application:application",
+                    "--port", str(self.port), "--workers", "2", "--workers-kill-timeout", "30",
+                    "tests.browser.application:application",
                 ],
                 cwd=ROOT, env=env | {"SITE_URL": self.url}, stdout=file, stderr=file,
             )  # fmt: skip

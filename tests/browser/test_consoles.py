@@ -101,7 +101,7 @@ def test_without_scripts_it_says_how_else(visitor, owner, instance):
     assert "The console needs JavaScript" in visitor.text
 
 
-def test_staff_say_what_they_are_there_for(visitor, staff, instance):
+def test_staff_give_a_reason(visitor, staff, instance):
     give_second_factor(staff)
     visitor.arrive_as(staff)
     visitor.visit(f"/admin/compute/instance/{instance.pk}/change/")

@@ -89,7 +89,7 @@ def test_a_program_in_typescript_works_with_its_client(node, typescript_client, 
     assert done.stdout.endswith("done\n")
 
 
-def test_make_knows_what_the_page_has_it_do():
+def test_make_has_the_targets_of_the_page():
     for line in OURS.splitlines():
         done = run("make", "--dry-run", "--directory", ROOT, *line.split("#")[0].split()[1:])
         assert done.returncode == 0, done.stdout

@@ -49,7 +49,7 @@ def encrypted(settings):
 
 
 def test_the_old_key_can_go_afterwards(encrypted, settings):
-    assert rotate() == "4 encrypted anew, 0 with the first key already.\n"
+    assert rotate() == "4 re-encrypted, 0 already use the first key.\n"
     settings.ENCRYPTION_KEYS = NEW[:1]
     assert [decrypt_json(each.encrypted) for each in SecondFactor.objects.all()] == [{"secret": "S"}] * 2
     assert [decrypt_json(each.encrypted) for each in Message.objects.order_by("id")] == [
@@ -60,7 +60,7 @@ def test_the_old_key_can_go_afterwards(encrypted, settings):
 
 def test_batches_leave_none_out(encrypted, monkeypatch):
     monkeypatch.setattr(rotate_keys, "BATCH", 1)
-    assert rotate().startswith("4 encrypted anew")
+    assert rotate().startswith("4 re-encrypted")
 
 
 def test_it_goes_on_where_it_was_interrupted(encrypted, monkeypatch):
@@ -73,11 +73,11 @@ def test_it_goes_on_where_it_was_interrupted(encrypted, monkeypatch):
         return real(value)
 
     monkeypatch.setattr(rotate_keys, "reencrypt", interrupted)
-    with pytest.raises(CommandError, match="Stopped after 2 secrets: run this again") as stopped:
+    with pytest.raises(CommandError, match="Stopped after 2 secrets: run the command again") as stopped:
         rotate()
     assert stopped.value.returncode == 130
     monkeypatch.setattr(rotate_keys, "reencrypt", real)
-    assert rotate() == "2 encrypted anew, 2 with the first key already.\n"
+    assert rotate() == "2 re-encrypted, 2 already use the first key.\n"
 
 
 def test_check_counts_and_changes_nothing(encrypted):
@@ -86,7 +86,7 @@ def test_check_counts_and_changes_nothing(encrypted):
         rotate("--check")
     assert stored() == before
     rotate()
-    assert rotate("--check") == "0 to do, 4 with the first key already.\n"
+    assert rotate("--check") == "0 to do, 4 already use the first key.\n"
 
 
 def test_what_is_written_meanwhile_stays(encrypted, monkeypatch):
@@ -109,9 +109,9 @@ def test_what_no_key_opens_is_named_and_left(encrypted, settings):
     )
     settings.ENCRYPTION_KEYS = NEW
     output = io.StringIO()
-    with pytest.raises(CommandError, match="No key opens 1 secret, which was left as is"):
+    with pytest.raises(CommandError, match="No key decrypts 1 secret"):
         call_command("rotate_keys", stdout=output, stderr=io.StringIO())
-    assert f"no key opens accounts.Message.encrypted of {message.pk}" in output.getvalue().splitlines()
+    assert f"no key decrypts accounts.Message.encrypted of {message.pk}" in output.getvalue().splitlines()
     settings.ENCRYPTION_KEYS = ["stranger"]
     assert decrypt_json(Message.objects.get(pk=message.pk).encrypted) == {"text": "lost"}
 

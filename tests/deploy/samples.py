@@ -7,7 +7,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "docs" / "deploy"
-LONGEST_REQUEST = 75
+MAX_REQUEST_SECONDS = 75
 """Seconds that HAProxy's sample waits for an answer."""
 
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from django.conf import settings
 
-from tests.deploy.samples import LONGEST_REQUEST, ROOT, composed, services
+from tests.deploy.samples import MAX_REQUEST_SECONDS, ROOT, composed, services
 
 
 def seconds(time: str) -> float:
@@ -85,7 +85,7 @@ def test_each_service_has_time_to_end():
     [drain] = re.findall(r'"DRAIN_SECONDS", (\d+) if PRODUCTION', source)
     for name, service in services().items():
         grace = seconds(service["stop_grace_period"])
-        assert grace > int(drain) + LONGEST_REQUEST, name
+        assert grace > int(drain) + MAX_REQUEST_SECONDS, name
         assert grace > settings.JOB_HARD_LIMIT, name
 
 

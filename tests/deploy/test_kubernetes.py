@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import resolve
 
-from tests.deploy.samples import DEPLOY, LONGEST_REQUEST, ROOT, composed, documents, pods
+from tests.deploy.samples import DEPLOY, MAX_REQUEST_SECONDS, ROOT, composed, documents, pods
 
 SERVING = ("web", "stream")
 IMAGE = (ROOT / "Containerfile").read_text()
@@ -93,7 +93,7 @@ def test_a_pod_that_ends_is_given_the_time_for_it():
     """No pod is killed while it works, and none closes its port before the readiness probe has noticed."""
     drain = int(configuration()["DRAIN_SECONDS"])
     for component in SERVING:
-        assert pods()[component]["terminationGracePeriodSeconds"] > drain + LONGEST_REQUEST
+        assert pods()[component]["terminationGracePeriodSeconds"] > drain + MAX_REQUEST_SECONDS
         probe = container(component)["readinessProbe"]
         assert probe["failureThreshold"] * (probe["periodSeconds"] + probe["timeoutSeconds"]) < drain
     for component in ("worker", "clock"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.drill.attacks import Silent
     from tests.drill.means import Disk
 
-PARTS = ("chaos", "limits", "attacks", "standstill")
+PARTS = ("chaos", "limits", "attacks", "month", "standstill")
 CASES = ("flood", "freezes", "silence", "outage", "deletions")
 ATTACKS = (
     "pictures", "services", "imports", "reverse names", "uploads", "bodies", "passwords", "filters", "clones",
@@ -67,7 +67,7 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
         silent = Silent()
         stack.callback(silent.close)
         report = Report()
-        if set(arguments.parts) - {"standstill"}:
+        if set(arguments.parts) - {"month", "standstill"}:
             disturb(state, own, folder, silent, arguments, report)
         if "standstill" in arguments.parts:
             stand_still(state, folder, silent, arguments, report)

@@ -1,4 +1,4 @@
--- What the simulated hypervisor begins: each change of its tables, with the job that was live at that moment. A call
+-- The effects of the simulated hypervisor: each change of its tables, with the job that was live at that moment. A call
 -- that is repeated and only asks for progress changes no row, and so leaves nothing here. The rows are written in the
 -- transaction of the change: after a crash of the database both are there, or neither.
 

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzzing``: many requests that nobody would write, and what came of them: docs/fuzzing.md."""
+"""``python -m tests.fuzzing``: many random and malformed requests, and their results: docs/fuzzing.md."""
 
 # ruff: noqa: T201  (this module prints its results)
 

@@ -18,9 +18,9 @@ from tests.running import is_web_process
 
 TIMEOUT_SECONDS = 60.0
 """Seconds within which each complete request is answered, on a busy machine."""
-SHORT = 0.05
+SHORT_SECONDS = 0.05
 """Seconds to wait for an answer to a request that may be incomplete. Then the sender closes its side."""
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 SLOWEST = 5
 BELOW = (400, 408, 411, 413, 414, 417, 431)
 """Statuses by which a server refuses input that is not HTTP, before there is a request."""
@@ -61,7 +61,7 @@ class Round:
         self.slowest = sorted([*self.slowest, (seconds, shown(request.content))], reverse=True)[:SLOWEST]
 
     def find(self, what: str, request: Request) -> None:
-        if len(self.findings) < MOST_SHOWN:
+        if len(self.findings) < MAX_SHOWN:
             self.findings.append(f"{what}\n  {shown(request.content, 1000)}")
 
 
@@ -97,7 +97,7 @@ def exchange(port: int, request: Request) -> Answer | None:
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS) as connection:
         with suppress(ConnectionError):  # the server may answer and close the connection early
             connection.sendall(request.content)
-        if not request.whole and not select.select([connection], [], [], SHORT)[0]:
+        if not request.whole and not select.select([connection], [], [], SHORT_SECONDS)[0]:
             # no more data: a server that waits for the rest learns that the request ends
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_WR)

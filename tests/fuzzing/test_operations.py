@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.generated]
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "12"))
 SEED = os.environ.get("FUZZ_SEED", "0")
 SYSTEMATIC = 40 if EXAMPLES < 100 else 10_000
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 """The maximum number of findings to show for an operation."""
 PARTS = 10
 """The number of parts that the operations are split into. Processes share the parts."""
@@ -135,7 +135,7 @@ def test_no_answer_is_outside_of_the_document(part: list[Route], scene: Scene):
             player = Player(route, scene, owner)
             player.play()
         statuses += player.statuses
-        findings += [f"{operation_of(route)}: {shown}" for shown in list(player.findings.values())[:MOST_SHOWN]]
+        findings += [f"{operation_of(route)}: {shown}" for shown in list(player.findings.values())[:MAX_SHOWN]]
         if not {200, 204} & set(player.statuses):
             findings.append(f"{operation_of(route)}: no request was good enough: {dict(player.statuses)}")
     count(statuses)

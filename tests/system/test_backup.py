@@ -98,13 +98,13 @@ def test_a_restored_installation_has_every_row_and_its_jobs_go_on(fleet: Fleet, 
     backed_up = script("backup.sh", kept, DATABASE_URL=before, ATTACHMENTS_DIR=str(files))
     assert backed_up.returncode == 0, backed_up.stderr
     sys.stdout.write(backed_up.stdout)
-    assert "Not in it: SECRET_KEY and ENCRYPTION_KEYS." in backed_up.stdout
+    assert "The backup does not contain SECRET_KEY and ENCRYPTION_KEYS." in backed_up.stdout
     [backup] = kept.iterdir()
     assert str(backup) == backed_up.stdout.splitlines()[-1]
 
     refused = script("restore.sh", backup, DATABASE_URL=before, ATTACHMENTS_DIR=str(come_back))
     assert (refused.returncode, come_back.exists()) == (1, False)
-    assert re.search(r"the database has \d+ tables: it has to be empty", refused.stderr)
+    assert re.search(r"the database has \d+ tables, but it must be empty", refused.stderr)
 
     rows = content(before)
     assert rows["public.compute_instance"][0] == 3
@@ -157,7 +157,7 @@ def test_a_restore_that_skipped_no_ids_says_that_nothing_may_start(tmp_path: Pat
         failed = script("restore.sh", backup, tmp_path, DATABASE_URL=after, ATTACHMENTS_DIR=files)
     assert failed.returncode == 1
     assert 'relation "compute_nothing" does not exist' in failed.stderr
-    assert "after-restore.sql failed: start no process." in failed.stderr
+    assert "after-restore.sql failed: do not start any process." in failed.stderr
 
 
 def test_a_backup_that_was_changed_is_not_restored(tmp_path: Path, process_env: dict[str, str]):
@@ -175,8 +175,8 @@ def test_a_backup_without_files_of_tickets_says_so(tmp_path: Path, process_env: 
     (tmp_path / "state").mkdir()
     backed_up = script("backup.sh", tmp_path / "kept", DATABASE_URL=url, STATE_DIR=str(tmp_path / "state"))
     assert backed_up.returncode == 0, backed_up.stderr
-    assert f"There is no folder {tmp_path}/state/attachments" in backed_up.stdout
+    assert f"The folder {tmp_path}/state/attachments does not exist" in backed_up.stdout
 
     mistaken = script("backup.sh", tmp_path / "none", DATABASE_URL=url, STATE_DIR=str(tmp_path / "stat"))
-    assert (mistaken.returncode, mistaken.stderr) == (1, f"backup.sh: there is no folder {tmp_path}/stat\n")
+    assert (mistaken.returncode, mistaken.stderr) == (1, f"backup.sh: the folder does not exist: {tmp_path}/stat\n")
     assert not (tmp_path / "none").exists()

@@ -8,7 +8,7 @@ import pytest
 from django.db.models.functions import Now
 
 from compute.models import Heartbeat
-from compute.services.heartbeats import SILENCE, alive
+from compute.services.heartbeats import MAX_SILENCE, alive
 from config.version import VERSION
 from tests.system.conftest import Fleet, kill
 from tests.waiting import wait_for
@@ -27,7 +27,7 @@ def renewed(row: Heartbeat) -> bool:
 
 def time_goes_by() -> None:
     """Make the silence long enough to count. A process that runs reports again."""
-    Heartbeat.objects.update(seen=Now() - 2 * SILENCE)
+    Heartbeat.objects.update(seen=Now() - 2 * MAX_SILENCE)
 
 
 def test_a_worker_speaks_up_until_it_is_killed(fleet: Fleet):
@@ -79,7 +79,7 @@ def test_a_worker_without_its_broker_falls_silent_and_speaks_up_when_it_is_back(
     pid = redis.Redis.from_url(fleet.env["REDIS_URL"]).info("server")["process_id"]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not fleet.broker.server.answers())
-    wait_for(lambda: not Heartbeat.objects.filter(seen__gt=Now() - SILENCE / 3).exists())
+    wait_for(lambda: not Heartbeat.objects.filter(seen__gt=Now() - MAX_SILENCE / 3).exists())
     fleet.broker.revive()
-    wait_for(lambda: Heartbeat.objects.filter(seen__gt=Now() - SILENCE / 3).exists())
+    wait_for(lambda: Heartbeat.objects.filter(seen__gt=Now() - MAX_SILENCE / 3).exists())
     assert Heartbeat.objects.count() == 1

@@ -19,7 +19,7 @@ from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
-SILENCE, LONG = 2, 255
+SILENCE, LONG_TIMEOUT = 2, 255
 """Timeouts in seconds: for a service that does not answer in a test, and for services that would answer."""
 OTHERS = 18
 FEW = 8
@@ -53,21 +53,26 @@ class Watched:
         self.rounds = 0
         group = {"consultation_group": "on call"}
         self.shop = watch(
-            self.account, label="shop", address=self.web.url, body="All is well", timeout=LONG, **group
+            self.account, label="shop", address=self.web.url, body="All is well", timeout=LONG_TIMEOUT, **group
         )
         self.tcp = watch(
-            self.account, label="mail", service_type="tcp", address=f"127.0.0.1:{self.port}", timeout=LONG, **group
+            self.account,
+            label="mail",
+            service_type="tcp",
+            address=f"127.0.0.1:{self.port}",
+            timeout=LONG_TIMEOUT,
+            **group,
         )
         self.others = [
-            watch(self.account, label=f"other {n}", address=f"{self.other.url}{n}", timeout=LONG)
+            watch(self.account, label=f"other {n}", address=f"{self.other.url}{n}", timeout=LONG_TIMEOUT)
             for n in range(OTHERS)
         ]
 
     def _when_open(self, connection) -> None:
-        self.gate.wait(2 * LONG)
+        self.gate.wait(2 * LONG_TIMEOUT)
         answer()(connection)
 
-    def let_shop(self, behave: Behaviour, timeout: int = LONG) -> None:
+    def let_shop(self, behave: Behaviour, timeout: int = LONG_TIMEOUT) -> None:
         """Set the behaviour of the shop's server from now on, and the `timeout` in seconds of its checks."""
         self.web.behave = behave
         Service.objects.filter(pk=self.shop.pk).update(timeout=timeout)
@@ -190,7 +195,7 @@ def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_ki
     ]
     assert about("mail") == [
         "mail is up.",
-        f"mail (127.0.0.1:{watched.port}) is down: no connection came about: connection refused",
+        f"mail (127.0.0.1:{watched.port}) is down: the connection failed: connection refused",
         "mail is up.",
     ]
     assert Event.objects.filter(action="ticket_create").count() == 1

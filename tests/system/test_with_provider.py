@@ -97,11 +97,11 @@ def test_what_the_page_says_lets_people_sign_in_with_a_provider(server, owner):
         login = browser.get(f"{server}/login", timeout=SECONDS)
         assert "Sign in with Example ID" in login.text
         follow(browser, login, "", username=owner.username, password=PASSWORD)
-        assert "Use Example ID instead" in browser.get(f"{server}/home/profile", timeout=SECONDS).text
+        assert "Use Example ID instead" in browser.get(f"{server}/home/profile/sign-in", timeout=SECONDS).text
         tie = browser.get(f"{server}/home/external", timeout=SECONDS)
         at_the_provider = follow(browser, tie, "", password=PASSWORD)
         back = follow(browser, at_the_provider, "", username="kari", password=AT_THE_PROVIDER)
-        assert back.url == f"{server}/home/profile", back.text
+        assert back.url == f"{server}/home/profile/sign-in", back.text
     assert ExternalIdentity.objects.get(user=owner).subject == subject_of("kari")
 
     with requests.Session() as browser:

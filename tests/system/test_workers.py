@@ -220,7 +220,7 @@ def test_requests_go_on_without_the_broker_and_their_jobs_run_when_it_is_back(fl
     assert_all_running(6, hypervisor)
 
 
-def test_the_watchdog_boots_what_powers_itself_off(fleet, world, hypervisor):
+def test_the_watchdog_boots_a_machine_that_powers_itself_off(fleet, world, hypervisor):
     instance = world.create()
     asleep = world.create(image=None, root_pass=None)
     fleet.worker()
@@ -235,7 +235,7 @@ def test_the_watchdog_boots_what_powers_itself_off(fleet, world, hypervisor):
     assert (instance.status, asleep.status) == ("running", "offline")
 
 
-def test_a_worker_that_is_told_to_stop_hands_back_what_it_holds(fleet, world, hypervisor):
+def test_a_worker_that_is_told_to_stop_gives_its_job_back(fleet, world, hypervisor):
     """The worker is at a job's first step, and has received a notification of another.
 
     No other process notifies again: no lease expires, and no clock runs.

@@ -85,10 +85,10 @@ def test_an_export_is_logged_with_its_list_filters_and_rows(admin, staff, runnin
     assert filtered.content_type.model_class() is Instance
     assert filtered.object_repr == "list of instances"
     assert filtered.change_message == "CSV: 1 row, q='web-1', status__exact='running'."
-    assert whole.change_message == "CSV: 2 rows, all of the list."
+    assert whole.change_message == "CSV: 2 rows, the whole list."
     page = admin.get(list_address(LogEntry)).content.decode()
     assert "list of instances" in page
-    assert "CSV: 2 rows, all of the list." in page
+    assert "CSV: 2 rows, the whole list." in page
     assert admin.get(reverse("admin:index")).status_code == 200
 
 
@@ -147,5 +147,5 @@ def test_a_long_list_is_cut_off_and_says_so(admin, world, monkeypatch):
         world.create(label=f"many-{number}")
     lines = exported(admin, Instance)
     assert len(lines) == 4
-    assert lines[-1] == ["There are more: only the first 2 are here."]
+    assert lines[-1] == ["The list has more rows. This file has only the first 2."]
     assert LogEntry.objects.get().change_message.startswith("CSV: 2 rows")

@@ -39,7 +39,7 @@ def filter_of(answer) -> AccountFilter:
 
 
 @pytest.mark.parametrize("model", OWNED, ids=lambda model: model._meta.label)
-def test_every_list_of_what_is_somebodys_is_filtered_by_account(model, admin, everything):
+def test_every_list_of_objects_of_accounts_is_filtered_by_account(model, admin, everything):
     theirs, other = everything.account, AccountFactory(company="Others")
     whole = rows(admin.get(list_address(model)))
     assert whole, "everything has none of them"
@@ -53,7 +53,7 @@ def test_every_list_of_what_is_somebodys_is_filtered_by_account(model, admin, ev
 
 
 @pytest.mark.parametrize("term", ["Others", "others", "ops@others.example", "Kari", " {pk} "])
-def test_an_account_is_found_by_what_it_is_called(term, admin, everything):
+def test_an_account_is_found_by_its_names(term, admin, everything):
     other = AccountFactory(company="Others", email="ops@others.example")
     UserFactory(account=other, username="kari")
     mine = VolumeFactory(account=other)
@@ -66,7 +66,7 @@ def test_an_account_is_found_by_what_it_is_called(term, admin, everything):
 def test_where_no_account_is_called_so_nothing_is_listed(term, admin, everything):
     answer = admin.get(list_address(Volume), {"account": term})
     assert rows(answer) == []
-    assert "none is called" in answer.content.decode()
+    assert "no account found for" in answer.content.decode()
 
 
 @pytest.mark.django_db(transaction=True)  # the refusal must not end the test's own transaction
@@ -87,7 +87,7 @@ def test_the_box_shows_where_a_link_came_from_and_keeps_the_other_filters(admin,
 
 
 @pytest.mark.parametrize("model", [Instance, Volume, Backup])
-def test_lists_of_what_is_on_hosts_are_filtered_by_host(model, admin, everything):
+def test_lists_of_objects_on_hosts_are_filtered_by_host(model, admin, everything):
     VolumeFactory(account=everything.account, instance=everything)
     path = "host" if model is Instance else "instance__host"
     there = rows(admin.get(list_address(model), {f"{path}__id__exact": str(everything.host_id)}))

@@ -171,7 +171,7 @@ def request_of(browser: Client):
 
 
 @parts
-def test_verbs_refuse_what_their_forms_cannot_take(part, check, everything):
+def test_verbs_refuse_values_that_their_forms_refuse(part, check, everything):
     calls = []
     for model, page in models():
         obj = model._default_manager.first()

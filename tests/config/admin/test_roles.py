@@ -24,9 +24,9 @@ pytestmark = pytest.mark.django_db
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "roles.txt"
 LEGEND = """\
-The pages of the admin that each role of staff may see, and below each page the verbs that the role may use. Tests
-write this file from real answers and compare it with them. Superusers may do everything, staff without a role
-nothing.
+Each line without indentation is a kind of object in the admin, and says whether a role may see, add and change it.
+The indented lines below it are the buttons of its pages. Superusers may do everything, staff without a role may do
+nothing. Tests write this file from real requests, and compare it with them.
 """
 NOBODY = "0"
 """A key that no row has. A user with the permission for a verb gets a message, and nothing happens."""
@@ -81,7 +81,7 @@ def test_the_table_has_what_each_role_may_see_and_do(browsers, everything, monke
         rows.append((str(model._meta), [pages_of(browser, model, obj) for browser in browsers.values()]))
         for verb in page.verbs if isinstance(page, VerbsMixin) else ():
             may = [may_do(browser, model, verb.name) for browser in browsers.values()]
-            rows.append((f"    {verb.name}", ["yes" if each else "-" for each in may]))
+            rows.append((f"    {verb.label}", ["yes" if each else "-" for each in may]))
     an_auditors = {cells[[*browsers].index(roles.AUDITOR)] for _, cells in rows}
     assert an_auditors == {"see", "-"}, "an auditor sees every page and changes nothing"
     lines = [line_of(name, cells) for name, cells in [("", [*browsers]), *rows]]

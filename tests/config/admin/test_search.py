@@ -136,7 +136,7 @@ def test_a_row_leads_to_what_it_belongs_to(admin, running):
     assert related == {page_address(running.account), page_address(running.host)}
 
 
-def test_nobody_finds_what_they_may_not_see(running):
+def test_hidden_rows_are_not_found(running):
     user = User.objects.create_user("newcomer", "new@example.com", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="view_instance"))
     browser = Client()

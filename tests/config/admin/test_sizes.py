@@ -94,7 +94,7 @@ def test_a_rate_that_hosts_cannot_keep_is_refused(admin, world, rate, message):
 
 
 def test_the_largest_rate_is_the_largest_that_hosts_keep():
-    assert InstanceType.MOST_NETWORK_OUT == packet_tables.MOST_MBIT
+    assert InstanceType.MAX_NETWORK_OUT == packet_tables.MAX_MBIT
 
 
 @pytest.mark.django_db

@@ -11,7 +11,7 @@ from config.api.common_fields import COMMON
 from tests.client import document
 
 METHODS = ("get", "post", "put", "delete")
-LONGEST_SUMMARY = 120
+MAX_SUMMARY_LENGTH = 120
 
 
 def operations() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -45,7 +45,7 @@ def within(place: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, 
 
 def test_every_operation_says_what_it_does_and_who_may():
     for name, operation in operations():
-        assert 0 < len(operation["summary"]) <= LONGEST_SUMMARY, name
+        assert 0 < len(operation["summary"]) <= MAX_SUMMARY_LENGTH, name
         assert not operation["summary"].endswith("."), name
         *about, access = operation["description"].split("\n\n")
         assert access.startswith(("The token needs", "No token is needed", "Any valid token")), name

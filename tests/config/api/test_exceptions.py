@@ -63,7 +63,7 @@ def test_what_was_deleted_while_it_was_referred_to_is_no_failure_of_ours(world):
         made.update(image="compute/gone")
     response = answer(raised.value, REQUEST)
     assert response.status_code == 400
-    assert b"deleted meanwhile" in response.content
+    assert b"deleted at the same time" in response.content
 
 
 @pytest.mark.django_db(transaction=True)

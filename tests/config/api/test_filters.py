@@ -13,7 +13,7 @@ from compute.api.catalogue import KernelViewSet
 from compute.filters.catalogue import KernelFilterSet, TypeFilterSet
 from compute.models import Kernel
 from compute.serializers.catalogue import KernelResource
-from config.api.filters import DEEPEST, TOO_DEEP, read_header
+from config.api.filters import MAX_DEPTH, TOO_DEEP, read_header
 from config.api.ordering import orders_of
 from config.errors import Invalid
 from tests.factories import InstanceTypeFactory
@@ -170,7 +170,7 @@ def nested(levels: int, innermost: Any, operator: str = "+and") -> dict:
 @pytest.mark.parametrize("operator", ["+and", "+or"])
 @pytest.mark.parametrize("innermost", [{"label": "beta"}, {"label": {"+contains": "bet"}}])
 def test_filters_nest_20_levels(kernels, anonymous, operator, innermost):
-    assert DEEPEST == 20
+    assert MAX_DEPTH == 20
     assert found(anonymous, nested(20, innermost, operator)) == ["beta"]
     for levels in (21, 22, 100, 400, 1000, 3000):
         header = nested_text(levels, orjson.dumps(innermost).decode(), operator)

@@ -41,7 +41,7 @@ def needed(scope: access.Scope) -> str:
     return ",".join(scope.names) + ("" if scope.token else " or none")
 
 
-def test_who_may_do_what_is_as_written_down(write_baselines):
+def test_permissions_are_as_written_down(write_baselines):
     lines = [f"{route!s:55} {needed(route.scope):35} {route.grant}" for route in ROUTES]
     compared_with(TESTS / "access.txt", lines, write_baselines)
 

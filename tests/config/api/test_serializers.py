@@ -140,7 +140,7 @@ def test_null_is_taken_as_not_given_where_a_field_does_not_say_otherwise():
     assert problems({"label": None}) == {"label": "label is required"}
 
 
-def test_what_is_good_is_read_beside_what_fails():
+def test_valid_fields_are_read_although_others_fail():
     body = Box.read_body({"comment": "x", "active": "yes", "main": {"number": 80, "protocol": "x"}, "ports": [{}]})
     assert dict(body) == {"comment": "x", "main": {"number": 80}}
     assert [(problem.field, problem.reason) for problem in body.problems] == [
@@ -151,7 +151,7 @@ def test_what_is_good_is_read_beside_what_fails():
     ]
 
 
-def test_an_object_that_lacks_what_it_needs_is_not_read_in_part():
+def test_an_object_without_a_required_field_is_not_read_in_part():
     body = Box.read_body({"label": "web", "main": {"number": 0, "protocol": "tcp"}})
     assert dict(body) == {"label": "web"}
     assert [problem.field for problem in body.problems] == ["main.number"]

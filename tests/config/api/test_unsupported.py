@@ -29,7 +29,7 @@ def public(*classes: type) -> set[str]:
 
 
 @pytest.mark.parametrize("name", unsupported.VIEW_NAMES)
-def test_a_view_is_refused_that_has_what_it_would_not_use(name):
+def test_a_view_with_an_unused_attribute_is_refused(name):
     with pytest.raises(ImproperlyConfigured) as refused:
         view(**{name: ()})
     assert str(refused.value) == f"Mine: `{name}` is not supported; {unsupported.VIEW_NAMES[name]}."
@@ -60,7 +60,7 @@ def test_decorators_of_functions_are_refused_on_an_action(decorator):
 
 
 @pytest.mark.parametrize("name", unsupported.RESOURCE_NAMES)
-def test_a_resource_is_refused_that_has_what_it_would_not_use(name):
+def test_a_resource_with_an_unused_attribute_is_refused(name):
     with pytest.raises(ImproperlyConfigured) as refused:
         resource(**{name: lambda self, instance: {}})
     assert str(refused.value) == f"Mine: `{name}` is not supported; {unsupported.RESOURCE_NAMES[name]}."

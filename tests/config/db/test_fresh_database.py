@@ -132,7 +132,7 @@ def test_what_rewrites_rows_is_left_out_where_it_says_so(rewrite):
     assert not {region, host} & set(at_once(loader))
 
 
-def test_sql_for_tables_in_use_is_left_out_where_the_state_says_what_it_ends_with():
+def test_sql_for_tables_in_use_is_left_out_if_the_state_has_its_result():
     loader = MigrationLoader(None)
     region, host = ("regions", "0001_initial"), ("compute", "0001_initial")
     renamed = RenameField("region", "id", "slug")

@@ -243,7 +243,7 @@ def test_what_was_postponed_waits_however_often_it_was(queue, settings):
 
 
 @pytest.mark.parametrize("queue", [FIREWALLS], ids=["firewalls"], indirect=True)
-def test_nothing_waits_for_who_was_notified_long_ago(queue, settings):
+def test_an_old_notification_does_not_delay_the_row(queue, settings):
     settings.JOB_NOTIFY_PATIENCE = 600
     queue.add()
     queue.update(notified_at=Now() - timedelta(minutes=9))
@@ -275,7 +275,7 @@ def test_no_more_is_claimed_than_the_limit_however_the_rows_are_found(queue, avo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_claim_at_once_the_second_does_not_wait_and_gets_others(queue):
+def test_a_simultaneous_claim_does_not_wait_and_gets_other_rows(queue):
     """The first claim is not committed when the second one runs."""
     for _ in range(5):
         queue.add()
@@ -300,7 +300,7 @@ def test_of_two_who_claim_at_once_the_second_does_not_wait_and_gets_others(queue
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_who_claim_at_once_share_what_is_due(queue):
+def test_simultaneous_claims_share_the_due_rows(queue):
     rows = 60
     for _ in range(rows):
         queue.add()

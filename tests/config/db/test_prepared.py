@@ -329,7 +329,7 @@ def test_what_the_server_stops_is_not_tried_again(fetch):
     ("path", "x_filter"),
     [("/v4/regions", None), ("/v4/regions", {"country": "us"}), ("/v4/regions/us-east", None), ("/healthz", None)],
 )
-def test_a_restarted_database_is_no_error_to_who_needs_no_token(client, path, x_filter):
+def test_a_restarted_database_is_no_error_for_requests_without_a_token(client, path, x_filter):
     headers = {"X-Filter": json.dumps(x_filter)} if x_filter else {}
     before = client.get(path, headers=headers)
     lose_connection()

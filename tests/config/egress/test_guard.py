@@ -168,13 +168,13 @@ def test_a_server_that_could_not_be_found_is_looked_for_again(plane, monkeypatch
     plane["db.internal"] = None
     assert not is_forbidden(ip("203.0.114.5"))
     plane["db.internal"] = "203.0.114.5"
-    monkeypatch.setattr(guard, "PLANE_FOR", -1)
+    monkeypatch.setattr(guard, "PLANE_SECONDS", -1)
     assert is_forbidden(ip("203.0.114.5"))
 
 
 def test_a_server_that_moved_is_refused_at_both_places(plane, monkeypatch):
     assert is_forbidden(ip("203.0.114.5"))
-    monkeypatch.setattr(guard, "PLANE_FOR", -1)
+    monkeypatch.setattr(guard, "PLANE_SECONDS", -1)
     plane["db.internal"] = "203.0.114.77"
     assert is_forbidden(ip("203.0.114.77"))
     assert is_forbidden(ip("203.0.114.5"))
@@ -248,7 +248,7 @@ def test_an_address_that_this_machine_gets_later_is_refused_too(plane, monkeypat
     assert not is_forbidden(ip("198.51.100.77"))
     card = [type("Entry", (), {"family": socket.AF_INET, "address": "198.51.100.77"})]
     monkeypatch.setattr(guard.psutil, "net_if_addrs", lambda: {"eth0": card})
-    monkeypatch.setattr(guard, "PLANE_FOR", -1)
+    monkeypatch.setattr(guard, "PLANE_SECONDS", -1)
     try:
         assert is_forbidden(ip("198.51.100.77"))
     finally:
@@ -258,7 +258,7 @@ def test_an_address_that_this_machine_gets_later_is_refused_too(plane, monkeypat
 def test_a_loop_waits_for_no_look_up_once_something_is_known(plane, monkeypatch):
     """Neither for its own look-up nor for another thread's. All checks of the process would wait."""
     assert is_forbidden(ip("203.0.114.5"))
-    monkeypatch.setattr(guard, "PLANE_FOR", -1)
+    monkeypatch.setattr(guard, "PLANE_SECONDS", -1)
     begun, answered = threading.Event(), threading.Event()
 
     def slow(host: str) -> set[guard.Address]:

@@ -219,7 +219,7 @@ def test_every_command_says_it_in_production(complete):
         ("ENCRYPTION_KEYS", ["short"]), ("EMAIL_BACKEND", checks.CONSOLE), ("SMS_GATEWAY", "accounts.sms.console"),
     ],
 )  # fmt: skip
-def test_production_does_not_start_with_what_opens_it_to_others(complete, setting, value):
+def test_production_does_not_start_with_unsafe_settings(complete, setting, value):
     setattr(complete, setting, value)
     with pytest.raises(SystemExit, match=rf"^{setting.replace('EMAIL_BACKEND', 'EMAIL_URL')} .+ \(skerry\.E\d+\)$"):
         starting.warn_at_start()
@@ -229,7 +229,7 @@ def test_production_does_not_start_with_what_opens_it_to_others(complete, settin
 
 def test_a_state_folder_that_others_read_is_no_productions(complete):
     complete.STATE_DIR.chmod(0o750)
-    with pytest.raises(SystemExit, match=r"^STATE_DIR is .+ chmod 700"):
+    with pytest.raises(SystemExit, match=r"^STATE_DIR is .+ set its mode to 0700"):
         starting.warn_at_start()
     complete.STATE_DIR = complete.STATE_DIR / "not-there-yet"
     starting.warn_at_start()

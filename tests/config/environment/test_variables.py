@@ -320,7 +320,7 @@ def test_a_renamed_variable_is_read_by_its_old_name(new, old, monkeypatch):
     assert Environment().text(new) == "7"
     assert Environment().integer(new, 1) == 7
     assert [found.msg for found in renamed_variables(None)] == [
-        f"{old} is called {new} now: the next release does not read the old name."
+        f"{old} was renamed to {new}: the next release does not read the old name."
     ]
     monkeypatch.setenv(new, "8")
     assert (Environment().text(new), Environment().integer(new, 1)) == ("8", 8)

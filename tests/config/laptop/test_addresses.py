@@ -21,7 +21,7 @@ def test_sockets_move_where_their_path_would_not_do(state):
 
 
 def test_longest_path_that_still_fits_is_kept():
-    room = addresses.MAX_SOCKET_PATH - len(f"/sockets/{addresses.LONGEST_NAME}")
+    room = addresses.MAX_SOCKET_PATH - len(f"/sockets/{addresses.LONGEST_SOCKET_NAME}")
     fits = Path("/" + "x" * (room - 1))
     assert addresses.socket_folder(fits) == fits / "sockets"
     assert addresses.socket_folder(Path(f"{fits}x")).parent == Path("/tmp")

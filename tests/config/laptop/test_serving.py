@@ -116,7 +116,7 @@ def test_a_command_beside_a_server_knows_its_address(tmp_path):
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:8600")
     assert served_at(tmp_path) == "", "it was killed"
     (tmp_path / "serve.lock").write_bytes(b"\xff\xfe")
-    assert served_at(tmp_path) == "", "commands work beside a damaged file"
+    assert served_at(tmp_path) == "", "commands work although a file is damaged"
     with state_locked(tmp_path, "http://elsewhere.example.com"):
         assert served_at(tmp_path) == ""
 
@@ -194,7 +194,7 @@ def test_logins_that_cannot_be_read_are_made_anew(tmp_path, text):
 def test_a_full_disk_is_told_from_other_errors(tmp_path):
     message = full_disk(tmp_path, 'could not extend file "base/5/1": No space left on device HINT: …')
     assert message is not None
-    assert message.startswith(f"The disk that holds {tmp_path} is full (")
+    assert message.startswith(f"The disk of {tmp_path} is full (")
     assert full_disk(tmp_path, "connection refused") is None
 
 

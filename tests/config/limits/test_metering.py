@@ -28,7 +28,7 @@ def test_seconds_add_up_until_the_window_ends(clock):
     meter = metering.Meter(6, 60)
     for _ in range(1000):
         with meter.measured("quick"):
-            clock.worked += metering.ORDINARY / 2
+            clock.worked += metering.FREE_SECONDS / 2
     assert meter.wait("quick") == 0
     for _ in range(3):
         assert meter.wait("slow") == 0
@@ -82,7 +82,7 @@ def test_the_time_of_statements_is_charged(run):
     meter = metering.Meter(6, 60)
     with meter.measured("account:1"):
         run()
-    assert meter.spent["account:1"][0] > 0.28 - metering.ORDINARY
+    assert meter.spent["account:1"][0] > 0.28 - metering.FREE_SECONDS
     run()
     assert len(meter.spent) == 1
     assert not connection.execute_wrappers
@@ -98,11 +98,11 @@ def test_a_statement_that_locks_is_charged_by_its_rows(rows, most):
     with meter.measured("account:1"):
         through_cursor("WITH slept AS MATERIALIZED (SELECT pg_sleep(0.3)) UPDATE locked SET id = 1 FROM slept")
     spent = meter.spent.get("account:1", (0.0, 0.0))[0]
-    assert (0 if rows == 1 else 0.28 - metering.ORDINARY) <= spent < most
+    assert (0 if rows == 1 else 0.28 - metering.FREE_SECONDS) <= spent < most
 
 
 def test_subjects_are_forgotten_when_there_are_many(clock, monkeypatch):
-    monkeypatch.setattr(metering, "MOST_SUBJECTS", 2)
+    monkeypatch.setattr(metering, "MAX_SUBJECTS", 2)
     meter = metering.Meter(6, 60)
     for subject in "abc":
         meter.charge(subject, 7)

@@ -155,7 +155,7 @@ def test_strangers_make_no_series_of_every_method_on_every_route(status):
     assert {key[1] for key in counts.counts.take()} == {"unknown"}
 
 
-def test_every_request_is_counted_by_whoever_answers_it(client):
+def test_every_request_is_counted_by_the_process_that_answers_it(client):
     client.get("/version")
     client.get("/nowhere")
     found = {key[1:]: number for key, number in counts.counts.take().items() if key[0] == "skerry_requests"}

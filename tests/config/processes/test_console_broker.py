@@ -58,7 +58,7 @@ def test_a_used_ticket_and_lost_rights_are_told_apart(ticket, owner):
         (Refused("The machine is off."), Ended, True),
         (NoConsole("This machine is simulated: it has no console."), Ended, False),
         (Unreachable("The host does not answer."), Ended, True),
-        (DriverError("Somebody else is at this console."), Occupied, True),
+        (DriverError("Another user has this console open."), Occupied, True),
     ],
 )
 def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind, again):

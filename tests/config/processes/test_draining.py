@@ -43,7 +43,7 @@ def test_a_process_that_is_to_stop_goes_on_and_is_stopped_then():
     assert signals_until_stopped(0.05, signal.SIGTERM) == (True, 1)
 
 
-def test_whoever_asks_twice_does_not_wait():
+def test_a_second_signal_ends_the_wait():
     assert signals_until_stopped(100_000, signal.SIGTERM, signal.SIGTERM) == (True, 1)
 
 

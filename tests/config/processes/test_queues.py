@@ -78,7 +78,7 @@ def test_a_broker_that_does_not_answer_says_nothing(settings):
     assert queues.backlogs() is None
 
 
-def test_the_limits_are_those_of_who_must_not_wait():
+def test_time_limits_are_below_those_of_celery():
     options = installed.CELERY_BROKER_TRANSPORT_OPTIONS
     assert queues.TIMEOUT_SECONDS <= options["socket_connect_timeout"] < options["socket_timeout"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from config.reference import search as module
 from config.reference.reading import read
-from config.reference.search import MOST_LETTERS, search
+from config.reference.search import MAX_LETTERS, search
 
 
 @pytest.fixture(autouse=True)
@@ -73,5 +73,5 @@ def test_a_place_that_is_not_to_be_seen_in_the_list_is_named():
 
 
 def test_much_text_is_read_to_a_bound():
-    assert ids("regions" + " " * MOST_LETTERS + "nothing") == ["regions_list"]
+    assert ids("regions" + " " * MAX_LETTERS + "nothing") == ["regions_list"]
     assert ids("x" * 100_000) == []

@@ -114,7 +114,7 @@ def test_the_ids_are_those_of_the_installation(client, django_assert_num_queries
 class TestWhoMayTry:
     def test_a_customer_is_offered_tokens_of_the_page(self, owner):
         page = sign_in("owner", owner).get(CREATE)
-        assert "of this page, for owner, read only" in text(page)
+        assert "created by this page for owner, read only" in text(page)
         assert "for 15 minutes" in text(page)
         assert re.search(rb'id="csrf" value="\w{64}"', page.content)
 

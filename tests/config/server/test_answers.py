@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from config.server import answers
-from config.server.answers import OF_ADDRESS, OF_PROCESS, PIECE, SMALL, Answered, Answers, Unread, _Reader
+from config.server.answers import (
+    MAX_SMALL_BYTES,
+    OF_ADDRESS,
+    OF_PROCESS,
+    PIPE_BYTES,
+    Answered,
+    Answers,
+    Unread,
+    _Reader,
+)
 from config.server.bodies import Pace
 from config.web import compression
 
@@ -56,7 +65,7 @@ class LeavingClient(FileIO):
         written = super().write(piece)
         if self.client is not None:
             self.pieces += 1
-            os.read(self.client, PIECE)
+            os.read(self.client, PIPE_BYTES)
             if self.pieces == 2:
                 os.close(self.client)
                 self.client = None
@@ -89,7 +98,9 @@ def send(answer: Answered, request: Any = None, unread: int = 0) -> Connection:
     return connection
 
 
-@pytest.mark.parametrize(("size", "is_closed"), [(0, False), (SMALL, False), (SMALL + 1, True), (5_000_000, True)])
+@pytest.mark.parametrize(
+    ("size", "is_closed"), [(0, False), (MAX_SMALL_BYTES, False), (MAX_SMALL_BYTES + 1, True), (5_000_000, True)]
+)
 def test_an_answer_arrives_whole(size, is_closed):
     content = os.urandom(size)
     connection = send(answered(content))
@@ -99,8 +110,8 @@ def test_an_answer_arrives_whole(size, is_closed):
 
 
 def test_no_content_is_sent_for_head():
-    connection = send(answered(bytes(SMALL + 1)), environ("HEAD"))
-    assert (connection.headers["Content-Length"], connection.received) == (str(SMALL + 1), b"")
+    connection = send(answered(bytes(MAX_SMALL_BYTES + 1)), environ("HEAD"))
+    assert (connection.headers["Content-Length"], connection.received) == (str(MAX_SMALL_BYTES + 1), b"")
 
 
 def test_a_client_that_leaves_ends_the_sending():
@@ -188,8 +199,8 @@ def test_the_bytes_of_all_clients_have_a_bound():
 
 def test_a_refusal_keeps_the_headers_that_are_not_of_the_content():
     etag, limit = ("ETag", '"x"'), ("X-RateLimit-Limit", "800")
-    connection = send(answered(bytes(SMALL + 1), JSON, etag, limit), unread=OF_ADDRESS)
-    assert (connection.status, connection.headers["Retry-After"]) == (429, answers.PAUSE)
+    connection = send(answered(bytes(MAX_SMALL_BYTES + 1), JSON, etag, limit), unread=OF_ADDRESS)
+    assert (connection.status, connection.headers["Retry-After"]) == (429, answers.RETRY_SECONDS)
     assert connection.headers["X-RateLimit-Limit"] == "800"
     assert "ETag" not in connection.headers
     assert connection.headers["Content-Length"] == str(len(connection.received))
@@ -197,19 +208,19 @@ def test_a_refusal_keeps_the_headers_that_are_not_of_the_content():
 
 
 def test_what_a_request_has_changed_is_told_however_much_is_unread():
-    content = bytes(SMALL + 1)
+    content = bytes(MAX_SMALL_BYTES + 1)
     assert send(answered(content), environ("POST"), unread=OF_PROCESS).received == content
 
 
 @pytest.mark.parametrize(
     ("path", "size", "headers", "accepts", "is_compressed"),
     [
-        ("/v4/account", compression.LARGE, [JSON], "gzip", True),
-        ("/v4/account", compression.LARGE, [JSON], "", False),
-        ("/v4/account", compression.LARGE - 1, [JSON], "gzip", False),
-        ("/admin/autocomplete/", compression.LARGE, [JSON], "gzip", False),
-        ("/v4/account", compression.LARGE, [("Content-Type", "image/png")], "gzip", False),
-        ("/v4/account", compression.LARGE, [JSON, ("Content-Encoding", "gzip")], "gzip", False),
+        ("/v4/account", compression.MIN_LARGE_BYTES, [JSON], "gzip", True),
+        ("/v4/account", compression.MIN_LARGE_BYTES, [JSON], "", False),
+        ("/v4/account", compression.MIN_LARGE_BYTES - 1, [JSON], "gzip", False),
+        ("/admin/autocomplete/", compression.MIN_LARGE_BYTES, [JSON], "gzip", False),
+        ("/v4/account", compression.MIN_LARGE_BYTES, [("Content-Type", "image/png")], "gzip", False),
+        ("/v4/account", compression.MIN_LARGE_BYTES, [JSON, ("Content-Encoding", "gzip")], "gzip", False),
     ],
     ids=["json", "not accepted", "small", "page", "picture", "compressed"],
 )
@@ -222,7 +233,7 @@ def test_large_json_of_the_api_is_compressed(path, size, headers, accepts, is_co
 
 
 def test_caches_know_that_large_json_comes_in_two_encodings():
-    answer = answered(b"x" * compression.LARGE, JSON, ("Vary", "Authorization, X-Filter"))
+    answer = answered(b"x" * compression.MIN_LARGE_BYTES, JSON, ("Vary", "Authorization, X-Filter"))
     compressed, plain = send(answer, environ(accepts="gzip")), send(answer)
     assert compressed.headers["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in plain.headers
@@ -231,4 +242,7 @@ def test_caches_know_that_large_json_comes_in_two_encodings():
 
 def test_no_more_than_a_few_answers_are_compressed_at_a_time(monkeypatch):
     monkeypatch.setattr(answers, "COMPRESSED_AT_ONCE", 0)
-    assert "Content-Encoding" not in send(answered(b"x" * compression.LARGE, JSON), environ(accepts="gzip")).headers
+    assert (
+        "Content-Encoding"
+        not in send(answered(b"x" * compression.MIN_LARGE_BYTES, JSON), environ(accepts="gzip")).headers
+    )

@@ -59,7 +59,7 @@ def impatient(settings):
     settings.BODY_TIMEOUT, settings.BODY_RATE = 0.01, 1e9
 
 
-def test_the_handler_sees_what_wsgi_says_it_sees():
+def test_the_handler_gets_the_environment_of_wsgi():
     seen = send(
         Exchange(), ("cookie", "a=1"), ("cookie", "b=2"), ("accept", "x"), ("accept", "y"), ("content-type", "t"),
         ("x-filter", '{"label": "é"}'), ("x_forwarded_for", "192.0.2.66"), ("x-forwarded-for", "192.0.2.1"),
@@ -72,7 +72,9 @@ def test_the_handler_sees_what_wsgi_says_it_sees():
     assert "192.0.2.66" not in str(seen)
 
 
-@pytest.mark.parametrize("length", [5, bodies.SMALL + 1, bodies.IN_MEMORY + 1], ids=["small", "larger", "on disk"])
+@pytest.mark.parametrize(
+    "length", [5, bodies.MAX_SMALL_BYTES + 1, bodies.IN_MEMORY + 1], ids=["small", "larger", "on disk"]
+)
 def test_a_body_is_handed_over_when_it_has_come(length):
     sent = [b"x" * (length - 3), b"yz", b"!"]
     exchange = Exchange(sent)
@@ -82,7 +84,7 @@ def test_a_body_is_handed_over_when_it_has_come(length):
     assert (status, headers["X-Kind"], body) == (200, "echo", b"".join(sent))
 
 
-@pytest.mark.parametrize("length", [1000, bodies.SMALL + 1])
+@pytest.mark.parametrize("length", [1000, bodies.MAX_SMALL_BYTES + 1])
 def test_a_body_that_stands_still_ends_without_a_turn(length, impatient):
     exchange = Exchange([b"g"], stalls=True)
     assert send(exchange, ("content-length", str(length))) is None
@@ -94,7 +96,7 @@ def test_a_body_that_stands_still_ends_without_a_turn(length, impatient):
 
 def test_a_body_that_is_cut_off_has_no_turn():
     exchange = Exchange([b"half"])
-    assert send(exchange, ("content-length", str(bodies.SMALL + 1))) is None
+    assert send(exchange, ("content-length", str(bodies.MAX_SMALL_BYTES + 1))) is None
     assert exchange.answer is not None
     assert exchange.answer[0] == 400
 
@@ -108,7 +110,7 @@ def test_a_body_that_is_too_large_is_answered_unread_and_then_thrown_away(stalls
 
 
 def test_it_is_thrown_away_up_to_a_bound(monkeypatch):
-    monkeypatch.setattr(bodies, "DISCARDED", 10)
+    monkeypatch.setattr(bodies, "MAX_DISCARDED_BYTES", 10)
     exchange = Exchange([b"12345678"] * 4)
     send(exchange, ("content-length", str(MAX_BODY_BYTES + 1)))
     assert exchange.taken == 16

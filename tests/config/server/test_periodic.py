@@ -31,7 +31,7 @@ def test_it_is_called_again_after_an_error_and_once_more_at_the_end():
     assert calls[0] != threading.get_ident()
 
 
-def test_of_what_fails_again_and_again_only_the_first_is_logged_whole(caplog):
+def test_only_the_first_of_repeated_failures_is_logged_whole(caplog):
     often = threading.Event()
     calls: list[int] = []
 

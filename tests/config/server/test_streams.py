@@ -10,7 +10,7 @@ import pytest
 from config.api.responses import RECEIVED
 from config.errors import Invalid
 from config.server.bodies import Pace
-from config.server.streams import PIECE, Streams
+from config.server.streams import PIECE_BYTES, Streams
 from tests.config.server.exchanges import Answer, Exchange, Headers
 
 PREFIX = "/uploads/"
@@ -74,10 +74,10 @@ def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "P
 
 
 def test_a_body_is_written_as_it_comes_and_the_view_has_the_last_word():
-    sent = [b"x" * 100, b"y" * PIECE, b"z"]
+    sent = [b"x" * 100, b"y" * PIECE_BYTES, b"z"]
     exchange, receiving = Exchange(sent), Receiving()
-    assert send(exchange, receiving, PIECE + 101) == [receiving]
-    assert receiving.begun == ("/uploads/7", PIECE + 101)
+    assert send(exchange, receiving, PIECE_BYTES + 101) == [receiving]
+    assert receiving.begun == ("/uploads/7", PIECE_BYTES + 101)
     assert receiving.written == sent
     assert exchange.answer == (200, {}, b"{}")
     assert receiving.closed

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from tests.drill.crowding.attacker import Attacker
 from tests.drill.crowding.load import api
 
-EVERY = 0.5
+PAUSE_SECONDS = 0.5
 CONDITIONS = 500
 
 
@@ -18,4 +18,4 @@ def contains(attacker: Attacker) -> AbstractContextManager[None]:
         conditions = [{"target": {"+contains": f"none-{number}-{each}"}} for each in range(CONDITIONS)]
         return api(attacker.token, "GET", f"/domains/{pk}/records", X_Filter=json.dumps({"+or": conditions}))
 
-    return attacker.sending([get(number) for number in range(attacker.form.filters)], EVERY)
+    return attacker.sending([get(number) for number in range(attacker.form.filters)], PAUSE_SECONDS)

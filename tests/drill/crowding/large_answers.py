@@ -9,7 +9,7 @@ from accounts.models import User
 from tests.drill.crowding.attacker import Attacker
 from tests.drill.crowding.load import api, request
 
-EVERY = 0.25
+PAUSE_SECONDS = 0.25
 FILES = 4
 """One in this many requests is for a file of all domains. The others are searches."""
 
@@ -20,7 +20,7 @@ def grants(attacker: Attacker) -> AbstractContextManager[None]:
     name = f"{attacker.name}-restricted"
     attacker.made("/account/users", {"username": name, "email": f"{name}@example.com", "restricted": True})
     get = api(attacker.token, "GET", f"/account/users/{name}/grants")
-    return attacker.sending([get] * attacker.form.pages, EVERY)
+    return attacker.sending([get] * attacker.form.pages, PAUSE_SECONDS)
 
 
 def staff(attacker: Attacker) -> AbstractContextManager[None]:
@@ -35,4 +35,4 @@ def staff(attacker: Attacker) -> AbstractContextManager[None]:
         path = "/admin/compute/domain/csv/" if number % FILES == 0 else f"/admin/search/?q=none-{number}"
         return request("GET", path, Cookie=cookie)
 
-    return attacker.sending([get(number) for number in range(attacker.form.pages)], EVERY)
+    return attacker.sending([get(number) for number in range(attacker.form.pages)], PAUSE_SECONDS)

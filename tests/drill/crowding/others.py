@@ -19,7 +19,7 @@ from tests.drill.crowding.load import IDLE, Load
 from tests.drill.figures import bound, percentile
 
 ROOT = Path(__file__).resolve().parents[3]
-EVERY = 0.025
+PAUSE_SECONDS = 0.025
 """Seconds from one request to the next, of all customers together."""
 PRIORITY = -10
 """The niceness of the process, if it may set one. On a busy machine, the process then measures the service and not
@@ -90,7 +90,7 @@ def main() -> None:
     load = Load(int(sys.argv[1]), idle=IDLE)
     requests = cycle([each.encode("latin-1") for each in json.loads(sys.stdin.readline())])
     for line in sys.stdin:
-        found = load.send(requests, EVERY, json.loads(line))
+        found = load.send(requests, PAUSE_SECONDS, json.loads(line))
         sys.stdout.write(json.dumps([[each.seconds, each.status] for each in found]) + "\n")
         sys.stdout.flush()
     load.close()

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from tests.drill.crowding.attacker import Attacker
 from tests.drill.crowding.load import request
 
-EVERY = 1 / 13
+PAUSE_SECONDS = 1 / 13
 FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 
 
@@ -32,4 +32,4 @@ def guess(attacker: Attacker) -> AbstractContextManager[None]:
         kind = "application/x-www-form-urlencoded"
         return request("POST", "/login", content, Content_Type=kind, Cookie=cookie)
 
-    return attacker.sending([post(number) for number in range(attacker.form.passwords)], EVERY)
+    return attacker.sending([post(number) for number in range(attacker.form.passwords)], PAUSE_SECONDS)

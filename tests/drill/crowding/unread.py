@@ -15,7 +15,7 @@ from tests.drill.installation import families
 
 POLL_SECONDS = 0.1
 KEPT_FREE = 500
-"""Files that the drill may open beside these connections."""
+"""The files that the drill may open in addition to these connections."""
 SMALL = 2048
 """Bytes of a receive buffer: the kernel rounds them up to its minimum."""
 PACE = 500

@@ -18,7 +18,7 @@ OVERTAKEN = 3 * SLOTS
 
 
 def play(scene: Scene) -> Findings:
-    """Flood, and boot beside it. The messages of the broker are counted meanwhile, and lost in the end."""
+    """Flood, and boot during the flood. The messages of the broker are counted meanwhile, and lost in the end."""
     findings, broker = Findings(), messages.Broker.of(scene.site)
     pk = next(iter(scene.homes.values()))
     _shut_down(scene, pk)

@@ -57,7 +57,7 @@ class Form:
 FULL_RUN = Form(flood=200, reboots=30, freezes=9, rounds=4, turns=4, silence=15, judges_times=True)
 QUICK_RUN = Form(flood=50, reboots=10, freezes=5, rounds=1, turns=2, silence=7, judges_times=False)
 
-MOST_QUIET = 64
+MAX_QUIET = 64
 """The most instances that the quiet customer creates until each host has one."""
 
 
@@ -102,7 +102,7 @@ class Scene:
         if not wait_for(lambda: len(self.workers_seen(begun)) == WORKERS):
             raise RuntimeError(f"of {WORKERS} workers {len(self.workers_seen(begun))} started")
         # the emptiest host gets each new instance: as many as the parts before have put on the other hosts
-        for number in range(MOST_QUIET):
+        for number in range(MAX_QUIET):
             pk = self.quiet.create(f"quiet-{number}")
             self.homes.setdefault(Instance.objects.values_list("host_id", flat=True).get(pk=pk), pk)
             if len(self.homes) == len(self.hosts):

@@ -26,7 +26,7 @@ CASES: dict[str, Callable[[Scene], Findings]] = {
 
 
 def play(site: Installation, form: Form, cases: Collection[str], report: Report) -> None:
-    """Play the cases beside a second worker, in the order of `CASES`."""
+    """Play the cases while a second worker runs, in the order of `CASES`."""
     with ExitStack() as stack:
         other = stack.enter_context(site.elsewhere("worker", {}, "--hostname", "drill@%h"))
         scene = Scene.of(site, form)

@@ -98,7 +98,10 @@ def test_a_services_page_says_what_needs_somebody_and_what_helps(admin, watched)
         ({"status": "ok"}, "Nothing: the service is up."),
         ({"status": "pending"}, "Nothing: the service waits for its first check."),
         ({"status": "disabled"}, "Nothing: the service is disabled."),
-        ({"status": "ok", "failures": 1, "error": "it answered 500"}, "it answered 500. After 1 more in a row"),
+        (
+            {"status": "ok", "failures": 1, "error": "it answered 500"},
+            "it answered 500. The service is down after 1 more failure",
+        ),
     ],
 )
 def test_what_needs_somebody_follows_from_how_it_stands(columns, expected, admin, watched):
@@ -107,7 +110,7 @@ def test_what_needs_somebody_follows_from_how_it_stands(columns, expected, admin
 
 
 def test_a_ticket_that_was_closed_too_early_is_said(admin, watched):
-    warning = "Its ticket was closed while the service is down"
+    warning = "Its ticket is closed, but the service is still down"
     assert warning not in text_of(admin, page_address(watched.service))
     tickets.close(Actor.platform(watched.account.pk), watched.issue.ticket)
     assert warning in text_of(admin, page_address(watched.service))
@@ -218,7 +221,7 @@ def test_check_now_makes_a_check_due_and_is_told(admin, watched):
     watched.service.refresh_from_db()
     assert watched.service.next_check_at <= now()
     assert "the check is due now" in messages_of(response)
-    assert newest_message(watched.account) == "managed_service staff: A check of web shop was asked for."
+    assert newest_message(watched.account) == "managed_service staff: A check of web shop was requested."
     assert "the check is due now" in LogEntry.objects.get().change_message
 
 
@@ -233,8 +236,8 @@ def test_check_now_leaves_a_late_service_at_the_head_of_the_queue(admin, watched
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"status": "disabled", "issue": None}, "enable it"),
-        ({"lease_until": now() + timedelta(days=3650)}, "being checked right now"),
+        ({"status": "disabled", "issue": None}, "Enable it"),
+        ({"lease_until": now() + timedelta(days=3650)}, "check of the service is running"),
     ],
 )
 def test_check_now_is_refused_where_no_check_would_come(columns, reason, admin, watched):
@@ -276,7 +279,7 @@ def test_the_account_reads_what_staff_did(admin, watched, client_for):
     do(admin, watched.service, "check-now")
     customer = client_for(watched.account.users.get())
     event = customer.get("/v4/account/events").json()["data"][0]
-    assert event["message"] == "A check of web shop was asked for."
+    assert event["message"] == "A check of web shop was requested."
     assert event["entity"]["id"] == watched.service.pk
 
 

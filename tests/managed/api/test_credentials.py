@@ -160,7 +160,7 @@ def test_a_revoked_credential_cannot_be_read_but_its_readers_are_kept(account):
 def test_a_key_that_is_gone_says_so_and_stamps_nothing(account, settings):
     credential = CredentialFactory(account=account)
     settings.ENCRYPTION_KEYS = ["another"]
-    with pytest.raises(Invalid, match="None of the encryption keys opens it"):
+    with pytest.raises(Invalid, match="No encryption key can decrypt it"):
         credentials.decrypt(support(account), credential, "hurry")
     assert not Decryption.objects.exists()
 
@@ -187,7 +187,7 @@ def test_the_account_has_one_key_pair_made_when_it_is_first_asked_for(api, accou
     pair = KeyPair.objects.get()
     private = load_ssh_private_key(decrypt_json(pair.encrypted)["private"].encode(), None)
     assert private.public_key() == load_ssh_public_key(line.encode())
-    assert [event.message for event in Event.objects.all()] == ["The SSH key of managed was made."]
+    assert [event.message for event in Event.objects.all()] == ["The SSH key of managed was created."]
 
 
 def test_accounts_have_keys_of_their_own(api, client_for, stranger):

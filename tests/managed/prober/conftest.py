@@ -20,7 +20,7 @@ def dns(settings, monkeypatch):
 
     resolver_of_settings = resolver._resolver
     monkeypatch.setattr(resolver, "_resolver", patient)
-    monkeypatch.setattr(resolver, "GRACE", TIMEOUT_SECONDS)
+    monkeypatch.setattr(resolver, "GRACE_SECONDS", TIMEOUT_SECONDS)
     settings.PROBE_DNS_TIMEOUT = TIMEOUT_SECONDS
     with NameServer() as server:
         settings.PROBE_NAMESERVERS = [server.setting]

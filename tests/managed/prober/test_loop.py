@@ -253,7 +253,7 @@ def test_a_prober_that_ends_gives_its_running_checks_back(probers, account, chec
 
 
 def test_a_prober_that_ends_before_its_checks_began_gives_them_back(probers, account, checked, monkeypatch):
-    monkeypatch.setattr(loop, "PACE", 60)
+    monkeypatch.setattr(loop, "PACE_SECONDS", 60)
     services = [watch(account) for _ in range(3)]
     prober = probers()
     prober.begin_due()

@@ -101,7 +101,7 @@ def test_a_create_whose_commit_did_not_arrive_changed_nothing_and_can_be_sent_ag
     assert labels() == ["one"]
 
 
-def test_whatever_became_of_a_commit_under_way_the_answer_is_true(client_for, owner, world, proxy):
+def test_the_answer_is_true_whatever_became_of_a_commit_under_way(client_for, owner, world, proxy):
     api = client_for(owner)
     proxy.cut = Cut.MEANWHILE
     answer = create(api, world)
