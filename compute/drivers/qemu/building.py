@@ -28,7 +28,7 @@ SIZE_FACTOR = 1.3
 
 KEYS_UNIT = """\
 [Unit]
-Description=Keys of this machine's own for OpenSSH
+Description=Generate the OpenSSH host keys of this machine
 Before=ssh.service
 ConditionPathExists=!/etc/ssh/ssh_host_ed25519_key
 
@@ -84,7 +84,7 @@ def build(system: System, target: Path, mirror: str = "", packages: Sequence[str
     that of the building program. Raises `NotBuilt`.
     """
     if os.geteuid():
-        raise NotBuilt("Files of other users are made here: build it as root, by sudo.")
+        raise NotBuilt("The build creates files of other users: run it as root, with sudo.")
     try:
         # in the folder of the target: /tmp may be in memory, and may not allow device files
         with tempfile.TemporaryDirectory(dir=target.absolute().parent) as folder:
@@ -106,7 +106,7 @@ def _bootstrap(release: str, root: Path, mirror: str, packages: Sequence[str]) -
     elif shutil.which("debootstrap"):
         yield from ("debootstrap", "--variant=minbase", include, release, str(root), *address)
     else:
-        raise NotBuilt("There is no mmdebstrap here: apt-get install mmdebstrap debian-archive-keyring.")
+        raise NotBuilt("mmdebstrap is not installed: apt-get install mmdebstrap debian-archive-keyring.")
 
 
 def generalise(root: Path, file_system: str) -> None:

@@ -16,9 +16,9 @@ SHARED_MODULES = ("compute/drivers/boot.py",)
 MAIN_PROGRAM = b"""import sys
 
 if __name__ == "__main__":
-    from compute.drivers.qemu.agent.serving import serving
+    from compute.drivers.qemu.agent.serving import agent_program
 
-    sys.exit(serving.main(sys.argv[1:]))
+    sys.exit(agent_program.main(sys.argv[1:]))
 """
 ENTRY_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every entry, so that the same sources make the same file."""

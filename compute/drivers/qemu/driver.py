@@ -50,7 +50,9 @@ CORES_SHARED = 4
 ARCHITECTURE = "x86_64"
 
 
-OTHER_AGENT = "The agent of the host is not the one of this release: manage.py host_update brings it."
+OTHER_AGENT = (
+    "The agent of the host belongs to another release: manage.py host_update installs the agent of this release."
+)
 
 
 class QemuDriver:
@@ -163,7 +165,7 @@ class QemuDriver:
 
     def receive(self, machine: str, source: Driver) -> Progress:
         if not isinstance(source, QemuDriver):
-            raise Refused("A host of QEMU's takes machines of its kind alone.")
+            raise Refused("A QEMU host can receive machines only from other QEMU hosts.")
         if source.address.name == self.address.name:
             return DONE
         if self.agent.call("is_whole", machine=machine):
@@ -242,7 +244,7 @@ class QemuDriver:
     def _bring_copy(self, machine: str, disk: str, copy_of: tuple[str, str], source: Driver) -> Progress:
         """Copy a disk from another host, where it is first saved like an archive."""
         if not isinstance(source, QemuDriver):
-            raise Refused("A host of QEMU's copies disks of its kind alone.")
+            raise Refused("A QEMU host can copy disks only from other QEMU hosts.")
         place = ["outgoing", disk]
         if self._is_there(machine, disk):
             source.agent.call("drop", place=place)
@@ -258,7 +260,7 @@ class QemuDriver:
             return DONE
         archive = ArchiveFile(self._archive(image))
         if not archive.is_complete():
-            raise Refused("There is no such archive.")
+            raise Refused("The archive does not exist.")
         return _part(self._bring(disk, archive), 0, 80)
 
     def _bring(self, name: str, source: HostFile | ArchiveFile) -> Progress:
@@ -313,7 +315,7 @@ class QemuDriver:
 
     def _archive(self, archive: str) -> Path:
         if not self.options.archives:
-            raise DriverError("There is no directory for archives.")
+            raise DriverError("The directory for archives is not configured.")
         return Path(self.options.archives) / f"{checked(archive)}.raw"
 
     # --- volumes --------------------------------------------------------------------------------------------

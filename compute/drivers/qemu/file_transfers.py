@@ -18,7 +18,7 @@ MB = 1 << 20
 
 
 class HostFile:
-    """A file on a host, by its place (see `agent.transfer`)."""
+    """A file on a host, by its place (see `agent.disks.transfer`)."""
 
     def __init__(self, transport: Transport, place: Place):
         self.transport = transport

@@ -1,6 +1,6 @@
 """The setup of a host by the operator's ssh: the host gets the agent, a guest and the platform's key.
 
-The operator is root on the host. Workers may later use only the verbs of `agent.serving.serving`. They cannot
+The operator is root on the host. Workers may later use only the verbs of `agent.serving.agent_program`. They cannot
 install another agent, because that would allow them to run any program.
 """
 
@@ -40,7 +40,7 @@ def scan(location: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SCAN, check=False)  # noqa: S603
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
-        raise NotJoined(f"{place.machine}: ssh-keyscan does not say which key it has.") from error
+        raise NotJoined(f"{place.machine}: ssh-keyscan cannot read the key of this machine.") from error
     found = [line.split()[1:3] for line in done.stdout.splitlines() if line and not line.startswith("#")]
     if not found:
         # ssh-keyscan asks once for each type of key, and repeats its error as often
@@ -95,7 +95,7 @@ class Operator:
         root = self.place.root
         for name in GUEST:
             if not (guest / name).is_dir():
-                raise NotJoined(f"{guest} has no {name}: build the tiny guest there, by make guest.")
+                raise NotJoined(f"{guest} has no {name}: build the tiny guest there, with make guest.")
         lacking = [name for name in GUEST if not self.run(f"ls -A {root}/{name} 2>/dev/null || true").strip()]
         if not lacking:
             return
@@ -127,7 +127,7 @@ class Operator:
         Does nothing if the operator is not root on the host: then QEMU runs as the operator.
         """
         if not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", user):
-            raise NotJoined(f"{user!r:.40} is no name of a user.")
+            raise NotJoined(f"{user!r:.40} is not a valid user name.")
         add = f"useradd --system --no-create-home --shell /usr/sbin/nologin {user}"
         confine = self._agent("confine", self.place.root, user)
         self.run(f'if [ "$(id -u)" = 0 ]; then id -u {user} >/dev/null 2>&1 || {add} && {confine}; fi')

@@ -2,7 +2,7 @@
 
 The first call opens the connection. All workers of this user and machine share it, and it closes some time after
 the last call. A separate process keeps it, so a fork inherits nothing. The host key has to be the one that is
-pinned in the host's row. The platform's key may use only the verbs of `agent.serving.serving`.
+pinned in the host's row. The platform's key may use only the verbs of `agent.serving.agent_program`.
 """
 
 import hashlib
@@ -37,8 +37,8 @@ OWN_FAILURE = 255
 """The exit status if ssh itself fails, or the agent was killed. In both cases there is no answer."""
 NO_ANSWER = "The host does not answer."
 OTHER_KEY = "The host does not have the key that was pinned when it was added."
-NOT_ADMITTED = "The host does not let the platform's key in."
-NO_LOCATION = "A location by ssh is such as ssh://root@hv1:22/var/lib/skerry."
+NOT_ADMITTED = "The host does not accept the platform's key."
+NO_LOCATION = "A location by ssh has the form ssh://root@hv1:22/var/lib/skerry."
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Place:
 def pinned(folder: Path, host_key: str) -> list[str]:
     """The options of ssh that accept only this host key. Raises `Refused` if it is not a key."""
     if not re.fullmatch(r"[a-z0-9@.-]+ [A-Za-z0-9+/=]+", host_key):
-        raise Refused("The key of the host is not known: add it by manage.py host_add --ssh.")
+        raise Refused("The key of the host is not known. Add the host with manage.py host_add --ssh.")
     content = f"{ALIAS} {host_key}\n"
     path = folder / f"known-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
     if not path.exists():
@@ -108,7 +108,7 @@ class Ssh:
 
     def __init__(self, address: Address, given: Options):
         if not given.identity:
-            raise Refused("There is no key of the platform's for hosts.")
+            raise Refused("The platform has no key for hosts.")
         self.host = address.name
         self.timeout = given.timeout
         self.place = Place.of(address.location)
@@ -212,7 +212,7 @@ class Ssh:
                 self.close()
                 raise Unreachable(NO_ANSWER, self.host) from error
             except FileNotFoundError as error:
-                raise DriverError("There is no ssh on this worker's machine.") from error
+                raise DriverError("The machine of this worker has no ssh.") from error
             words.seek(0)
             stderr = words.read(100_000).decode(errors="replace").strip()
         if done.returncode == OWN_FAILURE:
@@ -248,7 +248,7 @@ class FarConsole(SocketConsole):
 
 
 def _result(response: bytes) -> Any:
-    """Return the result in an answer of `agent.serving.serving`, or raise the error in it."""
+    """Return the result in an answer of `agent.serving.agent_program`, or raise the error in it."""
     try:
         answer = json.loads(response)
         if "refused" in answer:
@@ -257,7 +257,7 @@ def _result(response: bytes) -> Any:
             raise DriverError(str(answer["failed"]))
         return answer["result"]
     except (ValueError, TypeError, KeyError) as error:
-        raise DriverError("The agent of the host does not answer as it should.") from error
+        raise DriverError("The agent of the host sent an invalid answer.") from error
 
 
 def why(stderr: str) -> str:

@@ -35,10 +35,10 @@ PACKAGES = {
 }
 """Programs, and the packages of Debian and Ubuntu that have them. Only such systems have dpkg and apt."""
 INSTALL = (
-    "Real machines need programs that are not here: {programs}. On Debian and Ubuntu: "
+    "Real machines need programs that are not installed: {programs}. On Debian and Ubuntu: "
     "sudo apt-get install --no-install-recommends {packages}"
 )
-ELSEWHERE = "The first guest is made of packages of Debian or Ubuntu, and this system has no {program}."
+ELSEWHERE = "The first guest is built from packages of Debian or Ubuntu, and this system has no {program}."
 WRAPPER = """\
 #!/bin/sh
 # The QEMU of a package, which has its libraries, modules and firmware beside it and finds none of them by itself.

@@ -14,8 +14,8 @@ from compute.drivers.qemu.consoles import open_console
 from compute.drivers.qemu.ssh import Ssh
 
 NOWHERE = (
-    "The location of a host is a directory on this machine, such as /var/lib/skerry, or one that ssh leads to, "
-    "such as ssh://root@hv1/var/lib/skerry."
+    "The location of a host is a directory on this machine, such as /var/lib/skerry, or a directory that ssh "
+    "reaches, such as ssh://root@hv1/var/lib/skerry."
 )
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def _translated_errors() -> Iterator[None]:
             logger.warning("%s %s", error, details)
         raise (Refused if isinstance(error, errors.Refused) else DriverError)(str(error)) from error
     except OSError as error:
-        raise DriverError(f"The host could not do this: {error.strerror or type(error).__name__}.") from error
+        raise DriverError(f"The call failed on the host: {error.strerror or type(error).__name__}.") from error
 
 
 def transport(address: Address, options: Options) -> Transport:

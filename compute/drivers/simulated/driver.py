@@ -196,7 +196,7 @@ class SimulatedDriver:
     def console(self, machine: str) -> Console:
         power = self.power(machine)
         if power is not Power.ON:
-            raise Refused("There is no such machine." if power is Power.ABSENT else "The machine is off.")
+            raise Refused("The machine does not exist." if power is Power.ABSENT else "The machine is off.")
         raise NoConsole("This machine is simulated: it has no console.")
 
     def ssh_port(self, machine: str) -> int | None:
@@ -210,7 +210,7 @@ class SimulatedDriver:
 
     def _require_own_kind(self, source: Driver | None) -> None:
         if source is not None and not isinstance(source, SimulatedDriver):
-            raise Refused("A simulated host takes nothing from a real one.")
+            raise Refused("A simulated host cannot receive machines from a real host.")
 
     def save_disk(self, machine: str, disk: str, archive: str) -> Progress:
         answer = self._call(
@@ -276,7 +276,7 @@ class SimulatedDriver:
         """Close the database connection. The next call opens another."""
         self._session.close()
 
-    # --- What only a simulation has: faults, and a look inside ----------------------------------------------
+    # --- Only in the simulation: faults, and inspection ------------------------------------------------------
 
     def script(
         self,

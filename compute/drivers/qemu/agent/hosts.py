@@ -59,16 +59,16 @@ def check(store: Store, accel: str = "auto", again: bool = False) -> dict[str, A
     kernels = _kernels(store)
     found: dict[str, Any] = {"accel": None, "why": ""}
     if version is None:
-        problems.append(f"There is no {host.qemu} on this host: apt-get install qemu-system-x86 qemu-utils.")
+        problems.append(f"{host.qemu} is not installed on this host: apt-get install qemu-system-x86 qemu-utils.")
     elif command_line.DEFAULT_KERNEL not in kernels:
-        problems.append("There is no kernel to boot machines with on this host.")
+        problems.append("This host has no kernel to boot machines with.")
     else:
         found = _decided(store, host, accel, version, again)
         if found["accel"] is None:
             problems.append(f"Machines do not boot on this host: {found['why']}")
     official = images.images(store)
     if not official:
-        problems.append("There are no images on this host.")
+        problems.append("This host has no images.")
     return {
         "qemu": version,
         "accel": found["accel"],
@@ -156,7 +156,7 @@ def boot_kernel(store: Store, host: Settings, accel: str, seconds: float) -> Tri
     what = f"No kernel boots with {by} within {seconds:g} s"
     if took < seconds:
         what = f"QEMU with {by} stopped after {took:.1f} s, before a kernel had booted"
-    return Trial(False, took, f"{what}; its last words: {last!r}.")
+    return Trial(False, took, f"{what}; its last output: {last!r}.")
 
 
 def _until(command: Sequence[str], words: Sequence[bytes], deadline: float) -> bytes:

@@ -215,15 +215,15 @@ def discard(store: Store, name: str) -> None:
             _discard_part(store, machine, part.removesuffix(".part"))
         case ["incoming" | "outgoing", file] if FILE.fullmatch(file):
             if parts[0] == "outgoing" and tasks.is_running(store.tasks(), f"save.{Path(file).stem}"):
-                raise Failed("It is being made.")
+                raise Failed("The object is still being created.")
             records.remove(store.root / parts[0] / file)
         case ["shared", "volumes", part] if FILE.fullmatch(part) and part.endswith(".part"):
             volume = part.removesuffix(".part")
             if tasks.is_running(store.shared_tasks(), f"volume.{checked(volume)}"):
-                raise Failed("It is being made.")
+                raise Failed("The object is still being created.")
             store.volume(volume).with_suffix(".part").unlink(missing_ok=True)
         case _:
-            raise Refused(f"{name!r:.100} is nothing that can be discarded.")
+            raise Refused(f"{name!r:.100} is not the name of a leftover, a quarantined object or a shell.")
 
 
 def _discard_shell(store: Store, machine: str) -> None:
@@ -243,7 +243,7 @@ def _discard_shell(store: Store, machine: str) -> None:
 
 def _discard_aside(store: Store, entry: str, shared: bool) -> None:
     if not NAME.fullmatch(entry.removesuffix(".raw")):
-        raise Refused(f"{entry!r:.100} is no name.")
+        raise Refused(f"{entry!r:.100} is not a valid name.")
     folder = _shared_aside(store) if shared else store.root / ASIDE
     if folder is None:
         return
@@ -259,7 +259,7 @@ def _discard_part(store: Store, machine: str, disk: str) -> None:
     try:
         with locked_machine(store, machine, defined=False):
             if tasks.is_running(store.tasks(), _disk_task(machine, disk)):
-                raise Failed("It is being made.")
+                raise Failed("The object is still being created.")
             path.with_suffix(".part").unlink(missing_ok=True)
             records.remove(machine_disks.coming(path))
     except NoMachine:

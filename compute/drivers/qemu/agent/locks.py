@@ -42,7 +42,7 @@ def lock_file(path: Path, timeout: float = 20.0) -> Iterator[None]:
         deadline = time.monotonic() + timeout
         while not _try(descriptor):
             if time.monotonic() > deadline:
-                raise Failed("Something else works on this machine.")
+                raise Failed("Another operation on this machine is in progress.")
             time.sleep(0.01)
         with inherited(descriptor):
             yield
@@ -71,7 +71,7 @@ def lock_disk(path: Path, busy: str = "The disk is in use by a machine that is o
             _lock(descriptor, fcntl.F_WRLCK, AGENT_BYTE, 1)
             _lock(descriptor, fcntl.F_RDLCK, UNSHARED_BYTES, PERMISSIONS)
         except BlockingIOError as error:
-            raise Failed("Something else works on this disk.") from error
+            raise Failed("Another operation on this disk is in progress.") from error
         if has_user(descriptor):
             raise Refused(busy)
         with inherited(descriptor):

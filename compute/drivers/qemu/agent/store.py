@@ -25,14 +25,14 @@ IMAGE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}/[a-z0-9][a-z0-9_.-]{0,62}")
 def checked(name: str) -> str:
     """Check the name of a disk, volume or archive. Raises `Refused` for a name that could leave its directory."""
     if not NAME.fullmatch(name):
-        raise Refused(f"{name!r:.100} is no name.")
+        raise Refused(f"{name!r:.100} is not a valid name.")
     return name
 
 
 def checked_machine(machine: str) -> str:
     """Check the name of a machine. Raises `Refused` for a name that the platform never gives to a machine."""
     if not MACHINE.fullmatch(machine):
-        raise Refused(f"{machine!r:.100} is no machine.")
+        raise Refused(f"{machine!r:.100} is not a valid machine name.")
     return machine
 
 
@@ -58,7 +58,7 @@ class Store:
     def image(self, image: str) -> Path:
         """The raw file of an official image, by its id, such as ``compute/debian12``."""
         if not IMAGE.fullmatch(image):
-            raise Refused(f"{image!r:.100} is no image.")
+            raise Refused(f"{image!r:.100} is not a valid image name.")
         return self.root / "images" / f"{image.replace('/', '~')}.raw"
 
     def incoming(self, archive: str) -> Path:

@@ -61,7 +61,7 @@ class Task:
         self._reported = 0.0
 
     def report(self, done: int, total: int) -> None:
-        """Report that `done` of `total` bytes are copied. A report is written at most every `REPORTS` seconds."""
+        """Report that `done` of `total` bytes are copied. Reports are at least `REPORT_SECONDS` apart."""
         now = time.monotonic()
         if now - self._reported < REPORT_SECONDS:
             return
@@ -120,7 +120,7 @@ def _begun(place: Path, wanted: str, given: Mapping[str, Any]) -> bool:
         if not locks.try_lock(lock):
             request = records.read(place / "request")
             if request is not None and request["digest"] != wanted:
-                raise Failed("Something else is being done here.")
+                raise Failed("Another task with this name is running.")
             return True
         if not _is(lock, place / "lock"):
             return False
@@ -152,7 +152,7 @@ def cancel(folder: Path, name: str) -> None:
     with _opened(place) as lock:
         while not locks.try_lock(lock):
             if time.monotonic() > deadline:
-                raise Failed("What is being done here cannot be ended.")
+                raise Failed("The running task could not be stopped.")
             begun = records.read(place / "process") or {}
             # While the lock is taken, a process of the group lives, so no other group has its id
             if begun.get("boot") == _boot():
@@ -223,7 +223,12 @@ def _work(place: Path, work: tuple[str, str], store: tuple[str, str | None], arg
         _fail(place, str(error), refused=isinstance(error, Refused), details=details_of(error))
     except Exception:  # noqa: BLE001 - a call raises every error
         traceback.print_exc()
-        _fail(place, "The host failed at this; its log says how.", refused=False, details=traceback.format_exc())
+        _fail(
+            place,
+            "The task failed. The log of the host has the reason.",
+            refused=False,
+            details=traceback.format_exc(),
+        )
     else:
         records.write(place / "done", records.read(place / "request") or {})
 
@@ -278,7 +283,7 @@ def _clean(place: Path) -> None:
 
 def _place(folder: Path, name: str) -> Path:
     if not NAME.fullmatch(name):
-        raise Refused(f"{name!r:.100} is no name.")
+        raise Refused(f"{name!r:.100} is not a valid name.")
     return folder / name
 
 

@@ -24,11 +24,11 @@ class Packages:
 
     def __init__(self, folder: Path):
         if platform.machine() != "x86_64":
-            raise NoPackages("The tiny guest is for x86_64 alone.")
+            raise NoPackages("The tiny guest runs only on x86_64.")
         for program in ("apt-get", "apt-cache", "dpkg-deb"):
             if shutil.which(program) is None:
                 raise NoPackages(
-                    f"The tiny guest is made of packages of Debian or Ubuntu: there is no {program} here."
+                    f"The tiny guest is built from packages of Debian or Ubuntu, and this system has no {program}."
                 )
         self._folder = folder.resolve()
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ class Packages:
                 found += [more for more in self.depends(each) if more not in found and _is_kernel(more)]
             if found[1:]:
                 return found[1:]
-        raise NoPackages("apt-cache knows no kernel: apt-get update, as root, makes it known.")
+        raise NoPackages("apt-cache finds no kernel. Run apt-get update as root first.")
 
     def with_libraries(self, name: str) -> list[str]:
         """A package and all the libraries that it depends on."""
@@ -73,7 +73,7 @@ class Packages:
                 run("apt-get", "download", "-q", name, folder=part)
             except CommandFailed as error:
                 raise NoPackages(
-                    f"{name} cannot be downloaded: apt-get update, as root, may help. {error.details}"
+                    f"{name} cannot be downloaded. Running apt-get update as root may help. {error.details}"
                 ) from error
             part.rename(folder)
             found = sorted(folder.glob("*.deb"))

@@ -15,14 +15,14 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
-        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+        RETURN simulated.simply('fail', 'The machine is being moved to another host.');
     END IF;
     at := clock_timestamp();
     SELECT * INTO a FROM simulated.archive WHERE name = archive_name;
     IF NOT FOUND THEN
         SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
         IF NOT FOUND THEN
-            RETURN simulated.simply('refuse', 'There is no such disk.');
+            RETURN simulated.simply('refuse', 'The disk does not exist.');
         ELSIF d.ready_at > at THEN
             RETURN simulated.simply('fail', 'The disk is not ready.');
         END IF;

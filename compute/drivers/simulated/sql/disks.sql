@@ -26,10 +26,10 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = made.machine FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such machine.');
+        RETURN simulated.simply('refuse', 'The machine does not exist.');
     END IF;
     IF m.moving_to IS NOT NULL THEN
-        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+        RETURN simulated.simply('fail', 'The machine is being moved to another host.');
     END IF;
     at := clock_timestamp();
     SELECT * INTO d FROM simulated.disk WHERE machine = made.machine AND name = made.name;
@@ -42,20 +42,20 @@ BEGIN
           INTO made.used, made.root_hash, made.fingerprints, made.script_digest, there
           FROM simulated.archive a WHERE a.name = from_archive;
         IF NOT FOUND OR there > at THEN
-            RETURN simulated.simply('refuse', 'There is no such archive.');
+            RETURN simulated.simply('refuse', 'The archive does not exist.');
         END IF;
     ELSIF from_disk IS NOT NULL THEN
         SELECT s.used, s.root_hash, s.fingerprints, s.script_digest, s.ready_at
           INTO made.used, made.root_hash, made.fingerprints, made.script_digest, there
           FROM simulated.disk s WHERE s.machine = from_machine AND s.name = from_disk;
         IF NOT FOUND THEN
-            RETURN simulated.simply('refuse', 'The disk to copy is not there.');
+            RETURN simulated.simply('refuse', 'The disk to copy does not exist.');
         ELSIF there > at THEN
             RETURN simulated.simply('fail', 'The disk to copy is not ready.');
         END IF;
     END IF;
     IF made.used > made.size THEN
-        RETURN simulated.simply('refuse', format('The disk needs %s MB for what it is made from.', made.used));
+        RETURN simulated.simply('refuse', format('The disk needs %s MB for the content of its source.', made.used));
     END IF;
     made.began_at := at;
     made.ready_at := at + make_interval(secs => (seconds + made.used * per_mb) * hit.factor);
@@ -77,11 +77,11 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
-        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+        RETURN simulated.simply('fail', 'The machine is being moved to another host.');
     END IF;
     SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such disk.');
+        RETURN simulated.simply('refuse', 'The disk does not exist.');
     END IF;
     at := clock_timestamp();
     IF d.size <> size_mb THEN
@@ -112,15 +112,15 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
-        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+        RETURN simulated.simply('fail', 'The machine is being moved to another host.');
     END IF;
     SELECT * INTO d FROM simulated.disk WHERE machine = machine_name AND name = disk_name;
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such disk.');
+        RETURN simulated.simply('refuse', 'The disk does not exist.');
     ELSIF d.ready_at > clock_timestamp() THEN
         RETURN simulated.simply('fail', 'The disk is not ready.');
     ELSIF d.root_hash IS NULL THEN
-        RETURN simulated.simply('refuse', 'There is no system on the disk to set a password in.');
+        RETURN simulated.simply('refuse', 'The disk has no system with passwords.');
     ELSIF simulated.in_use(m, disk_name, clock_timestamp()) THEN
         RETURN simulated.simply('refuse', 'The disk is in use by a machine that is on.');
     END IF;
@@ -139,7 +139,7 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF m.moving_to IS NOT NULL THEN
-        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+        RETURN simulated.simply('fail', 'The machine is being moved to another host.');
     END IF;
     IF simulated.in_use(m, disk_name, clock_timestamp()) THEN
         RETURN simulated.simply('fail', 'The disk is in use by a machine that is on.');

@@ -100,7 +100,7 @@ BEGIN
     IF FOUND THEN
         IF NOT simulated.is_off(m, clock_timestamp())
             OR EXISTS (SELECT FROM simulated.disk WHERE machine = thing) THEN
-            RETURN simulated.simply('refuse', 'This is a machine, and no shell of one.');
+            RETURN simulated.simply('refuse', 'This machine has disks or is on. It is not deleted as a shell.');
         END IF;
         DELETE FROM simulated.machine WHERE name = thing;
     END IF;

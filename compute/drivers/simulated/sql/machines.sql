@@ -60,7 +60,7 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such machine.');
+        RETURN simulated.simply('refuse', 'The machine does not exist.');
     END IF;
     at := clock_timestamp();
     IF NOT simulated.is_off(m, at) THEN
@@ -71,7 +71,7 @@ BEGIN
         RETURN (hit.outcome, NULL, 0, extract(epoch FROM m.settles_at - at), NULL, NULL)::simulated.answer;
     END IF;
     IF m.moving_to IS NOT NULL THEN
-        RETURN simulated.simply('fail', 'The machine is on its way to another host.');
+        RETURN simulated.simply('fail', 'The machine is being moved to another host.');
     END IF;
     SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO made, ready
     FROM simulated.disk WHERE machine = machine_name AND name = ANY (disk_names);
@@ -180,7 +180,7 @@ BEGIN
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     at := clock_timestamp();
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such machine.');
+        RETURN simulated.simply('refuse', 'The machine does not exist.');
     ELSIF NOT simulated.is_off(m, at) THEN
         RETURN simulated.simply('refuse', 'The machine is on.');
     ELSIF m.host = host_name THEN

@@ -19,7 +19,7 @@ BEGIN
     SELECT count(*), count(*) FILTER (WHERE ready_at <= at) INTO there, ready FROM (
         SELECT ready_at FROM simulated.volume WHERE name = ANY (volume_names) ORDER BY name FOR UPDATE) v;
     IF there < cardinality(volume_names) THEN
-        RETURN simulated.simply('refuse', 'There is no such volume.');
+        RETURN simulated.simply('refuse', 'The volume does not exist.');
     ELSIF ready < there THEN
         RETURN simulated.simply('fail', 'The volume is not ready.');
     ELSIF EXISTS (
@@ -49,7 +49,7 @@ BEGIN
         IF from_volume IS NOT NULL THEN
             SELECT * INTO model FROM simulated.volume WHERE name = from_volume;
             IF NOT FOUND THEN
-                RETURN simulated.simply('refuse', 'The volume to copy is not there.');
+                RETURN simulated.simply('refuse', 'The volume to copy does not exist.');
             ELSIF model.ready_at > at THEN
                 RETURN simulated.simply('fail', 'The volume to copy is not ready.');
             ELSIF model.used > size_gb * 1024 THEN
@@ -79,7 +79,7 @@ BEGIN
     SELECT * INTO v FROM simulated.volume WHERE name = volume_name FOR UPDATE;
     at := clock_timestamp();
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such volume.');
+        RETURN simulated.simply('refuse', 'The volume does not exist.');
     ELSIF v.size > size_gb THEN
         RETURN simulated.simply('refuse', format('The volume has %s GB already.', v.size));
     ELSIF v.ready_at > at THEN
@@ -131,7 +131,7 @@ BEGIN
     END IF;
     SELECT * INTO m FROM simulated.machine WHERE name = machine_name FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN simulated.simply('refuse', 'There is no such machine.');
+        RETURN simulated.simply('refuse', 'The machine does not exist.');
     END IF;
     at := clock_timestamp();
     lacking := simulated.cannot_have(machine_name, ARRAY[volume_name], at);

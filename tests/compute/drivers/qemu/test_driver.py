@@ -1,4 +1,4 @@
-"""The driver with agents of the release before, which accept packet filters as a text of nftables."""
+"""The driver with agents of the previous release, which accept packet filters as a text of nftables."""
 
 import json
 from dataclasses import asdict, replace
@@ -69,7 +69,7 @@ def test_a_packet_filter_moves_in_the_form_that_the_other_host_takes(given, take
 
 
 def test_an_agent_is_asked_for_its_protocol_until_it_takes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    failed = {"failed": "The host failed at this."}
+    failed = {"failed": "The call failed. The log of the host has the reason."}
     unknown = {"refused": "There is no verb 'protocol'."}
     responses: list[Any] = [unknown, {"result": 2}, failed, unknown]
     asked = []
@@ -85,7 +85,7 @@ def test_an_agent_is_asked_for_its_protocol_until_it_takes_data(tmp_path: Path, 
     assert asked == ["protocol", "protocol"]
     with pytest.raises(DriverError):
         agent.call("set_firewall", firewall=DATA)
-    assert not agent.takes_data(), "its host went back to the release before"
+    assert not agent.takes_data(), "its host went back to the previous release"
 
 
 @pytest.mark.parametrize(

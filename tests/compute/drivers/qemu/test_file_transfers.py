@@ -271,7 +271,7 @@ def test_archives_and_hosts_use_the_same_chunks(source, tmp_path):
 
 def test_without_a_directory_there_are_no_archives(tmp_path):
     driver = QemuDriver.connect(FIRST, Options(timeout=10))
-    with pytest.raises(DriverError, match="no directory for archives"):
+    with pytest.raises(DriverError, match="directory for archives"):
         driver.archive_size(ARCHIVE)
 
 
@@ -305,7 +305,7 @@ def test_a_password_can_be_set_in_an_archive_of_a_file_system_alone(hosts, sourc
     folder = Path(source.options.archives)
     make_archives(folder)
     written(folder / f"{ARCHIVE}.raw", 8 * MB, (4096, 8192))
-    no_partitions = "The image is no ext file system: disks here have no partitions."
+    no_partitions = "The image is not an ext file system without partitions."
     with pytest.raises(Refused, match=no_partitions):
         source.check_system(ARCHIVE)
     source.check_system("skerry-image-999")

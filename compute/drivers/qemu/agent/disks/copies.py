@@ -39,7 +39,7 @@ def copy_running(
     while True:
         progress = copy(store, machine, disk, target, report)
         if progress is None:
-            raise Failed("The machine does not have the disk in use any longer.")
+            raise Failed("The machine does not use the disk any more.")
         if progress.done:
             return
         time.sleep(poll)

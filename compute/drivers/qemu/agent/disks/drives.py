@@ -14,7 +14,7 @@ def to_boot(store: Store, machine: str, boot: BootSpec) -> list[Drive]:
     drives = []
     for slot, name in sorted(boot.devices.items()):
         if slot not in SLOTS:
-            raise Refused(f"{slot!r:.40} is no slot.")
+            raise Refused(f"{slot!r:.40} is not a slot.")
         label = boot.volumes.get(name)
         if name in boot.volumes:
             drives.append(Drive(name, str(free_volume(store, name)), SLOTS.index(slot), label))
@@ -32,7 +32,7 @@ def free_volume(store: Store, volume: str) -> Path:
     Raises `Refused` if the volume is missing or in use, and `Failed` if it is incomplete.
     """
     path = store.volume(volume)
-    _complete(path, "There is no such volume.")
+    _complete(path, "The volume does not exist.")
     if locks.is_in_use(path):
         raise Refused("Another machine has the volume.")
     return path.absolute()

@@ -21,7 +21,7 @@ from compute.drivers.qemu.agent.disks import sparse
 from compute.drivers.qemu.agent.errors import Failed, Refused
 
 MB = 1 << 20
-NOT_EXT = "The {what} is no ext file system: disks here have no partitions."
+NOT_EXT = "The {what} is not an ext file system without partitions."
 MAGIC_AT, MAGIC = 1080, b"\x53\xef"
 BLOCK = 4096
 GROWTH = 1 << 28
@@ -57,7 +57,7 @@ def check(path: Path, whole: bool = True, timeout: float | None = None) -> None:
     try:
         run("e2fsck", "-fp" if whole else "-p", str(path), expected=REPAIRED, timeout=timeout)
     except CommandFailed as error:
-        raise Refused("The file system of the disk is damaged, and has to be repaired by hand first.") from error
+        raise Refused("The file system of the disk is damaged. Repair it by hand first.") from error
 
 
 def minimum(path: Path) -> int:
@@ -134,7 +134,7 @@ def resize(path: Path, size: int) -> None:
             run("resize2fs", "-z", str(undo), str(path), f"{size // 1024}K")
             run("e2fsck", "-fn", str(path))
     except CommandFailed as error:
-        raise Refused("The file system could not be resized, and is as it was.") from error
+        raise Refused("The file system could not be resized. It was not changed.") from error
 
 
 # --- revocable changes --------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def settle(path: Path) -> None:
             with locks.lock_disk(path):
                 put_back(path)
         except Refused as error:
-            raise Failed("The disk is in use, though it is not settled.") from error
+            raise Failed("The disk is in use before an interrupted change was finished or undone.") from error
     else:
         undo_file(path).unlink(missing_ok=True)
 
@@ -214,7 +214,7 @@ def _undo(path: Path, size: int) -> None:
     try:
         run("e2fsck", "-fp", str(path), expected=REPAIRED)
     except CommandFailed as error:
-        raise Failed("The disk was half-changed when the host failed, and cannot be put back.") from (
+        raise Failed("The host failed during a change of the disk, and the change cannot be undone.") from (
             failed or error
         )
 

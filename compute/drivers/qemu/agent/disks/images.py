@@ -63,7 +63,7 @@ def make_image(task: Task, store: Store, image: str, file: str, os_name: str | N
     tree = Tree(part)
     if not systems.has_system(tree):
         part.unlink()
-        raise Refused("There is no system in the file.")
+        raise Refused("The file contains no system with passwords.")
     ext.shrink(part)
     records.write(target.with_suffix(".json"), {"os": os_name or _name_of(tree)})
     machine_disks.complete(part, target)
@@ -83,7 +83,7 @@ def unpack(source: Path, target: Path, report: Callable[[int, int], None] | None
         with source.open("rb") as file:
             kind = file.read(6)
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise Refused("There is no such file.") from error
+        raise Refused("The file does not exist.") from error
     if kind.startswith(QCOW2):
         _convert(source, target)
     elif kind.startswith((GZIP, XZ)):
@@ -102,7 +102,7 @@ def _stream(source: Path, target: Path, is_xz: bool, report: Callable[[int, int]
             sparse.put(writer.fileno(), offset, data)
             offset += len(data)
             if offset > MAX_UNPACKED_BYTES:
-                raise Refused("The file unpacks to more than any disk can hold.")
+                raise Refused("The unpacked file is larger than the largest disk.")
             if report is not None:
                 report(packed.tell(), total)
         writer.truncate(offset)
@@ -112,7 +112,7 @@ def _unpacked(reader: gzip.GzipFile | lzma.LZMAFile) -> bytes:
     try:
         return reader.read(sparse.PIECE)
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise Refused("The file is broken.") from error
+        raise Refused("The file is damaged.") from error
 
 
 def _convert(source: Path, target: Path) -> None:
@@ -124,7 +124,7 @@ def _convert(source: Path, target: Path) -> None:
             raise Refused("The file is only a part of an image.")
         run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", str(source), str(target))
     except CommandFailed as error:
-        raise Refused("The file is broken.") from error
+        raise Refused("The file is damaged.") from error
     target.chmod(0o600)
 
 

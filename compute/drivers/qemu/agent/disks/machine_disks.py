@@ -56,9 +56,9 @@ SYSTEM = ("hostname", "root_hash", "authorized_keys", "script")
 def create_disk(store: Store, new: NewDisk) -> Progress:
     """Make a disk. Raises `Refused` if the machine or the source is missing, or if the content does not fit."""
     if new.filesystem not in FILESYSTEMS:
-        raise Refused(f"{new.filesystem!r:.20} is no file system.")
+        raise Refused(f"{new.filesystem!r:.20} is not a file system.")
     if not store.machine(new.machine).is_dir():
-        raise Refused("There is no such machine.")
+        raise Refused("The machine does not exist.")
     name = _task(new.machine, new.disk)
     if store.disk(new.machine, new.disk).exists() and not tasks.is_running(store.tasks(), name):
         return DONE
@@ -79,7 +79,7 @@ def make_disk(task: Task, store: Store, **fields: Any) -> None:
     try:
         target.parent.mkdir(exist_ok=True)
     except FileNotFoundError as error:
-        raise Refused("There is no such machine.") from error
+        raise Refused("The machine does not exist.") from error
     part = begun(target)
     if new.image is not None:
         _deploy(task, store, part, new, new.image)
@@ -110,7 +110,7 @@ def copy(task: Task, store: Store, machine: str, disk: str, target: Path) -> Non
         raise (
             Failed("The disk to copy is not ready.")
             if _part(source).exists()
-            else Refused("The disk to copy is not there.")
+            else Refused("The disk to copy does not exist.")
         )
     copy_file(task, store, machine, disk, source, target)
 
@@ -122,7 +122,7 @@ def copy_file(task: Task, store: Store, machine: str | None, name: str, source: 
             ext.put_back(source)
             sparse.copy(source, target, task.report)
     elif machine is None:
-        raise Failed("What is to be copied is in use by a machine of another host.")
+        raise Failed("The volume to copy is in use by a machine on another host.")
     else:
         with target.open("xb") as file:
             target.chmod(0o600)
@@ -141,7 +141,7 @@ def save_disk(store: Store, machine: str, disk: str, archive: str) -> Progress:
         return DONE
     source = store.disk(machine, disk)
     if not source.exists() and not _part(source).exists():
-        raise Refused("There is no such disk.")
+        raise Refused("The disk does not exist.")
     return tasks.run(store.tasks(), name, store, save, {"machine": machine, "disk": disk, "archive": archive})
 
 
@@ -188,7 +188,7 @@ def resize(task: Task, store: Store, machine: str, disk: str, size: int) -> None
             os.truncate(path, wanted)
             run("mkswap", *_identity(path), str(path))
         elif wanted < path.stat().st_size and sparse.ends(path) > wanted:
-            raise Refused("There is no file system on the disk that is known here, so it cannot be made smaller.")
+            raise Refused("The disk cannot be made smaller, because the platform does not support its file system.")
         else:
             os.truncate(path, wanted)
 
@@ -268,7 +268,7 @@ def existing(store: Store, machine: str, disk: str) -> Path:
         return path
     if _part(path).exists():
         raise Failed("The disk is not ready.")
-    raise Refused("There is no such disk.")
+    raise Refused("The disk does not exist.")
 
 
 @contextmanager
@@ -280,7 +280,7 @@ def edited(path: Path) -> Iterator[Tree]:
     with locks.lock_disk(path):
         ext.put_back(path)
         if not ext.is_ext(path):
-            raise Refused("There is no system on the disk that is known here.")
+            raise Refused("The disk has no system that the platform supports.")
         ext.check(path, whole=False, timeout=EDIT_SECONDS)
         tree = Tree(path, EDIT_SECONDS)
         yield tree
@@ -363,14 +363,14 @@ def _is_resized(path: Path, size: int) -> bool:
 def _require_room(path: Path, size: int) -> None:
     present = path.stat().st_size
     if size < present:
-        raise Refused(f"The disk needs {-(-present // MB)} MB for what it is made from.")
+        raise Refused(f"The disk needs {-(-present // MB)} MB for the content of its source.")
 
 
 def _deploy(task: Task, store: Store, part: Path, new: NewDisk, image: str) -> None:
     official, size = "/" in image, new.size * MB
     source = store.image(image) if official else store.incoming(image)
     if not source.exists():
-        raise Refused("This host has no such image." if official else "There is no such archive.")
+        raise Refused("This host has no such image." if official else "The archive does not exist.")
     # before the copy, which may take minutes
     if new.changes_system and not ext.is_ext(source):
         raise Refused(ext.NOT_EXT.format(what="image"))

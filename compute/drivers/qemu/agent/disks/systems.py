@@ -37,7 +37,7 @@ NETWORKD = "/etc/systemd/network/05-skerry-{}.network"
 
 # Renamed before it runs: if the power is cut during the first boot, the script does not run a second time
 _RUN = f"""#!/bin/sh
-# Runs what a deployment left for the first boot, once.
+# Runs the deployment script once, at the first boot.
 test -e {SCRIPT} || exit 0
 mv {SCRIPT} {SCRIPT}.running || exit 1
 umask 077
@@ -49,7 +49,7 @@ rm -f {SCRIPT}.running
 exit $status
 """.encode()
 _UNIT = f"""[Unit]
-Description=What a deployment left for the first boot
+Description=Deployment script for the first boot
 ConditionPathExists={SCRIPT}
 Wants=network-online.target
 After=network-online.target
@@ -98,10 +98,10 @@ class Network:
                 tuple(map(checks.address, given.get(kind, ()))) for kind in ("gateways", "resolvers")
             )
         except ValueError as error:
-            raise Refused("A network of the machine has what is no address.") from error
+            raise Refused("A network of the machine has an invalid address.") from error
         name, mac = given["name"], given["mac"]
         if not INTERFACE.fullmatch(name) or not MAC.fullmatch(mac):
-            raise Refused("A network of the machine has a name that is none.")
+            raise Refused("A network of the machine has an invalid name or MAC address.")
         asks = bool(given.get("dhcp")), bool(given.get("router_advertisements"))
         return cls(name, mac, addresses, gateways, resolvers, *asks)
 
@@ -114,12 +114,12 @@ def has_system(tree: Tree) -> bool:
 def set_root_hash(tree: Tree, root_hash: str) -> None:
     """Set the hash of root's password, in the form of crypt(3). `Refused` without a system."""
     if not HASH.fullmatch(root_hash):
-        raise Refused("The hash of a password is none.")
+        raise Refused("The password hash is not valid.")
     shadow = tree.read(SHADOW)
     lines = (shadow or b"").split(b"\n")
     index = next((at for at, line in enumerate(lines) if line.startswith(b"root:")), None)
     if index is None:
-        raise Refused("There is no system on the disk to set a password in.")
+        raise Refused("The disk has no system with passwords.")
     fields = [*lines[index].split(b":"), *[b""] * 9][:9]
     if fields[1] == root_hash.encode():
         return
@@ -131,14 +131,14 @@ def set_root_hash(tree: Tree, root_hash: str) -> None:
 def set_keys(tree: Tree, keys: Sequence[str]) -> None:
     """Allow logins as root by these public keys, and no others."""
     if any("\n" in key or "\r" in key for key in keys):
-        raise Refused("A key is not one line.")
+        raise Refused("An SSH key must be one line.")
     tree.put(KEYS, "".join(f"{key}\n" for key in keys).encode(), 0o600, folders=0o700)
 
 
 def set_hostname(tree: Tree, hostname: str) -> None:
     """Set the host name, and make it resolve without a network."""
     if not HOST_NAME.fullmatch(hostname):
-        raise Refused("The name of the system is none.")
+        raise Refused("The host name is not valid.")
     tree.put(HOSTNAME, f"{hostname}\n".encode())
     lines = [line for line in (tree.read(HOSTS) or b"127.0.0.1\tlocalhost\n").splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(b"127.0.1.1")]
@@ -171,7 +171,7 @@ def set_script(tree: Tree, script: str) -> None:
         if tree.is_there("/etc/runlevels/default"):
             tree.link("/etc/runlevels/default/local", "/etc/init.d/local")
     else:
-        raise Refused("The system on the disk has nothing that would run a script at its first boot.")
+        raise Refused("The system on the disk cannot run a script at its first boot.")
     tree.put(FIRST_BOOT, _RUN, 0o755)
     tree.put(SCRIPT, script.encode(), 0o700)
 
@@ -191,7 +191,9 @@ def set_networks(tree: Tree, networks: Sequence[Network]) -> None:
     elif tree.is_there("/sbin/ifup", "/usr/sbin/ifup"):
         tree.put(INTERFACES, _interfaces(networks).encode())
     else:
-        raise Refused("The network of the system on the disk is of a kind that is not known here.")
+        raise Refused(
+            "The system on the disk uses neither systemd-networkd nor ifup, so its network cannot be configured."
+        )
     _set_resolvers(tree, [each for network in networks for each in network.resolvers])
 
 

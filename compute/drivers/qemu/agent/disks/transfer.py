@@ -5,8 +5,8 @@ file from `start` to `next`, with `pieces` of data in base64; the rest is a hole
 when the file changes. The writer records its progress, synced. So a repeated call, a call after a crash, or a call
 of another process continues from there.
 
-A *place* is ``["disk", machine, disk]``, ``["outgoing", archive]`` (made by `disks.save_disk`) or
-``["incoming", archive]`` (for `disks.create_disk`).
+A *place* is ``["disk", machine, disk]``, ``["outgoing", archive]`` (made by `machine_disks.save_disk`) or
+``["incoming", archive]`` (for `machine_disks.create_disk`).
 """
 
 import base64
@@ -33,7 +33,7 @@ def read(store: Store, place: Sequence[str], start: int = 0, most: int = CHUNK) 
     """
     path = path_of(store, place)
     if not path.exists():
-        raise Refused("There is no such disk." if place[0] == "disk" else "There is no such archive.")
+        raise Refused("The disk does not exist." if place[0] == "disk" else "The archive does not exist.")
     if place[0] != "disk":
         return read_file(path, start, most)
     with locks.lock_disk(path):
@@ -50,7 +50,7 @@ def write(store: Store, place: Sequence[str], chunk: dict[str, Any]) -> int:
     if place[0] == "incoming":
         path.parent.mkdir(parents=True, exist_ok=True)
     elif not path.parent.is_dir():
-        raise Refused("There is no such machine.")
+        raise Refused("The machine does not exist.")
     return write_file(path, chunk)
 
 
@@ -67,7 +67,7 @@ def finish(store: Store, place: Sequence[str]) -> None:
 def drop(store: Store, place: Sequence[str]) -> None:
     """Delete the content of an archive on this host, complete or not."""
     if place[0] == "disk":
-        raise Refused("A disk is deleted as a disk.")
+        raise Refused("Disks are deleted with delete_disk, not as files.")
     path = path_of(store, place)
     if place[0] == "outgoing":
         machine_disks.end_save(store, place[1])
@@ -88,7 +88,7 @@ def path_of(store: Store, place: Sequence[str]) -> Path:
             return store.outgoing(archive)
         case ["incoming", archive]:
             return store.incoming(archive)
-    raise Refused("There is no such place.")
+    raise Refused("The path of the transfer is not valid.")
 
 
 # --- files on a host or on a worker's machine ---------------------------------------------------------------------
@@ -136,7 +136,7 @@ def write_file(path: Path, chunk: dict[str, Any]) -> int:
         for offset, data in chunk["pieces"]:
             content = _decoded(data)
             if not 0 <= offset <= offset + len(content) <= state["size"]:
-                raise Refused("A piece lies outside of its file.")
+                raise Refused("A chunk is outside the file.")
             sparse.put(descriptor, offset, content)
         os.fdatasync(descriptor)
     records.write(_coming(path), {**state, "next": chunk["next"]})
@@ -169,7 +169,7 @@ def _opened(part: Path) -> Iterator[int]:
     descriptor = os.open(part, os.O_RDWR | os.O_CLOEXEC)
     try:
         if not locks.try_lock(descriptor):
-            raise Failed("Somebody else writes this already.")
+            raise Failed("Another process is writing this file.")
         yield descriptor
     finally:
         os.close(descriptor)
@@ -179,7 +179,7 @@ def _decoded(data: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:
-        raise Refused("A piece is broken.") from error
+        raise Refused("A chunk is damaged.") from error
 
 
 def _coming(path: Path) -> Path:

@@ -55,10 +55,10 @@ class Tree:
         if name not in self._seen:
             parent, _, last = name.rpartition("/")
             if not PART.fullmatch(last) or last in (".", ".."):
-                raise Refused(f"{name!r:.100} is no path for the platform.")
+                raise Refused(f"{name!r:.100} is not a path that the platform can use.")
             above = self.entry(parent or "/")
             if above is not None and above.type != "directory":
-                raise Refused(f"{parent} is a {above.type} on this disk, and no directory.")
+                raise Refused(f"{parent} is a {above.type} on this disk, not a directory.")
             self._seen[name] = None if above is None else self._stat(name)
         return self._seen[name]
 
@@ -177,7 +177,7 @@ class Tree:
     def _regular(self, name: str) -> Entry | None:
         entry = self.entry(name)
         if entry is not None and entry.type != "regular":
-            raise Refused(f"{name} is a {entry.type} on this disk, and no file.")
+            raise Refused(f"{name} is a {entry.type} on this disk, not a file.")
         return entry
 
     def _stat(self, name: str) -> Entry | None:

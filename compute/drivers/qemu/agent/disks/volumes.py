@@ -30,7 +30,7 @@ def create_volume(
     if target.exists() and not tasks.is_running(store.shared_tasks(), name):
         return DONE
     if copy_of is not None and not store.volume(copy_of).exists():
-        raise Refused("The volume to copy is not there.")
+        raise Refused("The volume to copy does not exist.")
     arguments = {"volume": volume, "size": size, "copy_of": copy_of, "machine": machine}
     return tasks.run(store.shared_tasks(), name, store, make_volume, arguments)
 
@@ -99,7 +99,7 @@ def _existing(store: Store, volume: str) -> Path:
         return path
     if path.with_suffix(".part").exists():
         raise Failed("The volume is not ready.")
-    raise Refused("There is no such volume.")
+    raise Refused("The volume does not exist.")
 
 
 def _task(volume: str) -> str:

@@ -70,7 +70,7 @@ def arrive(store: Store, machine: str) -> None:
             return
         left = records.read(directory / EXPECTED)
         if left is None:
-            raise Refused("No such machine is on its way to this host.")
+            raise Refused("The machine is not being moved to this host.")
         if left["firewall"] is not None:
             firewalls.keep(directory, left["firewall"])
         records.write(directory / DESCRIPTION, left["description"])

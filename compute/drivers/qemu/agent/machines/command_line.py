@@ -264,5 +264,5 @@ def _kernel_line(boot: BootSpec) -> str:
 def _word(root_device: str) -> str:
     """Check that a customer's root device is a single word of the kernel's command line."""
     if not re.fullmatch(r"[A-Za-z0-9/=_.:-]{1,100}", root_device):
-        raise Refused(f"{root_device!r:.100} is no device to boot from.")
+        raise Refused(f"{root_device!r:.100} is not a device to boot from.")
     return root_device

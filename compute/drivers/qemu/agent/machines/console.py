@@ -125,7 +125,7 @@ def _connected(store: Store, machine: str) -> Iterator[socket.socket]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise Failed("Somebody else is at this console.") from error
+            raise Failed("Another user has this console open.") from error
         try:
             connection = qmp.connect(path, CONNECT_SECONDS)
         except OSError as error:

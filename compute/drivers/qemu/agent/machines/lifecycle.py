@@ -60,7 +60,7 @@ class NotStarted(Failed):
 def define(store: Store, machine: str, memory: int, vcpus: int, mac: str) -> None:
     """Define a machine, or change it for its next boot. `memory` in MB."""
     if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", mac):
-        raise Refused(f"{mac!r:.40} is no hardware address.")
+        raise Refused(f"{mac!r:.40} is not a MAC address.")
     with locked_machine(store, machine, defined=False, make=True) as (directory, _):
         (directory / POWER).touch(mode=0o600)
         (directory / "disks").mkdir(mode=0o700, exist_ok=True)
@@ -242,7 +242,7 @@ def _free_port(wanted: int | None) -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise Failed("There is no free port on this host.")
+    raise Failed("This host has no free port.")
 
 
 def _boot_progress(directory: Path, host: Settings) -> Progress:

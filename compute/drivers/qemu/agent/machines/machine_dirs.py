@@ -28,7 +28,7 @@ class NoMachine(Refused):
     """No such machine is defined on this host."""
 
     def __init__(self) -> None:
-        super().__init__("There is no such machine.")
+        super().__init__("The machine does not exist.")
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def locked_machine(
         try:
             if not _locked(descriptor):
                 if time.monotonic() > deadline:
-                    raise Failed("Something else works on this machine.")
+                    raise Failed("Another operation on this machine is in progress.")
                 time.sleep(0.01)
                 continue
             if not _is(descriptor, directory / LOCK_FILE):

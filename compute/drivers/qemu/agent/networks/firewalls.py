@@ -13,7 +13,7 @@ from compute.drivers.qemu.agent.store import Store
 FIREWALL = "firewall.json"
 TEXT = "ruleset"
 NFT_SECONDS = 10.0
-EARLIER_FORM = "The machine's packet filter is in the form of an earlier release: it is delivered again."
+EARLIER_FORM = "The machine's packet filter has the format of an earlier release. The platform sends it again."
 
 
 def set_firewall(store: Store, machine: str, firewall: Mapping[str, Any]) -> int:
@@ -49,7 +49,7 @@ def keep(directory: Path, firewall: Mapping[str, Any]) -> None:
     """
     known = records.read(directory / FIREWALL)
     if known is None or known["version"] < firewall["version"] + _is_text(known):
-        # an agent of the release before needs the text after a downgrade; this agent never reads it
+        # an agent of the previous release needs the text after a downgrade; this agent never reads it
         records.write(directory / FIREWALL, {**firewall, TEXT: packet_filters.render(directory.name, firewall)})
 
 

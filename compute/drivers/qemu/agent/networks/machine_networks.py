@@ -89,7 +89,7 @@ def begin(store: Store, private_network: str) -> None:
     try:
         network = str(ipaddress.IPv4Network(private_network))
     except ValueError as error:
-        raise Refused(f"{private_network} is no IPv4 network.") from error
+        raise Refused(f"{private_network} is not an IPv4 network.") from error
     host = replace(settings.load(store), networking=True, private_network=network)
     with locks.lock_file(store.root / LOCK_FILE):
         _ready(store, host)
@@ -106,7 +106,7 @@ def set_peers(store: Store, underlay: str, peers: Sequence[str], customers: Sequ
         known = [str(ipaddress.IPv4Address(each)) for each in peers if each != underlay]
         own = str(ipaddress.IPv4Address(underlay)) if underlay else ""
     except ValueError as error:
-        raise Refused("The address of a host is no IPv4 address.") from error
+        raise Refused("The address of a host is not an IPv4 address.") from error
     found = settings.load(store)
     is_same = (found.underlay, sorted(found.peers)) == (own, sorted(known))
     if not found.networking:
@@ -214,7 +214,7 @@ def _trusted(host: Settings) -> list[str]:
     try:
         return [checks.network(each) for each in host.trusted]
     except ValueError as error:
-        raise Failed("The settings of this host name a trusted network that is none.") from error
+        raise Failed("The settings of this host contain an invalid trusted network.") from error
 
 
 def _host_table(host: Settings, sources: Sources) -> tuple[str, str]:

@@ -99,7 +99,7 @@ def answer(store: Store, request: bytes, administers: bool = False) -> dict[str,
         asked = json.loads(request)
         verb, values = str(asked["verb"]), dict(asked["values"])
     except NO_REQUEST:
-        return {"refused": "This is no request."}
+        return {"refused": "The request is not valid."}
     if verb == "digest":
         return {"result": digest()}
     if verb == "protocol":
@@ -114,10 +114,10 @@ def answer(store: Store, request: bytes, administers: bool = False) -> dict[str,
         return {"refused" if isinstance(error, Refused) else "failed": str(error)}
     except OSError as error:
         _log(store, verb, traceback.format_exc())
-        return {"failed": f"The host could not do this: {error.strerror or type(error).__name__}."}
+        return {"failed": f"The call failed on the host: {error.strerror or type(error).__name__}."}
     except Exception:  # noqa: BLE001 - every error gets an answer
         _log(store, verb, traceback.format_exc())
-        return {"failed": "The host failed at this."}
+        return {"failed": "The call failed. The log of the host has the reason."}
 
 
 def _log(store: Store, verb: str, text: str) -> None:
@@ -144,7 +144,7 @@ def converse(store: Store, reader: int, writer: int) -> None:
         except Failed as error:
             response = {"failed": str(error)}
         except NO_REQUEST:
-            response = {"refused": "This is no request."}
+            response = {"refused": "The request is not valid."}
         else:
             response = {"result": None}
         os.write(writer, json.dumps(response).encode() + b"\n")
@@ -203,11 +203,11 @@ def compiled(content: bytes) -> bytes:
 def admission(root: Path, shared: str, key: str) -> str:
     """The line of ``authorized_keys`` that allows a key only the verbs, in these directories."""
     if not PUBLIC_KEY.fullmatch(key):
-        raise Refused("This is no public key.")
+        raise Refused("This is not a public key.")
     words = ["/usr/bin/python3", "-I", str(root / AGENT), "answer", str(root), *filter(None, [shared])]
     command = shlex.join(words)
     if not command.isprintable() or '"' in command or "\\" in command:
-        raise Refused("A directory of a host has no quotation marks or backslashes in its name.")
+        raise Refused("The name of a host's directory must not contain quotation marks or backslashes.")
     return f'restrict,command="{command}" {key}'
 
 

@@ -88,7 +88,7 @@ def make_swap(hosts: Hosts) -> None:
 
 
 def carry(hosts: Hosts) -> None:
-    """Copy chunks as `compute.drivers.qemu.carrying` does."""
+    """Copy chunks as `compute.drivers.qemu.file_transfers` does."""
     there, place = hosts[1], ["disk", MACHINE, DISK]
     if not transfer.arrived(there, place):
         come(hosts)

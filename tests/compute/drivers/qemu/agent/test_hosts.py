@@ -87,7 +87,7 @@ def test_a_guest_that_never_starts_is_given_up(host, tmp_path):
     configure(host, qemu=str(program))
     trial = hosts.boot_kernel(host, settings.load(host), "tcg", seconds=0.5)
     assert not trial.boots
-    assert trial.why.startswith("No kernel boots with emulation within 0.5 s; its last words: ")
+    assert trial.why.startswith("No kernel boots with emulation within 0.5 s; its last output: ")
 
 
 @pytest.mark.skipif(not os.access("/dev/kvm", os.R_OK | os.W_OK), reason="there is no /dev/kvm that one may open")

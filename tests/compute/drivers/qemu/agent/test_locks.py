@@ -113,7 +113,7 @@ def test_qemu_does_not_take_a_disk_that_an_agent_works_on(store, tmp_path):
     needs(QEMU)
     path = store.disk(MACHINE, DISK)
     with locks.lock_disk(path):
-        with pytest.raises(Failed, match="works on this disk") as caught, locks.lock_disk(path):
+        with pytest.raises(Failed, match="operation on this disk") as caught, locks.lock_disk(path):
             pass
         assert not isinstance(caught.value, Refused)
         done = subprocess.run(command(path, tmp_path / "qmp"), capture_output=True, check=False, timeout=300)

@@ -204,9 +204,9 @@ def test_it_works_packed_as_one_file(tmp_path):
         file.extractall(packed)
     (packed / "__main__.py").write_text(
         "import sys; from pathlib import Path; from compute.drivers.qemu.agent import store\n"
-        "from compute.drivers.qemu.agent.disks import disks\n"
-        "made = disks.create_disk(\n"
-        "    store.Store(Path(sys.argv[1])), disks.NewDisk('skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
+        "from compute.drivers.qemu.agent.disks import machine_disks\n"
+        "made = machine_disks.create_disk(\n"
+        "    store.Store(Path(sys.argv[1])), machine_disks.NewDisk('skerry-7', 'skerry-7-disk-1', 10, 'raw')\n"
         ")\n"
         "print(made.done)"
     )

@@ -88,7 +88,7 @@ def test_a_broken_file_is_refused(store, raw, kind):
 def test_a_file_of_partitions_is_refused(store, tmp_path):
     file = tmp_path / "disk.raw"
     file.write_bytes(bytes(510) + b"\x55\xaa" + bytes(MB))
-    with pytest.raises(Refused, match="no partitions"):
+    with pytest.raises(Refused, match="without partitions"):
         bring(store, file)
 
 

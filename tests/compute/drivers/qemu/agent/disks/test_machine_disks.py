@@ -152,14 +152,14 @@ def test_making_a_disk_again_changes_nothing(store):
     ("given", "why"),
     [
         ({"image": "test/other"}, "no such image"),
-        ({"image": "skerry-image-9"}, "no such archive"),
-        ({"image": "../../etc"}, "no such image|is no"),
-        ({"copy_of": (MACHINE, OTHER)}, "not there"),
+        ({"image": "skerry-image-9"}, "archive does not exist"),
+        ({"image": "../../etc"}, "no such image|is not a"),
+        ({"copy_of": (MACHINE, OTHER)}, "does not exist"),
         ({"image": IMAGE, "size": 31}, "needs 32 MB"),
         ({"image": IMAGE, "root_hash": "x\nroot::0"}, "hash"),
         ({"image": IMAGE, "hostname": "a\nb"}, "name"),
         ({"image": IMAGE, "authorized_keys": ["a\nb"]}, "one line"),
-        ({"filesystem": "ntfs"}, "no file system"),
+        ({"filesystem": "ntfs"}, "not a file system"),
     ],
 )
 def test_what_cannot_be_made_is_refused_and_leaves_nothing_of_its_name(store, given, why):

@@ -71,7 +71,7 @@ def test_earlier_output_is_shown_and_typed_keys_arrive(store, running):
 def test_one_is_at_a_console_at_a_time(store, running):
     terminal = Terminal(store)
     terminal.sees(BANNER)
-    with pytest.raises(Failed, match="Somebody else"):
+    with pytest.raises(Failed, match="Another user"):
         console.attach(store, running, 0, 1)
     terminal.leave()
     terminal.gone()

@@ -97,7 +97,7 @@ AT_START = {
     "before the supervisor": ("compute.drivers.qemu.agent.machines.supervisor", "spawn"),
     "while the supervisor starts": ("subprocess", "Popen.wait"),
     "before the supervisor's report": ("compute.drivers.qemu.agent.machines.supervisor", "_report"),
-    "after the report": ("compute.drivers.qemu.agent.machines.machines", "_boot_progress"),
+    "after the report": ("compute.drivers.qemu.agent.machines.lifecycle", "_boot_progress"),
 }
 
 
@@ -141,10 +141,10 @@ def test_a_stop_whose_caller_was_killed_is_finished_by_the_next(store, monkeypat
 @pytest.mark.parametrize(
     "step",
     [
-        "machines.machines.cut",
+        "machines.lifecycle.cut",
         "networks.firewalls.remove",
-        "machines.machines.shutil.rmtree",
-        "machines.machines._remove_if_empty",
+        "machines.lifecycle.shutil.rmtree",
+        "machines.lifecycle._remove_if_empty",
     ],
 )
 def test_a_removal_whose_caller_was_killed_is_finished_by_the_next(store, running, monkeypatch, step):
@@ -226,8 +226,8 @@ def test_a_supervisor_is_started_from_a_zip_file_as_well(store, machine, tmp_pat
     script = (
         "import sys, json, pathlib; sys.path.insert(0, sys.argv[1])\n"
         "from compute.drivers.qemu.agent import store\n"
-        "from compute.drivers.qemu.agent.machines import machines\n"
-        "print(machines.start(store.Store(pathlib.Path(sys.argv[2])), sys.argv[3], json.loads(sys.argv[4])))"
+        "from compute.drivers.qemu.agent.machines import lifecycle\n"
+        "print(lifecycle.start(store.Store(pathlib.Path(sys.argv[2])), sys.argv[3], json.loads(sys.argv[4])))"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", script, str(file), str(store.root), machine, json.dumps(boot())],
