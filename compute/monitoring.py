@@ -35,7 +35,7 @@ def releases() -> Iterator[Metric]:
 @measures
 def heartbeats() -> Iterator[Metric]:
     family = GaugeMetricFamily(
-        "skerry_processes", "Processes that have been heard of within 30 seconds.", labels=["kind", "version"]
+        "skerry_processes", "Processes with a heartbeat in the last 30 seconds.", labels=["kind", "version"]
     )
     found = Heartbeat.objects.filter(alive()).order_by().values_list("kind", "version")
     present = {(kind, version): number for kind, version, number in found.annotate(number=Count("pk"))}
@@ -53,7 +53,7 @@ def broker_queues() -> Iterator[Metric]:
     """Yield the queues of the broker; nothing if the broker does not answer, which `skerry_redis_up` shows."""
     waiting = GaugeMetricFamily("skerry_queue_messages", "Messages that wait for a worker.", labels=["queue"])
     oldest = GaugeMetricFamily(
-        "skerry_queue_oldest_seconds", "For how long the oldest of them has waited.", labels=["queue"]
+        "skerry_queue_oldest_seconds", "The time that the oldest message has waited.", labels=["queue"]
     )
     for name, found in (queues.backlogs() or {}).items():
         waiting.add_metric([name], found.messages)
@@ -65,26 +65,28 @@ def broker_queues() -> Iterator[Metric]:
 def hosts() -> Iterator[Metric]:
     labels = ["host", "region"]
     families = {
-        "up": GaugeMetricFamily("skerry_host_up", "1 where the host answers its driver.", labels=labels),
+        "up": GaugeMetricFamily("skerry_host_up", "1 if the host answers its driver, else 0.", labels=labels),
         "silent": GaugeMetricFamily(
-            "skerry_host_silent_seconds", "Since when a host has not answered; 0 where it does.", labels=labels
+            "skerry_host_silent_seconds", "The time since a host stopped answering, 0 if it answers.", labels=labels
         ),
         "enabled": GaugeMetricFamily(
             "skerry_host_enabled",
-            "1 where the host takes new instances: enabled, in no maintenance.",
+            "1 if the host is enabled and not in maintenance, else 0.",
             labels=labels,
         ),
         "maintenance": GaugeMetricFamily(
-            "skerry_host_maintenance", "1 where the host is in maintenance: it may be silent.", labels=labels
+            "skerry_host_maintenance", "1 if the host is in maintenance and may not answer, else 0.", labels=labels
         ),
         "waiting": GaugeMetricFamily(
             "skerry_host_jobs_waiting", "Jobs that wait for a host that does not answer.", labels=labels
         ),
         "capacity": GaugeMetricFamily(
-            "skerry_host_capacity", "What a host has for instances: bytes, or cores.", labels=[*labels, "resource"]
+            "skerry_host_capacity",
+            "The capacity of a host for instances: bytes, or cores.",
+            labels=[*labels, "resource"],
         ),
         "used": GaugeMetricFamily(
-            "skerry_host_used", "What instances have of it: bytes, or cores.", labels=[*labels, "resource"]
+            "skerry_host_used", "The capacity that instances use: bytes, or cores.", labels=[*labels, "resource"]
         ),
     }
     # the jobs of hosts that answer are not looked up
@@ -110,11 +112,13 @@ def jobs() -> Iterator[Metric]:
     """Yield live jobs by kind, and the age of the oldest job of each kind since its creation and since it was
     due."""
     live = GaugeMetricFamily("skerry_jobs", "Jobs that have not ended.", labels=["kind", "state"])
-    oldest = GaugeMetricFamily("skerry_job_oldest_seconds", "The age of the oldest of them.", labels=["kind"])
-    failing = GaugeMetricFamily("skerry_jobs_failing", "Jobs whose last try failed.", labels=["kind"])
+    oldest = GaugeMetricFamily(
+        "skerry_job_oldest_seconds", "The age of the oldest job that has not ended.", labels=["kind"]
+    )
+    failing = GaugeMetricFamily("skerry_jobs_failing", "Jobs whose last attempt failed.", labels=["kind"])
     late = GaugeMetricFamily(
         "skerry_job_late_seconds",
-        "For how long the job that is due longest has waited for a worker: what the sweep lags behind.",
+        "The longest time that a due job has waited for a worker: the lag of the sweep.",
         labels=["kind"],
     )
     unclaimed = Q(state__in=Job.LIVE, run_at__lte=Now()) & (Q(lease_until=None) | Q(lease_until__lt=Now()))
@@ -156,7 +160,7 @@ def instances() -> Iterator[Metric]:
 def address_pools() -> Iterator[Metric]:
     labels = ["network", "region", "kind"]
     total = GaugeMetricFamily("skerry_pool_addresses", "Addresses of a pool.", labels=labels)
-    free = GaugeMetricFamily("skerry_pool_addresses_free", "Addresses of a pool that nobody has.", labels=labels)
+    free = GaugeMetricFamily("skerry_pool_addresses_free", "Unassigned addresses of a pool.", labels=labels)
     nobody = Q(addresses__instance__isnull=True, addresses__nodebalancer__isnull=True)
     pools = AddressPool.objects.annotate(
         total=Count("addresses"), free=Count("addresses", filter=nobody)

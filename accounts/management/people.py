@@ -30,7 +30,7 @@ def user_named(username: str) -> User:
 def account_numbered(number: str) -> Account:
     """Return the account with this id, which a person typed. Raises `CommandError`."""
     if not is_id(number):
-        raise CommandError(f"account: {number!r} is not the number of an account.")
+        raise CommandError(f"account: {number!r} is not the id of an account.")
     found = Account.objects.filter(pk=number).first()
     if found is None:
         raise CommandError(f"account: There is no account {number}.")
@@ -40,7 +40,10 @@ def account_numbered(number: str) -> Account:
 def add_audit(parser: ArgumentParser, *, needs_reason: bool) -> None:
     """Add the options of an audited verb."""
     parser.add_argument(
-        "--reason", required=needs_reason, default="", help="reason for the event, which the account can read"
+        "--reason",
+        required=needs_reason,
+        default="",
+        help="reason, which the customer reads in the account's events",
     )
     parser.add_argument("--by", metavar="STAFF", help="staff user for the event and the log")
 
@@ -48,8 +51,8 @@ def add_audit(parser: ArgumentParser, *, needs_reason: bool) -> None:
 @contextmanager
 def acting(by: str | None, reason: str = "") -> Iterator[Operator]:
     """Yield the operator for whom the block acts, in one transaction. A refusal becomes the command's error."""
-    if len(reason) > Operator.LONGEST_REASON:
-        raise CommandError(f"reason: Must have {Operator.LONGEST_REASON} characters at most.")
+    if len(reason) > Operator.MAX_REASON_LENGTH:
+        raise CommandError(f"reason: Must have {Operator.MAX_REASON_LENGTH} characters at most.")
     try:
         with transaction.atomic():
             yield operator(by, reason)
@@ -61,7 +64,7 @@ def acting(by: str | None, reason: str = "") -> Iterator[Operator]:
 
 
 def add_json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
 
 def show(out: OutputWrapper, row: Row, as_json: bool) -> None:

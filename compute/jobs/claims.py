@@ -107,7 +107,7 @@ def claim_next() -> Job | None:
         except IntegrityError as error:
             if violated_constraint(error) != "one_job_per_slot":
                 raise
-    log.warning("%s claims in a row lost the slot of a host to others", RACE_ATTEMPTS)
+    log.warning("no job was claimed: other workers took the slot of its host %s times in a row", RACE_ATTEMPTS)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The data that a job carries beside its kind: one frozen record, stored as JSON in ``Job.data``.
+"""The data of a job: one frozen record for each kind of job, stored as JSON in ``Job.data``.
 
 An attribute is stored under its own name without a trailing ``_id``, so that queries read like queries by a foreign
 key (``data__host=7``). Attributes at their default are left out. Every record has a version. A worker that cannot

@@ -54,7 +54,7 @@ class Step(Generic[R, D]):
     never happened. `persist` records the effect in our own tables, in the transaction that settles the step.
     ``undo=None`` marks the point of no return: from this step on, a failure ends the job where it stands. `event`
     is the action of a new event, which is opened when the job reaches the step. `when` decides by the job's data
-    whether the step runs at all.
+    whether the step runs at all. `former_name` is its name in the previous release: live jobs may have it.
     """
 
     name: str
@@ -136,7 +136,7 @@ KINDS: dict[str, Kind[Any, Any]] = {}
 
 
 def register(kinds: Iterable[Kind[Any, Any]]) -> None:
-    """Add kinds to `KINDS`. Rows store the names: renaming a kind or a step strands live jobs.
+    """Add kinds to `KINDS`. Rows store the names: renaming a kind, or a step without `former_name`, strands jobs.
 
     Raises `ValueError` if two kinds, or two steps of a kind, have the same name, or if a kind has no steps.
     """

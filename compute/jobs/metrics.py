@@ -4,7 +4,7 @@ from config.monitoring.counts import Counter, Histogram
 
 STEP_SECONDS = Histogram(
     "skerry_job_step_seconds",
-    "The time that steps of jobs took, undone ones too: about that of their call of the driver.",
+    "The time of steps of jobs, also of undone steps. Most of it is the driver call.",
     ("kind", "step"),
 )
 STEP_FAILURES = Counter(
@@ -12,7 +12,7 @@ STEP_FAILURES = Counter(
 )
 JOB_SECONDS = Histogram(
     "skerry_job_seconds",
-    "The time from a request, or whatever began a job, to its end; the outcome is done, failed or superseded.",
+    "The time from the creation of a job to its end. The outcome is done, failed or superseded.",
     ("kind", "outcome"),
 )
-SWEEPS = Counter("skerry_sweeps", "Looks for due jobs.")
+SWEEPS = Counter("skerry_sweeps", "Searches for due jobs.")

@@ -87,9 +87,10 @@ def enqueue_with_rows(
     action: str | None = None,
     source: Instance | None = None,
 ) -> Job:
-    """As `enqueue`, for an instance that the same transaction inserts, with the kind's status already set.
+    """Enqueue a job, as `enqueue` does, for an instance that the same transaction inserts, with the kind's status
+    already set.
 
-    `along` are the instance's rows. One statement inserts them together with the event and the job. `keys` are the
+    `rows` are the instance's rows. One statement inserts them together with the event and the job. `keys` are the
     primary keys of the event and the job.
     """
     kind = KINDS[kind_name]

@@ -2,9 +2,9 @@
 
 `compute.jobs.claims` chooses the job to claim. `compute.jobs.sweeps` chooses the jobs that workers are notified of.
 
-A worker that lost its lease, a repeated notification, a second beat or a second enqueuer loses by matching no row.
-All times are compared with the database's clock, so that workers' clocks need not agree. If job and event change
-together, they change in one statement, which is one transaction and one round trip.
+Each statement matches no row if a worker lost its lease, a notification is repeated, or two clocks or two requests
+do the same. All times are compared with the database's clock, so that workers' clocks need not agree. If job and
+event change together, they change in one statement, which is one transaction and one round trip.
 
 Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance. Several instances are
 locked in the order of their keys; hosts come last.
@@ -27,7 +27,7 @@ from config.db.rows import columns_of
 _COLUMNS = columns_of(Job)
 _JSON = tuple(field.attname for field in Job._meta.concrete_fields if isinstance(field, JSONField))
 # Not ``*``: its result changes with each column that a migration adds, and PostgreSQL then refuses the statements
-# that workers of the release before have prepared.
+# that workers of the previous release have prepared.
 JOB_COLUMNS = ", ".join(f"compute_job.{name}" for name in _COLUMNS)
 
 _HOST = """(

@@ -26,7 +26,7 @@ def location_by_ssh(target: str, port: int, directory: str) -> str:
     if behind := re.fullmatch(r"([^:]+|\[[^]]*\]):(\d+)", machine):
         machine, port = behind[1], int(behind[2])
     if not 0 < port < 1 << 16:
-        raise CommandError(f"{port} is no port of ssh: they are 1 to 65535.")
+        raise CommandError(f"The ssh port must be a number from 1 to 65535, not {port}.")
     if ":" in machine and not machine.startswith("["):
         machine = f"[{machine}]"
     return f"ssh://{user or 'root'}@{machine}:{port}{directory or '/var/lib/skerry'}"

@@ -12,7 +12,7 @@ from compute.models import Host
 from compute.worker import hosts, official_images
 
 NO_HOST = (
-    "No host can import images of files. `make serve HYPERVISOR=qemu` or `manage.py host_add` adds such a host."
+    "No host can import images from files. `make serve HYPERVISOR=qemu` or `manage.py host_add` adds such a host."
 )
 
 
@@ -49,7 +49,7 @@ def hosts_called(labels: list[str]) -> list[Host]:
     named = [host_called(label) for label in labels]
     for host in named:
         if host.driver != official_images.DRIVER:
-            raise CommandError(f"{host.label} has the driver {host.driver}, which gets no images of files.")
+            raise CommandError(f"{host.label} has the driver {host.driver}, which cannot import images from files.")
     return named
 
 

@@ -22,8 +22,8 @@ from config.processes import tracing
 
 log = logging.getLogger(__name__)
 
-INTERNAL = "The platform could not complete this. Staff can see why."
-OVERDUE = "This took too long and was given up."
+INTERNAL = "The platform could not complete this. Support can see the reason: open a ticket."
+OVERDUE = "This took too long, and the platform stopped it."
 UNEXPECTED = "Unexpected "
 
 
@@ -174,7 +174,7 @@ class Ending:
         try:
             status = self._status(self.context.power())
         except DriverError as error:
-            log.warning("%s is given up, and its host does not answer: %s", self._name(), error)
+            log.warning("%s failed, and its host does not answer: %s", self._name(), error)
             status = self._status(Power.OFF)
         reason = self.data.undo_reason
         callback = self.kind.on_done if self.kind.goal == Power.ABSENT else self.kind.on_rollback
@@ -188,6 +188,6 @@ class Ending:
                 store.lock_instances(finished)
                 callback(self.context)
         if finished is not None:
-            log.warning("%s was given up: %s", self._name(), finished.error)
+            log.warning("%s failed: %s", self._name(), finished.error)
             self._count(finished, "given up")
             notify_promoted()

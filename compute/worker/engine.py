@@ -42,7 +42,7 @@ TURN_SECONDS = 2.0
 
 
 def run_next(notified_id: int, drivers: Drivers = configured) -> None:
-    """Claim the job that is fairest now, work on it, and have the slot's next job claimed.
+    """Claim the job that is fairest now, work on it, and notify workers of one more ready job.
 
     `notified_id` is the job of the message that the worker took. The message may be late, repeated or about a
     finished job. If it stands for no job any more, that is recorded, and another message is sent when the job can
@@ -76,7 +76,7 @@ def _work(job: Job, drivers: Drivers) -> None:
 def _run(claimed: Job, drivers: Drivers) -> None:
     """Work on the job until it ends, waits, fails for now, or must give its slot to other jobs.
 
-    A worker that is stopping runs no further step, and has another worker notified.
+    A worker that is stopping runs no further step, and notifies another worker.
     """
     started = time.monotonic()
     job: Job | None = claimed
@@ -269,14 +269,14 @@ class Runner(Ending):
             self._end_superseded()
             return None
         if self.job.state == Job.State.UNDOING:
-            # an undo is retried until it succeeds; staff see the error beside the job
+            # an undo is retried until it succeeds; staff see the error on the job's page
             self._retry(DriverError(reason))
             return None
         # a customer's deletion of a busy instance is no failure
         self.span.note({"skerry.job.outcome": "given up"})
         self.span.fail(self._public(reason))
         level = logging.INFO if reason == Event.SUPERSEDED else logging.WARNING
-        log.log(level, "%s gives up at %s: %s", self._name(), self.current.name, reason)
+        log.log(level, "%s fails at %s: %s", self._name(), self.current.name, reason)
         if self.current.undo is None:
             self.job.error = reason
             self._end(Job.State.FAILED)
@@ -295,7 +295,7 @@ class Runner(Ending):
             try:
                 outcome = self.current.undo(self.context)
             except InstanceGone:
-                outcome = None  # its row was deleted beside the job: nothing is left to undo for it
+                outcome = None  # its row was deleted while the job ran: nothing is left to undo for it
             if isinstance(outcome, Wait):
                 if store.postpone(self.job, outcome.seconds) and not outcome.seconds:
                     notify(self.job.pk)
@@ -361,13 +361,15 @@ class Runner(Ending):
 
 
 def notify_one() -> None:
-    """Notify of one ready job that no message waits for, since a slot has become free."""
+    """Notify workers of one ready job for which no message waits, since a slot has become free."""
     for job_id in sweeps.notify_one():
         notify(job_id)
 
 
 def sweep() -> int:
-    """Notify of ready jobs that no message waits for. Runs every second; any number of sweepers is harmless."""
+    """Notify workers of ready jobs for which no message waits. Runs every second. Several sweeps at once do no
+    harm.
+    """
     SWEEPS.add()
     notify_promoted()
     sweeps.make_ready()

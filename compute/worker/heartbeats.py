@@ -157,7 +157,7 @@ class Clock(Scheduler):
             with own_connection() as using, using.cursor() as cursor:
                 cursor.execute(COMPARE_EVERYWHERE)
         except Error as error:
-            log.warning("hosts are compared with the rows at their own times: %s", error)
+            log.warning("a comparison of all hosts could not be scheduled: %s", error)
 
     def close(self) -> None:
         if self._ticks:  # Celery closes a scheduler twice; one that only lists its entries never ticks

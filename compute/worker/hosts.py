@@ -9,8 +9,11 @@ from compute.services.hosts import registry
 from compute.services.hosts.placement import RESOURCES
 from compute.worker.drivers import Drivers, address_of, configured
 
-OTHER_VOLUMES = "It has other volumes than {label}: both need the same directory as `shared`."
-NO_VOLUMES = "It has no volumes, and {label} has those of the region: both need the same directory as `shared`."
+OTHER_VOLUMES = "The host has other volumes than {label}. Set `shared` of both to the same directory."
+NO_VOLUMES = (
+    "The host has no volumes, but {label} has the volumes of the region. "
+    "Set `shared` of both to the same directory."
+)
 
 
 class NotReady(Exception):

@@ -22,7 +22,7 @@ def file() -> Path:
     """Return the file of the key, and write it if it is missing. Raises `DriverError` if it would not be safe
     there."""
     found = _written(str(connection.settings_dict["NAME"]), tempfile.gettempdir())
-    if not found.exists():  # what is for a while is cleared away now and then
+    if not found.exists():  # systems delete old temporary files
         _written.cache_clear()
         found = _written(str(connection.settings_dict["NAME"]), tempfile.gettempdir())
     return found
@@ -35,7 +35,7 @@ def _written(database: str, temporary: str) -> Path:
     key = access.platform_key()
     path = folder / f"identity-{hashlib.sha256(key.public.encode()).hexdigest()[:12]}"
     if not path.exists():
-        descriptor, part = tempfile.mkstemp(dir=folder)  # which nobody else may read
+        descriptor, part = tempfile.mkstemp(dir=folder)  # only this user may read it
         with os.fdopen(descriptor, "w") as new:
             new.write(access.private_part(key))
         Path(part).replace(path)
@@ -47,6 +47,6 @@ def _own_folder(path: Path) -> Path:
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise DriverError(
-            "The worker's directory for keys is not its own: its log says which."
+            "The worker's directory for keys is open to other users. The worker's log has its path."
         ) from PermissionError(f"{path} is not a directory of this user's alone")
     return path

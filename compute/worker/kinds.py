@@ -120,8 +120,8 @@ SHUTDOWN = Kind[JobData](
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-# Its label is free from the beginning, so that the instance could not come back: a deletion that fails is not given
-# up but, as an undo, retried until the machine is gone. Meanwhile staff see the error.
+# The label of the instance is free from the request on, so that the instance could not come back. So a deletion
+# that fails is not given up: it is retried, as an undo, until the machine is gone. Meanwhile staff see the error.
 DELETE = Kind[JobData](
     name="delete",
     verb="delete",
@@ -269,8 +269,8 @@ SNAPSHOT = Kind[BackupData](
 
 BACKUP = replace(SNAPSHOT, name="backup")
 
-# On no instance, so that the goal holds whenever the job ends: a deletion that fails is not given up but, as an
-# undo, retried until it succeeds. Meanwhile staff see the error.
+# The job has no instance, so its goal, an absent machine, is always reached. So a deletion that fails is not given
+# up: it is retried, as an undo, until it succeeds. Meanwhile staff see the error.
 DELETE_BACKUPS = Kind[BackupsDeleteData](
     name="delete_backups",
     verb="delete",
@@ -466,8 +466,8 @@ DELETE_HOST_OBJECT = Kind[HostObjectData](
     steps=(Step("delete", drift.delete, undo=None),),
 )
 
-# Both of these under one name, as the release before enqueues them until its last process is restarted. The next
-# release drops this kind.
+# The previous release enqueues jobs of this one kind in place of the two kinds above, until its last process is
+# restarted. The next release drops this kind.
 TIDY = replace(
     DELETE_HOST_OBJECT,
     name="tidy",
@@ -489,9 +489,9 @@ REDEFINE = Kind[JobData](
     was_on=lambda run: drift.is_booted(run.data),
 )
 
-# On no instance, even if the volume is made for one, which may be busy or wait to boot with the volume. When the
-# instance is idle, a job of the instance attaches the volume. Jobs of an earlier release are on the instance, and
-# plug the volume in.
+# A job without an instance, even if the volume is made for one: the instance may be busy, or wait to boot with the
+# volume. When the instance is idle, a job of the instance attaches the volume. Jobs of an earlier release belong to
+# the instance, and plug the volume in.
 VOLUME_CREATE = Kind[VolumeCreateData](
     name="volume_create",
     verb="make a volume for",
@@ -527,7 +527,7 @@ VOLUME_CLONE = Kind[VolumeData](
     deadline=COPY_DEADLINE,
 )
 
-# On no instance, even if the volume is attached: it grows in use, whatever its instance does meanwhile.
+# A job without an instance, even if the volume is attached: it grows in use, whatever its instance does meanwhile.
 VOLUME_RESIZE = Kind[VolumeResizeData](
     name="volume_resize",
     verb="resize",

@@ -38,7 +38,7 @@ def reconcile(host_id: int, drivers: Drivers = configured) -> int | None:
         reachability.record_unreachable(str(host.uuid), str(error), asked)
         return None
     except DriverError as error:
-        log.warning("host %s could not tell all that it has: %s", host, error)
+        log.warning("host %s could not list all its objects: %s", host, error)
         return None
     rows = drift_records.write(host, drift.compare(host, found, asked))
     for row in rows:

@@ -39,7 +39,7 @@ class Run(Generic[D]):
 
     @cached_property
     def instance(self) -> Instance:
-        """The instance with its type and host. Raises `InstanceGone` where its row was deleted beside its job."""
+        """The instance with its type and host. Raises `InstanceGone` if its row was deleted while its job ran."""
         instances = Instance.objects.select_related("type", "host")
         found = instances.filter(pk=self.job.instance_id).first()  # type: ignore[misc] # the stubs know no None in lookups
         if found is None:

@@ -30,7 +30,7 @@ def sample(drivers: Drivers = configured) -> int:
             # the host keeps counting, so the next sample includes the growth that this one missed
             reachability.record_unreachable(str(host.uuid), str(error), asked)
         except DriverError as error:
-            log.warning("host %s tells nothing of its machines: %s", host, error)
+            log.warning("host %s does not report the use of its machines: %s", host, error)
     alerts.check(now())
     return taken
 

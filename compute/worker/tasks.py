@@ -1,4 +1,8 @@
-"""The Celery tasks: two work on one row that is due, the clock starts all others."""
+"""The Celery tasks of compute. The clock sends most of them.
+
+Four tasks work on one row that is due: `advance`, `apply_firewall`, `watch_host` and `reconcile_host`. The
+processes that make such a row due, and the clock's sweeps, send these tasks.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +25,7 @@ from compute.worker.networking import packet_filters
 def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:
     """Register a function as the task ``compute.worker.<name>``. `options` are those of a Celery task.
 
-    The function also has the name of the release before, ``compute.jobs.<name>``. Processes of that release send
+    The function also has its name of the previous release, ``compute.jobs.<name>``. Processes of that release send
     this name until they are restarted. The next release drops the old name.
     """
 
@@ -37,7 +41,7 @@ def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:
 
 @worker_task()
 def advance(job_id: int) -> None:
-    """Work on the job whose turn it is. `job_id` is the job that the sender of the message notified of."""
+    """Work on the job whose turn it is, which may be another one than `job_id`, the job that the message names."""
     engine.run_next(job_id)
 
 
@@ -49,11 +53,11 @@ def apply_firewall(instance_id: int) -> None:
 
 @worker_task(expires=60)
 def sweep() -> None:
-    """Notify of the due jobs and packet filters that no message waits for.
+    """Notify workers of the due jobs and packet filters for which no message waits in the broker.
 
-    The task expires in the queue: a beat that ran while no worker did leaves no backlog. The beat writes the expiry
-    by its own clock, and a worker judges it by the worker's clock. So no task may expire sooner than the clocks of
-    two hosts can differ: after a minute at least.
+    The task expires in the queue, so that the clock leaves no backlog while no worker runs. The clock process
+    writes the expiry by the time of its host, and a worker compares it with the time of its own host. The times of
+    two hosts may differ, so a task must not expire before a minute has passed.
     """
     engine.sweep()
     packet_filters.sweep()
@@ -67,7 +71,7 @@ def tell_operator() -> None:
 
 @worker_task(expires=60)
 def watch() -> None:
-    """Notify of the hosts to probe, and of the jobs that waited for a host."""
+    """Notify workers of the hosts to probe, and make the jobs due that waited for a host which answers again."""
     watchdog.start_due()
 
 
@@ -79,7 +83,7 @@ def watch_host(host_id: int) -> None:
 
 @worker_task(expires=60)
 def reconcile() -> None:
-    """Notify of the hosts to compare with the rows."""
+    """Notify workers of the hosts to compare with the rows."""
     reconciler.start_due()
 
 
@@ -109,7 +113,7 @@ def sample() -> None:
 
 @worker_task(expires=1800)
 def thin_samples() -> None:
-    """Average old samples, and delete still older ones."""
+    """Average old samples, and delete samples past their retention."""
     thin(now())
     stats.thin(now())
 

@@ -80,7 +80,7 @@ def _watch(host: Host, drivers: Drivers) -> int:
         reachability.record_unreachable(str(host.uuid), str(error), asked_at)
         return 0
     except DriverError as error:
-        log.warning("host %s could not tell the watchdog what is off: %s", host, error)
+        log.warning("host %s could not report the machines that are off: %s", host, error)
         off = frozenset()
     if host.unreachable_since is not None and reachability.record_reachable(str(host.uuid), asked_at):
         parking.resume_all()
@@ -98,7 +98,7 @@ def _restart_ended(host: Host, driver: Driver, off: frozenset[str], asked_at: da
         machines = driver.inventory().machines
     except DriverError as error:
         # the next probe comes soon, and can find out why they are off
-        log.warning("host %s could not tell the watchdog why machines are off: %s", host, error)
+        log.warning("host %s could not report why machines are off: %s", host, error)
         return 0
     why = {machine.name: machine.ended for machine in machines}
     return sum(_note(instance, asked_at, why.get(machine_name(instance.pk))) for instance in fallen)

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from accounts.management.people import Row, account_numbered, acting, add_audit, add_json, moment, show, show_list
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         create.add_argument("--company", required=True, help="name of the customer")
         create.add_argument("--email", required=True, help="mail address of the customer")
         for name in OPTIONAL:
-            create.add_argument(f"--{name.replace('_', '-')}", default="")
+            create.add_argument(f"--{name.replace('_', '-')}", default="", help=OPTIONAL[name])
         for verb, about in (
             ("suspend", "refuse all users and tokens of an account"),
             ("restore", "accept them again"),

@@ -20,11 +20,11 @@ from config.processes.command_errors import refused
 class Command(BaseCommand):
     help = (
         "Create a personal access token and print it on a line of its own. The token cannot be read again. With "
-        "--link, print an address instead: the first person who opens the address gets the token."
+        "--link, print a link instead: the first person who opens the link gets the token."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("username", help="name of the user")
         parser.add_argument(
             "--scopes", default="*", help=f'such as "{word.on_wire("computes:read_write")}"; * means all scopes'
         )
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--link",
             action="store_true",
-            help="print an address that shows the token once, to give to another person",
+            help="print a link that shows the token once, to give to another person",
         )
         add_audit(parser, needs_reason=False)
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"username: There is no user {username!r}.")
         if user.account_id is None:
-            raise CommandError(f"username: {username!r} belongs to no account: a token would be good for nothing.")
+            raise CommandError(f"username: {username!r} has no account. A token needs an account.")
         if word.IS_SET:
             try:
                 scopes = " ".join(read_scopes(scopes))

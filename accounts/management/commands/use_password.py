@@ -14,12 +14,12 @@ from config.processes.command_errors import refused
 
 class Command(BaseCommand):
     help = (
-        "Disconnect a user from the external sign-in provider. The user gets a mail with an address to choose a "
-        "password. The address is also printed, on a line of its own."
+        "Disconnect a user from the external sign-in provider. The user gets a mail with a link to choose a "
+        "password. The link is also printed, on a line of its own."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("username", help="name of the user")
 
     def handle(self, *, username: str, **options: Any) -> None:
         user = User.objects.filter(username=username).first()

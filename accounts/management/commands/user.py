@@ -33,14 +33,14 @@ CHANGES = (
     ("disable", "refuse all sessions and tokens of a user", True),
     ("enable", "accept a disabled user again", False),
     ("reset-second-factor", "turn off the second factor of a user who lost it", True),
-    ("mail-password", "mail a user an address to choose a new password", False),
+    ("mail-password", "mail a user a link to choose a new password", False),
 )
 """Verbs that change one user: name, help text, and whether a reason is required."""
 
 
 class Command(BaseCommand):
     help = (
-        "Manage users. `invite` mails the new user an address to choose a password, and prints the address on a "
+        "Manage users. `invite` mails the new user a link to choose a password, and prints the link on a "
         "line of its own. `create` does the same. With --password-stdin, it reads the password instead and sends "
         "no mail."
     )
@@ -55,12 +55,12 @@ class Command(BaseCommand):
         )
         for verb, about, needs_reason in CHANGES:
             changed = verbs.add_parser(verb, help=about)
-            changed.add_argument("username")
+            changed.add_argument("username", help="name of the user")
             add_audit(changed, needs_reason=needs_reason)
         _add_roles(verbs.add_parser("role", help="set the roles of a staff user"))
         _add_filters(verbs.add_parser("list", help="list users, the oldest first"))
         shown = verbs.add_parser("show", help="show one user")
-        shown.add_argument("username")
+        shown.add_argument("username", help="name of the user")
         add_json(shown)
 
     def handle(self, *, verb: str, **options: Any) -> None:
@@ -89,13 +89,13 @@ class Command(BaseCommand):
             except Invalid as error:
                 raise refused(error) from error
         if password is None:
-            self._say_address(user, "An invitation to", "for three days")
+            self._say_address(user, "An invitation is being sent to", "three days")
         else:
-            self.stdout.write(f"{user.username} signs in at {settings.SITE_URL}/login", self.style.SUCCESS)
+            self.stdout.write(f"{user.username} can sign in at {settings.SITE_URL}/login", self.style.SUCCESS)
 
     def _say_address(self, user: User, what: str, until: str) -> None:
         self.stderr.write(
-            f"{what} {user.email} is on its way. Its address works once, and {until}:",
+            f"{what} {user.email}. The link works once, within {until}:",
             lambda text: text,  # no error, so not red
         )
         self.stdout.write(settings.SITE_URL + password_path(user))
@@ -118,10 +118,11 @@ class Command(BaseCommand):
         with acting(options["by"], options["reason"]) as who:
             message = f"Turned off by support: {who.reason}"
             if not second_factor.disable(who.on(user.account_id), user, message):
-                raise Invalid("It is off already.", "second_factor")
+                raise Invalid("The second factor is already off.", "second_factor")
             who.log(user, "Turned the second factor off.")
         self.stdout.write(
-            f"{user.username} signs in with the password only, and gets a mail about it.", self.style.SUCCESS
+            f"{user.username} now signs in with the password only, and gets a mail about the change.",
+            self.style.SUCCESS,
         )
 
     def _mail_password(self, options: dict[str, Any]) -> None:
@@ -129,7 +130,7 @@ class Command(BaseCommand):
         with acting(options["by"], options["reason"]) as who:
             mail_password(who.on(user.account_id), user)
             who.log(user, "Mailed a password link.")
-        self._say_address(user, "A mail to", "for three days")
+        self._say_address(user, "A mail is being sent to", "three days")
 
     def _role(self, options: dict[str, Any]) -> None:
         user, roles, superuser = user_named(options["username"]), options["role"], options["superuser"]
@@ -159,14 +160,14 @@ class Command(BaseCommand):
 
 def _add_creation(parser: ArgumentParser) -> None:
     """Add the options of a verb that creates a user."""
-    parser.add_argument("username")
-    parser.add_argument("--email", required=True)
+    parser.add_argument("username", help="name of the user")
+    parser.add_argument("--email", required=True, help="mail address of the user")
     owner = parser.add_mutually_exclusive_group()
     owner.add_argument("--account", metavar="ID", help="id of the user's account, as `account create` prints it")
     owner.add_argument(
         "--staff",
         action="store_true",
-        help="create a staff user, without an account; without --role, a superuser",
+        help="create a staff user, who has no account; without --role, the user is a superuser",
     )
     parser.add_argument(
         "--role",
@@ -174,13 +175,15 @@ def _add_creation(parser: ArgumentParser) -> None:
         default=[],
         help="role of a staff user: support, operator, auditor, or a group of your own; can be repeated",
     )
-    parser.add_argument("--restricted", action="store_true", help="give no permissions without a grant")
+    parser.add_argument(
+        "--restricted", action="store_true", help="create a restricted user, who has no permissions without grants"
+    )
     parser.add_argument("--by", metavar="STAFF", help="staff user for the log, if the new user is a staff user")
 
 
 def _add_roles(parser: ArgumentParser) -> None:
     """Add the options of `role`. One of them is required."""
-    parser.add_argument("username")
+    parser.add_argument("username", help="name of the user")
     roles = parser.add_mutually_exclusive_group(required=True)
     roles.add_argument("--role", action="append", default=[], help="replace all roles by this one; can be repeated")
     roles.add_argument("--superuser", action="store_true", help="give all permissions in the admin")

@@ -25,12 +25,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--region", action="append", default=[], help="a region that this host serves; can be repeated"
+            "--region",
+            action="append",
+            default=[],
+            help="region that this host serves; can be repeated (default: all regions)",
         )
         parser.add_argument("--watch", action="store_true", help="run until stopped")
         parser.add_argument("--every", type=float, default=2.0, help="seconds between two runs (default: 2)")
         parser.add_argument(
-            "--no-reload", action="store_true", help="do not reload HAProxy, because it does not run yet"
+            "--no-reload",
+            action="store_true",
+            help="do not reload HAProxy, for example because it does not run yet",
         )
 
     def handle(self, *, region: list[str], watch: bool, every: float, no_reload: bool, **options: Any) -> None:
@@ -58,13 +63,13 @@ class Command(BaseCommand):
                 exporter.report_now()
         except HAProxyError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{exporter.config}: {'written' if written else 'as it was'} ({exporter.revision})")
+        self.stdout.write(f"{exporter.config}: {'written' if written else 'unchanged'} ({exporter.revision})")
         if exporter.refused:
-            raise CommandError(f"Left out, because HAProxy refuses them: {', '.join(map(str, exporter.refused))}")
+            ids = ", ".join(map(str, exporter.refused))
+            raise CommandError(f"Load balancers that are left out, because HAProxy refuses them: {ids}")
         if exporter.unbindable:
-            raise CommandError(
-                f"Left out, because HAProxy cannot listen there: {', '.join(sorted(exporter.unbindable))}"
-            )
+            addresses = ", ".join(sorted(exporter.unbindable))
+            raise CommandError(f"Addresses that are left out, because HAProxy cannot listen there: {addresses}")
 
     def _await(self, exporter: Exporter) -> None:
         """Wait until HAProxy runs the new configuration. Raises `CommandError` after `RELOAD_PATIENCE` seconds."""
@@ -74,7 +79,7 @@ class Command(BaseCommand):
                 if exporter.follows():
                     return
             except HAProxyError as error:
-                log.debug("not yet: %s", error)
+                log.debug("HAProxy does not run the new configuration yet: %s", error)
             time.sleep(0.05)
         raise CommandError("HAProxy was reloaded and does not run the new configuration. Its log has the reason.")
 
@@ -89,6 +94,6 @@ class Command(BaseCommand):
                 log.error("%s", error)
             except (DatabaseError, InterfaceError) as error:
                 # HAProxy keeps running meanwhile
-                log.error("the database: %s", error)
+                log.error("the database cannot be read: %s", error)
                 connection.close()
             stopped.wait(every)

@@ -1,4 +1,4 @@
-"""``manage.py catalogue``: regions, types, kernels, images, address pools and hosts from a file."""
+"""``manage.py catalogue``: regions, types, kernels, images, pools, hosts, prices and trust levels from a file."""
 
 import sys
 from argparse import ArgumentParser
@@ -21,8 +21,9 @@ WOULD_CHANGE = 2
 
 class Command(BaseCommand):
     help = (
-        "Manage regions, types, kernels, images, address pools and hosts by a file. `apply` changes the database "
-        "to match the file, `export` writes such a file, and `release` allows `seed` to add to a section again."
+        "Manage regions, types, kernels, images, address pools, hosts, prices and trust levels by a file. `apply` "
+        "changes the database to match the file, `export` writes such a file, and `release` allows `seed` to add "
+        "to a section again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,7 +31,7 @@ class Command(BaseCommand):
         apply = verbs.add_parser("apply", help="show the differences, and apply them")
         apply.add_argument("file", metavar="FILE", help="a YAML or JSON file; - reads standard input")
         how = apply.add_mutually_exclusive_group()
-        how.add_argument("--yes", action="store_true", help="do not ask")
+        how.add_argument("--yes", action="store_true", help="apply the changes without asking")
         how.add_argument(
             "--check", "--dry-run", action="store_true",
             help="change nothing; exit with 2 if there are differences, with 0 if not",
@@ -39,10 +40,14 @@ class Command(BaseCommand):
         apply.add_argument("--reason", default="", help="reason for the log of changes")
         export = verbs.add_parser("export", help="write the present catalogue to a file")
         export.add_argument(
-            "file", metavar="FILE", nargs="?", default=STANDARD_INPUT, help="default: standard output"
+            "file",
+            metavar="FILE",
+            nargs="?",
+            default=STANDARD_INPUT,
+            help="file to write (default: standard output)",
         )
         export.add_argument(
-            "--format", choices=("yaml", "json"), help="default: by the name of the file, else yaml"
+            "--format", choices=("yaml", "json"), help="format of the file (default: by its name, else yaml)"
         )
         export.add_argument(
             "--only", metavar="SECTION,…", default=",".join(SECTIONS), help="export only these sections"
@@ -86,7 +91,9 @@ class Command(BaseCommand):
     def _release(self, options: dict[str, Any]) -> None:
         released = applying.release(_sections(options["sections"]))
         self.stdout.write(
-            f"`manage.py seed` adds to {', '.join(released)} again." if released else "None was yours."
+            f"`manage.py seed` adds to {', '.join(released)} again."
+            if released
+            else "No catalogue file managed these sections."
         )
 
 
@@ -104,7 +111,7 @@ def _text_of(name: str) -> str:
 def _sections(names: list[str]) -> list[str]:
     for name in names:
         if name not in SECTIONS:
-            raise CommandError(f"There is no section {name!r}: {', '.join(SECTIONS)} are there.")
+            raise CommandError(f"There is no section {name!r}. Use one of: {', '.join(SECTIONS)}.")
     return names
 
 
@@ -112,6 +119,8 @@ def _ask() -> None:
     """Ask for confirmation at the terminal. Raises `CommandError` if the answer is not yes, or if there is no
     terminal."""
     if not sys.stdin.isatty():
-        raise CommandError("Nobody is there to ask: --yes applies it, --check does not. Nothing is applied.")
-    if input("Apply it? Only yes does. ").strip() != "yes":
-        raise CommandError("Nothing is applied.")
+        raise CommandError(
+            "The command cannot ask without a terminal. Nothing was applied. To apply the changes, use --yes."
+        )
+    if input("Type yes to apply these changes: ").strip() != "yes":
+        raise CommandError("Nothing was applied.")

@@ -16,6 +16,7 @@ from compute.drivers.base import Console, DriverError
 from compute.models import Instance
 from compute.worker.consoles import open_console, ssh_command
 from config.environment.folders import state_variable
+from config.environment.places import MANAGE
 
 ESCAPE = b"\x1d"
 """The key that leaves the console: Ctrl-]."""
@@ -26,9 +27,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("instance", help="id or label of the instance")
-        parser.add_argument(
-            "--how", action="store_true", help="print the ways to log in, without opening the console"
-        )
+        parser.add_argument("--how", action="store_true", help="only print the commands to log in")
 
     def handle(self, *, instance: str, how: bool, **options: Any) -> None:
         found = named(instance)
@@ -37,7 +36,7 @@ class Command(BaseCommand):
                 self._say_how(found)
                 return
             with closing(open_console(found)) as console:
-                sys.stderr.write(f"The console of {found.label}. Ctrl-] leaves it.\r\n")
+                sys.stderr.write(f"Console of {found.label}. Ctrl-] closes it.\r\n")
                 with raw_terminal(sys.stdin.fileno()):
                     carry(console, sys.stdin.fileno(), sys.stdout.fileno())
         except DriverError as error:
@@ -47,8 +46,8 @@ class Command(BaseCommand):
     def _say_how(self, instance: Instance) -> None:
         ssh = ssh_command(instance)
         if ssh is None:
-            raise CommandError(f"{instance.label} is not running.")
-        console = f"{state_variable()}manage.py console {instance.label}"
+            raise CommandError(f"{instance.label} is not running, or has no public address.")
+        console = f"{state_variable()}{MANAGE} console {instance.label}"
         self.stdout.write(f"on its console:  {console}\nby ssh:          {ssh}")
 
 
@@ -58,10 +57,10 @@ def named(text: str) -> Instance:
     if not found and text.isascii() and text.isdecimal():
         found = list(Instance.objects.filter(pk=int(text[:18])))
     if not found:
-        raise CommandError(f"There is no instance {text}.")
+        raise CommandError(f"No instance has the id or label {text}.")
     if len(found) > 1:
         ids = ", ".join(str(each.pk) for each in found)
-        raise CommandError(f"Several instances have this label: say which by its id, of {ids}.")
+        raise CommandError(f"Several instances have this label. Use one of their ids: {ids}.")
     return found[0]
 
 

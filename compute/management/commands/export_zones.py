@@ -15,10 +15,13 @@ from config.display.plurals import counted
 
 
 class Command(BaseCommand):
-    help = "Write the zones of all active domains as files for Knot DNS, and reload Knot DNS after a change."
+    help = (
+        "Write the zones of all active domains as files for Knot DNS. With --reload, run a command after a change, "
+        "so that Knot DNS loads the new files."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("directory", type=Path)
+        parser.add_argument("directory", type=Path, help="directory of the zone files")
         parser.add_argument("--reload", default="", help='command to run after a change, such as "knotc reload"')
         parser.add_argument(
             "--watch", type=float, metavar="SECONDS", help="run until stopped, with this pause between two exports"
@@ -34,7 +37,7 @@ class Command(BaseCommand):
             except OperationalError as error:
                 if watch is None:
                     raise
-                self.stderr.write(f"the database does not answer: {error}")
+                self.stderr.write(f"The database does not answer: {error}")
             if pending and reload:
                 pending = not self._reload(reload, keep=watch is not None)
             if again and not pending:
@@ -48,8 +51,8 @@ class Command(BaseCommand):
     def _export(self, directory: Path) -> Exported:
         done = export(directory)
         if done:
-            words = f"{counted(done.written, 'zone')} written, {done.removed} taken away"
-            self.stdout.write(f"{words}, {done.turned} to follow." if done.turned else f"{words}.")
+            words = f"{counted(done.written, 'zone')} written, {done.removed} removed"
+            self.stdout.write(f"{words}, {done.turned} more follow." if done.turned else f"{words}.")
         return done
 
     def _reload(self, command: str, keep: bool) -> bool:

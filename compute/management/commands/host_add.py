@@ -25,15 +25,15 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("label")
-        parser.add_argument("--region", required=True)
+        parser.add_argument("label", help="name of the new host for staff, such as hv1")
+        parser.add_argument("--region", required=True, help="id of the host's region, such as no-osl")
         parser.add_argument(
             "--driver", default="qemu", help="qemu, simulated or another of DRIVERS (default: qemu)"
         )
         parser.add_argument(
             "--location",
             default="",
-            help="directory for machines on the host (default with --ssh: /var/lib/skerry)",
+            help="directory on the host for machines, disks and images (default with --ssh: /var/lib/skerry)",
         )
         parser.add_argument("--shared", default="", help="directory for volumes that all hosts of the region share")
         parser.add_argument(
@@ -44,37 +44,41 @@ class Command(BaseCommand):
         parser.add_argument(
             "--fingerprint",
             default="",
-            help="expected fingerprint of the host's key, such as SHA256:…, instead of a question",
+            help="expected fingerprint of the host's key, such as SHA256:…; the command then does not ask",
         )
         parser.add_argument(
             "--user",
             default="skerry",
-            help="user that runs QEMU if you log in as root; is created (default: skerry)",
+            help="user that runs QEMU if you log in as root; created if missing (default: skerry)",
         )
         parser.add_argument(
             "--guest",
             default="",
             metavar="DIR",
-            help="output of `make guest`, for a host without kernels and images",
+            help="directory that `make guest` wrote, for a host without kernels and images",
         )
         parser.add_argument(
-            "--underlay", metavar="ADDRESS", help="IPv4 address of the host for the private network and VLANs"
+            "--underlay",
+            metavar="ADDRESS",
+            help="IPv4 address of the host in the network between hosts, for private addresses and VLANs",
         )
         parser.add_argument(
             "--networking",
             action="store_true",
-            help="route, filter and count packets of machines as root on the host (docs/host-networks.md)",
+            help="let the host route, filter and count the packets of machines (docs/host-networks.md)",
         )
 
     def handle(
         self, *, label: str, region: str, driver: str, location: str, shared: str, ssh: str, **options: Any
     ) -> None:
         if options["networking"] and not ssh:
-            raise CommandError("--networking goes with --ssh.")
+            raise CommandError("--networking requires --ssh.")
         if ssh:
             location = location_by_ssh(ssh, options["port"], location)
         elif location.startswith("ssh:"):
-            raise CommandError("A host that is reached by ssh is added with --ssh, which pins its key.")
+            raise CommandError(
+                "Use --ssh for a host that is reached by ssh. The command then pins the key of the host."
+            )
         spec = registry.HostSpec(label, region, driver, location, shared, underlay=options["underlay"])
         try:
             if ssh:
@@ -109,13 +113,13 @@ class Command(BaseCommand):
                 raise CommandError("The host's key has another fingerprint than --fingerprint.")
         else:
             try:
-                reply = input("Compare it with ssh-keygen -l on the host itself. Is it this one? [yes/no] ")
+                reply = input("Compare it with the output of ssh-keygen -l on the host. Is it the same? [yes/no] ")
             except EOFError:
                 raise CommandError(
-                    "There is no terminal to ask on: give the fingerprint with --fingerprint."
+                    "The command cannot ask without a terminal. Give the fingerprint with --fingerprint."
                 ) from None
             if reply.strip() != "yes":
-                raise CommandError("Nothing is added.")
+                raise CommandError("The host was not added.")
         return found.key
 
 

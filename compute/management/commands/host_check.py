@@ -13,7 +13,7 @@ class Command(BaseCommand):
     help = "Prepare a host with its driver, measure its capacity for instances, and save the capacity."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("label")
+        parser.add_argument("label", help="label of the host")
 
     def handle(self, *, label: str, **options: Any) -> None:
         try:

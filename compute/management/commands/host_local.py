@@ -17,7 +17,8 @@ from config.processes.command_errors import refused
 class Command(BaseCommand):
     help = (
         "Add this machine as the host of a new region, `local`, with real instances. QEMU runs as the user of the "
-        "workers. Instances reach the internet, and ports of 127.0.0.1 lead to them. The command can be repeated."
+        "workers. Instances reach the internet, and ports of 127.0.0.1 are forwarded to them. The command can be "
+        "repeated."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -13,10 +13,10 @@ from compute.worker.hosts import NotReady
 from config.errors import DomainError
 from config.processes.command_errors import refused
 
-STAYS = (
-    "{label} is not removed: the platform's key cannot be taken off it. {error}\n"
-    "Repeat the command with --identity FILE, a key that the host accepts. Or add --leave-key: the host is removed,"
-    " and the platform's key stays on it."
+NOT_REMOVED = (
+    "{label} was not removed, because the platform's key could not be removed from it. {error}\n"
+    "Run the command again with --identity FILE, a key that the host accepts. Or add --leave-key: then the host is"
+    " removed, and the platform's key stays on it."
 )
 KEY_LEFT = (
     "If {place} still runs, it accepts the platform's key. Delete the line that ends with this key from"
@@ -31,7 +31,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("label")
+        parser.add_argument("label", help="label of the host")
         parser.add_argument("--identity", default="", metavar="FILE", help="private key for your ssh")
         parser.add_argument(
             "--leave-key",
@@ -66,4 +66,4 @@ def take_key_off(host: Host, identity: str) -> None:
     except NotReady as error:
         if took_instances:
             registry.reopen(host)
-        raise CommandError(STAYS.format(label=host.label, error=error)) from error
+        raise CommandError(NOT_REMOVED.format(label=host.label, error=error)) from error

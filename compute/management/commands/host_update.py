@@ -18,7 +18,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "labels", nargs="*", metavar="label", help="labels of hosts (default: all that are reached by ssh)"
+            "labels", nargs="*", metavar="label", help="labels of hosts (default: all hosts that ssh reaches)"
         )
         parser.add_argument("--identity", default="", metavar="FILE", help="private key for your ssh")
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         failed = 0
         for host in chosen:
             if not joining.is_by_ssh(host):
-                raise CommandError(f"{host.label} is not reached by ssh.")
+                raise CommandError(f"{host.label} is not reached by ssh, so it has no agent to update.")
             try:
                 joining.join(host, identity)
                 self.stdout.write(describe(hosts.check(host)), self.style.SUCCESS)

@@ -21,12 +21,12 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("system", choices=sorted(SYSTEMS))
+        parser.add_argument("system", choices=sorted(SYSTEMS), help="system to build")
         parser.add_argument(
             "--output", type=Path, metavar="FILE", help="write the system to this file, and import nothing"
         )
-        parser.add_argument("--mirror", default="", metavar="ADDRESS", help="mirror of Debian's packages")
-        parser.add_argument("--include", default="", metavar="PACKAGE,...", help="additional packages")
+        parser.add_argument("--mirror", default="", metavar="ADDRESS", help="URL of a mirror of Debian's packages")
+        parser.add_argument("--include", default="", metavar="PACKAGE,...", help="additional packages to install")
         images.add_arguments(parser)
 
     def handle(

@@ -17,7 +17,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, help="file of the system")
         parser.add_argument(
             "--id", type=images.image_id, required=True, help="id of the image, such as compute/debian13"
         )

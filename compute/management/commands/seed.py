@@ -10,8 +10,8 @@ from compute.services.seed import own_sections, seed
 
 class Command(BaseCommand):
     help = (
-        "Add the missing types, kernels, images and scripts. Existing rows are not changed, and deleted rows are "
-        "not added again."
+        "Add the missing types, kernels, images, scripts and prices. Existing rows are not changed, and deleted "
+        "rows are not added again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,4 +34,4 @@ class Command(BaseCommand):
             if not added:
                 self.stdout.write("nothing to add")
             if own := sorted(own_sections()):
-                self.stdout.write(f"left alone, since a catalogue file has them: {', '.join(own)}")
+                self.stdout.write(f"not changed, because a catalogue file manages them: {', '.join(own)}")

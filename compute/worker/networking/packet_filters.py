@@ -38,7 +38,7 @@ def apply(instance_id: int, drivers: Drivers = configured) -> None:
 
 
 def sweep() -> int:
-    """Notify of every due packet filter, also after lost notifications, failures and dead workers."""
+    """Notify workers of every due packet filter, also after lost notifications, failures and dead workers."""
     found = delivery.due()
     delivery.notify_all(found)
     return len(found)

@@ -9,7 +9,7 @@ from compute.models.volumes import volume_of
 from compute.services.hosts.drift_verbs import KINDS_TO_DELETE, KINDS_TO_SET_ASIDE
 from compute.worker.run import Run, until
 
-KNOWN = "A row knows it by now."
+KNOWN = "The database has this object now."
 
 
 def set_aside(run: Run[HostObjectData]) -> Outcome:
@@ -46,7 +46,9 @@ def set_aside(run: Run[HostObjectData]) -> Outcome:
                     raise Fail(KNOWN)
                 whole = run.driver_at(row.host_id).inventory().machines
                 if data.name not in [each.name for each in whole if each.power is not Power.ABSENT]:
-                    raise Fail("There is no other: it is not put away.")
+                    raise Fail(
+                        "The host in the database does not have the machine, so this copy is not quarantined."
+                    )
             driver.set_aside(data.name)
     return None
 

@@ -90,8 +90,8 @@ def delete_when_made(run: Run[ImageData]) -> Outcome:
 def check_upload(run: Run[ImportData]) -> None:
     """Unpack the uploaded file once, to check that it is complete and to measure the image.
 
-    Raises `Fail` if the file is invalid, or if unpacking takes longer than a step may, because a retry would not be
-    faster.
+    Raises `Fail` if the file is invalid or the account's quotas do not allow its size. Raises `Fail` as well if
+    unpacking takes longer than a step may, because a retry would not be faster.
     """
     _require_wanted(run)
     try:
@@ -99,7 +99,7 @@ def check_upload(run: Run[ImportData]) -> None:
             files.file_of(run.data.image_number), settings.UPLOAD_LIMIT_RAW, PART_OF_LIMIT * settings.JOB_SOFT_LIMIT
         )
     except FileNotFoundError as error:
-        raise Fail("The file of the upload is gone.") from error
+        raise Fail("The uploaded file does not exist any more.") from error
     except Invalid as error:
         raise Fail(str(error)) from error
 

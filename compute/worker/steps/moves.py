@@ -29,7 +29,7 @@ def apply_new_type(run: Run[MoveData]) -> None:
     """Give the machine the memory and cores of the new type, for its next boot. Raises `Fail` if the machine is
     gone."""
     if not _define(run, run.data.type_id):
-        raise Fail("There is no such machine.")
+        raise Fail("The machine does not exist.")
 
 
 def apply_previous_type(run: Run[MoveData]) -> None:

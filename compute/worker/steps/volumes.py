@@ -170,7 +170,7 @@ def await_turn(run: Run[VolumeAttachData]) -> Outcome:
     attached = _row(run).values_list("instance_id", flat=True).first()
     if attached != run.job.instance_id:
         gone = not _row(run).exists()
-        raise Fail("The volume was not made." if gone else STILL_ATTACHED)
+        raise Fail("The volume could not be created." if gone else STILL_ATTACHED)
     earlier = Q(data__volume=run.data.volume_id, pk__lt=run.job.pk)
     taken = not _at_work(run, earlier) and store.join_volume(run.job, run.data.volume_id)
     return None if taken else Wait(TURN_SECONDS)
