@@ -5,7 +5,7 @@ from config.filters import AddressFilter, DateTimeFilter, FilterSet, NumberFilte
 
 
 class LoginFilterSet(FilterSet):
-    """Sign-ins of a user, or of all users of an account."""
+    """Filters of sign-ins of a user, or of all users of an account."""
 
     id = NumberFilter()
 
@@ -14,7 +14,7 @@ class LoginFilterSet(FilterSet):
 
 
 class TrustedDeviceFilterSet(FilterSet):
-    """Browsers that a user trusts."""
+    """Filters of browsers that a user trusts."""
 
     id = NumberFilter()
     expiry = DateTimeFilter()
@@ -25,7 +25,7 @@ class TrustedDeviceFilterSet(FilterSet):
 
 
 class AppFilterSet(FilterSet):
-    """Apps that a user has given access."""
+    """Filters of apps that a user has given access."""
 
     id = NumberFilter()
     created = DateTimeFilter()

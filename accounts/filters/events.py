@@ -84,7 +84,7 @@ def _that_fit(keys: list[int]) -> list[int]:
 
 
 class EventFilterSet(FilterSet):
-    """Events of an account."""
+    """Filters of events of an account."""
 
     id = NumberFilter()
     action = PlatformFilter()

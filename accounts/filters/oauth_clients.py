@@ -1,11 +1,11 @@
-"""OAuth clients."""
+"""Filters of OAuth clients."""
 
 from accounts.models import OAuthClient
 from config.filters import BooleanFilter, CharFilter, FilterSet
 
 
 class OAuthClientFilterSet(FilterSet):
-    """OAuth clients of an account."""
+    """Filters of OAuth clients of an account."""
 
     id = CharFilter("client_id")
     label = CharFilter("name")

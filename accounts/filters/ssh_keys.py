@@ -1,11 +1,11 @@
-"""SSH keys."""
+"""Filters of SSH keys."""
 
 from accounts.models import SSHKey
 from config.filters import FilterSet, NumberFilter
 
 
 class SSHKeyFilterSet(FilterSet):
-    """SSH keys of a user."""
+    """Filters of SSH keys of a user."""
 
     id = NumberFilter()
 

@@ -1,11 +1,11 @@
-"""Support tickets and their replies."""
+"""Filters of support tickets and their replies."""
 
 from accounts.models import Ticket, TicketReply
 from config.filters import CharFilter, DateTimeFilter, FilterSet, NumberFilter
 
 
 class TicketFilterSet(FilterSet):
-    """Tickets of an account."""
+    """Filters of tickets of an account."""
 
     id = NumberFilter()
     status = CharFilter()
@@ -18,7 +18,7 @@ class TicketFilterSet(FilterSet):
 
 
 class ReplyFilterSet(FilterSet):
-    """Replies of a ticket."""
+    """Filters of replies of a ticket."""
 
     id = NumberFilter()
 

@@ -1,11 +1,11 @@
-"""Personal tokens."""
+"""Filters of personal tokens."""
 
 from accounts.models import PersonalToken
 from config.filters import CharFilter, DateTimeFilter, FilterSet, NumberFilter
 
 
 class PersonalTokenFilterSet(FilterSet):
-    """Tokens of a user."""
+    """Filters of tokens of a user."""
 
     id = NumberFilter()
     label = CharFilter()

@@ -1,11 +1,11 @@
-"""Users."""
+"""Filters of users."""
 
 from accounts.models import User
 from config.filters import CharFilter, FilterSet
 
 
 class UserFilterSet(FilterSet):
-    """Users of an account."""
+    """Filters of users of an account."""
 
     username = CharFilter()
 

@@ -1,11 +1,11 @@
-"""Instance types and kernels."""
+"""Filters of instance types and kernels."""
 
 from compute.models import InstanceType, Kernel
 from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter, PlatformFilter
 
 
 class TypeFilterSet(FilterSet):
-    """Instance types."""
+    """Filters of instance types."""
 
     id = CharFilter()
     label = PlatformFilter()
@@ -23,7 +23,7 @@ class TypeFilterSet(FilterSet):
 
 
 class KernelFilterSet(FilterSet):
-    """Kernels."""
+    """Filters of kernels."""
 
     id = PlatformFilter()
     label = PlatformFilter()

@@ -1,11 +1,11 @@
-"""Configuration profiles."""
+"""Filters of configuration profiles."""
 
 from compute.models import Config
 from config.filters import CharFilter, FilterSet, LabelsFilter, NumberFilter
 
 
 class ConfigFilterSet(FilterSet):
-    """Configuration profiles of an instance."""
+    """Filters of configuration profiles of an instance."""
 
     id = NumberFilter()
     label = CharFilter()

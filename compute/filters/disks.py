@@ -1,11 +1,11 @@
-"""Disks."""
+"""Filters of disks."""
 
 from compute.models import Disk
 from config.filters import CharFilter, FilterSet, NumberFilter
 
 
 class DiskFilterSet(FilterSet):
-    """Disks of an instance."""
+    """Filters of disks of an instance."""
 
     id = NumberFilter()
     label = CharFilter()

@@ -1,4 +1,4 @@
-"""Images."""
+"""Filters of images."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ class CreatorFilter(PlatformFilter):
 
 
 class ImageFilterSet(FilterSet):
-    """Public images, and those of an account."""
+    """Filters of public images and of the images of an account."""
 
     id = PlatformFilter()
     label = CharFilter()

@@ -1,4 +1,4 @@
-"""Instances."""
+"""Filters of instances."""
 
 from compute.models import Instance
 from config.filters import (
@@ -15,7 +15,7 @@ from config.filters import (
 
 
 class InstanceFilterSet(FilterSet):
-    """Instances of an account."""
+    """Filters of instances of an account."""
 
     id = NumberFilter()
     label = CharFilter()

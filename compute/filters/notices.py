@@ -1,10 +1,10 @@
-"""Notifications and maintenance."""
+"""Filters of notifications and maintenance."""
 
 from config.filters import CharFilter, DateTimeFilter, FilterSet
 
 
 class MaintenanceFilterSet(FilterSet):
-    """Maintenance of several tables, whose querysets have the same columns."""
+    """Filters of maintenance. Its rows come from several tables, whose querysets have the same columns."""
 
     type = CharFilter("notice_type")
     status = CharFilter("notice_status")
@@ -12,6 +12,6 @@ class MaintenanceFilterSet(FilterSet):
 
 
 class NotificationFilterSet(FilterSet):
-    """Notifications of several tables. The serializer works out their label."""
+    """Filters of notifications. Their rows come from several tables, and the serializer computes their label."""
 
     label = CharFilter("api_label")

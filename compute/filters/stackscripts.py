@@ -1,11 +1,11 @@
-"""StackScripts."""
+"""Filters of StackScripts."""
 
 from compute.models import StackScript
 from config.filters import BooleanFilter, CharFilter, FilterSet, NumberFilter
 
 
 class StackScriptFilterSet(FilterSet):
-    """Public StackScripts, and those of an account."""
+    """Filters of public StackScripts and of the StackScripts of an account."""
 
     id = NumberFilter()
     username = CharFilter()

@@ -5,7 +5,7 @@ from config.filters import ArrayFilter, CharFilter, FilterSet, NumberFilter
 
 
 class VolumeFilterSet(FilterSet):
-    """Volumes of an account or of an instance."""
+    """Filters of volumes of an account or of an instance."""
 
     id = NumberFilter()
     label = CharFilter()

@@ -1,6 +1,6 @@
 """Alarms: the operator is notified of failures, by mail and webhook, and again when a failure is over.
 
-Web and stream processes check every `EVERY` seconds, and workers check when the clock tells them. So any process
+Web and stream processes check every `CHECK_SECONDS`, and workers check when the clock tells them. So any process
 that is left reports the others. If the database is down, or all processes are, nobody reports it: an external
 monitor must poll ``/readyz``. Mails are sent from here and not by the outbox, which needs the workers that may be
 missing.

@@ -38,15 +38,15 @@ NO_RIGHTS = "You may not change this instance any more."
 NO_PERMISSION = "Your admin permissions do not allow this."
 TURNED_OFF = "Consoles are turned off in your profile: its lish_auth_method is disabled."
 KEYS_ONLY = (
-    "Your profile lets you at consoles with keys alone (lish_auth_method): sign in with a security key, in a"
+    "Your profile allows consoles only with keys (lish_auth_method). Sign in with a security key, in a"
     " browser that is not remembered."
 )
 OPENED_AGAIN = "You opened this console somewhere else."
-TAKEN_OVER = "{name} took this console over."
+TAKEN_OVER = "{name} took over this console."
 ENDED_BY_STAFF = "The platform's staff ended this console."
-TOO_MANY = "You are at {most} consoles already: leave one first."
-AT_IT = "{name} is at this console since {since:%H:%M} UTC."
-SOMEBODY = "Somebody of the platform's staff"
+TOO_MANY = "You have {most} consoles open. Close one first."
+AT_IT = "{name} opened this console at {since:%H:%M} UTC."
+SOMEBODY = "A member of the platform's staff"
 _OFF_STATUSES = (Instance.Status.OFFLINE, Instance.Status.STOPPED)
 """Statuses of instances that are off. For other statuses, only the driver knows whether the machine is on."""
 
@@ -89,7 +89,7 @@ def ask_as_staff(user: User, instance: Instance, browser: Browser, reason: str, 
     """As `ask`, for staff, who must give a reason. The reason is written into the admin's log."""
     reason = reason.strip()
     if not reason:
-        raise Invalid("Say what you are there for: it is logged.", "reason")
+        raise Invalid("Enter the reason for opening the console. The reason is logged.", "reason")
     if not reason.isprintable():
         raise Invalid("Must be one line of text.", "reason")
     if len(reason) > 500:
@@ -172,7 +172,7 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
     _check_number(session)
     own = ConsoleSession.objects.in_use().filter(instance=session.instance_id, user=session.user_id)
     own.update(to_end=OPENED_AGAIN)
-    # a request of a process of the release before has no names
+    # a request of a process of the previous release has no names
     named = {
         "username": _username(session),
         "instance_number": session.instance.pk,
@@ -185,8 +185,8 @@ def admit(ticket: str, origin: str) -> ConsoleSession:
 def still_there(sessions: Sequence[int]) -> Mapping[int, str]:
     """Renew the sessions' heartbeats, and return the sessions that must end, with the reason for each.
 
-    One statement renews all sessions of a process. A session without a row is one whose instance was deleted by the
-    release before, which deleted its sessions too.
+    One statement renews all sessions of a process. If a session has no row, a process of the previous release
+    deleted its instance: that release also deleted the sessions.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STILL_THERE, [list(sessions), INSTANCE_DELETED, SIGNED_OUT])

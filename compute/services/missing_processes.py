@@ -57,20 +57,20 @@ def missing() -> Iterator[Missing]:
     )
     silent, stopped = found["web_silent"], found["web_stopped"]
     if not found["webs"] and silent and (stopped is None or silent > stopped):
-        yield Missing("web", f"No web process runs: nothing is answered ({last(found['web_silent'])})")
+        yield Missing("web", f"No web process runs: no request is answered ({last(found['web_silent'])})")
     if not found["workers"] and not broker_answers():
         text = f"The broker (Redis) does not answer: jobs wait ({last(found['worker_seen'], 'worker')})"
         yield Missing("broker", text)
     elif not found["workers"]:
         yield Missing("worker", f"No worker runs: jobs wait ({last(found['worker_seen'])})")
     elif not found["for_jobs"]:
-        yield Missing("worker", "No worker takes jobs: those that run have other queues")
+        yield Missing("worker", "No worker serves the queue celery: jobs wait")
     elif not found["for_timers"]:
-        yield Missing("worker", "No worker has the queue of the clock: what it begins waits")
+        yield Missing("worker", "No worker serves the queue clock: regular work waits")
     else:
         yield from late_queues()
     if not found["clocks"]:
-        text = f"No clock runs: nothing is tried again or begins by itself ({last(found['clock_seen'])})"
+        text = f"No clock runs: no job is retried, and no regular work starts ({last(found['clock_seen'])})"
         yield Missing("clock", text)
 
 
@@ -82,7 +82,7 @@ def late_queues() -> Iterator[Missing]:
         for name, each in late.items()
     ]
     if texts:
-        yield Missing("queue", f"Messages wait: {'; '.join(texts)}. Workers are stuck, or too few")
+        yield Missing("queue", f"Messages wait: {'; '.join(texts)}. Workers are stuck, or there are too few")
 
 
 def starting() -> bool:

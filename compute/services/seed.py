@@ -1,4 +1,4 @@
-"""The catalogue of a fresh installation (types, kernels, images and scripts), and demo regions for tests."""
+"""The catalogue of a fresh installation (types, kernels, images, scripts, prices), and demo regions for tests."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -43,8 +43,8 @@ ROUTED, ROUTED_PREFIX = IPv6Network("2001:db8:2000::/36"), 44
 
 
 def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
-    """Insert the types, kernels, images and scripts that are missing, in one transaction; returns the new rows by
-    table.
+    """Insert the types, kernels, images, scripts and prices that are missing, in one transaction. Return the number
+    of new rows by table.
 
     With `demo` also regions, each with two hosts and address pools that are routed nowhere. Existing rows stay as
     staff keep them. With `update`, rows of the file get its values again. A row that was seeded before and is

@@ -1,4 +1,4 @@
-"""Domains."""
+"""Filters of domains."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class ZoneNameFilter(CaselessFilter):
 
 
 class DomainFilterSet(FilterSet):
-    """Domains of an account."""
+    """Filters of domains of an account."""
 
     id = NumberFilter()
     domain = ZoneNameFilter("label")

@@ -1,4 +1,4 @@
-"""Records of domains."""
+"""Filters of records of domains."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class RecordNameFilter(CharFilter):
 
 
 class RecordFilterSet(FilterSet):
-    """Records of a domain."""
+    """Filters of records of a domain."""
 
     id = NumberFilter()
     type = CharFilter()

@@ -5,7 +5,7 @@ from config.filters import AddressFilter, CharFilter, FilterSet, NumberFilter
 
 
 class AddressFilterSet(FilterSet):
-    """Addresses of an account."""
+    """Filters of addresses of an account."""
 
     address = AddressFilter()
     compute_id = NumberFilter("instance_id")
@@ -16,7 +16,7 @@ class AddressFilterSet(FilterSet):
 
 
 class IPv6RangeFilterSet(FilterSet):
-    """IPv6 ranges and pools of an account."""
+    """Filters of IPv6 ranges and pools of an account."""
 
     range = AddressFilter()
     region = CharFilter("region_id")

@@ -1,11 +1,11 @@
-"""Firewalls and their devices."""
+"""Filters of firewalls and their devices."""
 
 from compute.models import Firewall, FirewallDevice
 from config.filters import ArrayFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter
 
 
 class FirewallFilterSet(FilterSet):
-    """Firewalls of an account or of an instance."""
+    """Filters of firewalls of an account or of an instance."""
 
     id = NumberFilter()
     label = CharFilter()
@@ -18,7 +18,7 @@ class FirewallFilterSet(FilterSet):
 
 
 class FirewallDeviceFilterSet(FilterSet):
-    """Devices of a firewall."""
+    """Filters of devices of a firewall."""
 
     id = NumberFilter()
     created = DateTimeFilter()

@@ -1,11 +1,11 @@
-"""VLANs."""
+"""Filters of VLANs."""
 
 from compute.models import VLAN
 from config.filters import CharFilter, DateTimeFilter, FilterSet
 
 
 class VLANFilterSet(FilterSet):
-    """VLANs of an account."""
+    """Filters of VLANs of an account."""
 
     label = CharFilter()
     region = CharFilter("region_id")

@@ -1,11 +1,11 @@
-"""Ports of load balancers."""
+"""Filters of ports of load balancers."""
 
 from compute.models import NodeBalancerConfig
 from config.filters import FilterSet, NumberFilter
 
 
 class NodeBalancerConfigFilterSet(FilterSet):
-    """Ports of a load balancer."""
+    """Filters of ports of a load balancer."""
 
     id = NumberFilter()
 

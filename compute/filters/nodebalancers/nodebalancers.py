@@ -1,11 +1,11 @@
-"""Load balancers."""
+"""Filters of load balancers."""
 
 from compute.models import NodeBalancer
 from config.filters import AddressFilter, ArrayFilter, CharFilter, FilterSet, NumberFilter
 
 
 class NodeBalancerFilterSet(FilterSet):
-    """Load balancers of an account or of an instance."""
+    """Filters of load balancers of an account or of an instance."""
 
     id = NumberFilter()
     label = CharFilter()

@@ -1,11 +1,11 @@
-"""Nodes of load balancers."""
+"""Filters of nodes of load balancers."""
 
 from compute.models import NodeBalancerNode
 from config.filters import FilterSet, NumberFilter
 
 
 class NodeBalancerNodeFilterSet(FilterSet):
-    """Nodes of a port."""
+    """Filters of nodes of a port."""
 
     id = NumberFilter()
 

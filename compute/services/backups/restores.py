@@ -99,7 +99,7 @@ def _data_of(backup: Backup, target: Instance, overwrite: bool) -> RestoreData:
 
 
 def _add_rows(actor: Actor, target: Instance, data: RestoreData) -> None:
-    """Insert the new disks and profiles beside those of the instance."""
+    """Insert the new disks and profiles. Those that the instance has are kept."""
     before = vlans_of(target.configs.all())
     record_vlan_changes(actor, target, before, before | vlans_kept(data.content))
     insert_rows(data.content, target, data.part_keys)

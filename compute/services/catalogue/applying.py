@@ -18,7 +18,10 @@ from compute.services.networking import pools
 from compute.services.seed import OWN_SECTION
 from config.errors import Invalid, Problems
 
-MEANWHILE = "The installation changed since the plan was shown: look at the new one. Nothing is applied."
+MEANWHILE = (
+    "The installation changed after the plan was shown. Nothing was applied. Run the command again to see the "
+    "new plan."
+)
 
 
 def planned(catalogue: Catalogue) -> Plan:
@@ -35,7 +38,7 @@ def apply(catalogue: Catalogue, expected: Plan, by: str | None = None, reason: s
     Raises `Invalid` with everything that cannot be done, or if the plan differs from the `expected` one. Then
     nothing is changed.
     """
-    with connection.cursor() as cursor:  # one at a time, and none beside a seed
+    with connection.cursor() as cursor:  # one at a time, and none during a seed
         cursor.execute(f"LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
     who = operator(by, reason)
     _lock(catalogue)

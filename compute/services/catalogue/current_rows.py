@@ -97,7 +97,7 @@ def _uses_of_kernels(rows: dict[str, Model]) -> dict[str, str]:
         for (name,) in cursor.fetchall():
             found.setdefault(name, "a backup has it")
     for name in PLATFORM_KERNELS:
-        found.setdefault(name, "the platform boots new computes by it")
+        found.setdefault(name, "the platform boots new computes with it")
     return found
 
 

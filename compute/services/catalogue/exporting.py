@@ -69,7 +69,7 @@ class _Dumper(yaml.SafeDumper):
         return super().represent_sequence(tag, sequence, flow_style=flat)
 
     def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
-        flat = set(mapping) <= {"hourly", "monthly", "ipv4", "ipv6"}
+        flat = set(mapping) <= {"hourly", "monthly", "each", "ipv4", "ipv6"}
         return super().represent_mapping(tag, mapping, flow_style=flat and bool(mapping))
 
 

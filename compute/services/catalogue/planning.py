@@ -121,9 +121,9 @@ def _of_item(section: str, item: Item, row: Model | None, there: Present, proble
         yield Change(section, item.name, Verb.ADD, item)
         return
     differences = tuple(_differences(item, row))
-    used = there.used_by(section, item.name) if section != "hosts" else "A host keeps it"
+    used = there.used_by(section, item.name) if section != "hosts" else "An existing host keeps its value"
     if section == "pools":
-        used = "A pool never changes: remove it, and add another"
+        used = "A pool cannot change, so remove it and add another"
     for each in differences if used else ():
         if each.attribute in item.fixed:
             problems.add(f"{section}.{item.name}.{each.path}", f"Cannot change from {_shown(each.before)}: {used}.")
@@ -221,7 +221,7 @@ def _check_regions(items: Sequence[RegionItem], catalogue: Catalogue, there: Pre
         own = row.capabilities if isinstance(row, Region) else []  # staff may have typed some in an earlier release
         for name in item.capabilities:
             if name not in CAPABILITIES and name not in own:
-                reason = f"There is no capability {name}: {', '.join(CAPABILITIES)} are there."
+                reason = f"There is no capability {name}. Use one of: {', '.join(CAPABILITIES)}."
                 problems.add(f"regions.{item.id}.capabilities", reason)
 
 
@@ -238,7 +238,7 @@ def _check_kernels(items: Sequence[KernelItem], catalogue: Catalogue, there: Pre
     named = {item.name for item in items}
     for name, purpose in PLATFORM_KERNELS.items():
         if name not in named and name not in there.rows["kernels"]:
-            problems.add(f"kernels.{name}", f"It has to be in the file, or come from `manage.py seed`: {purpose}.")
+            problems.add(f"kernels.{name}", f"Add it to the file, or run `manage.py seed` first: {purpose}.")
 
 
 def _check_pools(items: Sequence[PoolItem], catalogue: Catalogue, there: Present, problems: Problems) -> None:
@@ -271,7 +271,7 @@ def _check_hosts(items: Sequence[HostItem], catalogue: Catalogue, there: Present
             for name in RESOURCES:
                 used = getattr(row, f"{name}_used")
                 if getattr(item, name) < used:
-                    problems.add(f"{where}.{name}", f"Computes hold {used} of it.")
+                    problems.add(f"{where}.{name}", f"Computes use {used} of it.")
             drivers[row.region_id].add(row.driver)
         elif item.driver not in (SIMULATED,):
             problems.add(where, _unknown_host(item))
@@ -285,7 +285,10 @@ def _check_hosts(items: Sequence[HostItem], catalogue: Catalogue, there: Present
 def _unknown_host(item: HostItem) -> str:
     if isinstance(item.driver, str) and item.driver not in settings.DRIVERS:
         return f"There is no driver {item.driver}: DRIVERS has {', '.join(sorted(settings.DRIVERS))}."
-    return "There is no such host: `manage.py host_add` adds one, and a file adds those with `driver: simulated`."
+    return (
+        "The host does not exist. Add it with `manage.py host_add`. A file can only add hosts with "
+        "`driver: simulated`."
+    )
 
 
 def _regions(catalogue: Catalogue, there: Present) -> set[str]:

@@ -14,7 +14,7 @@ from config.errors import Invalid, Problems
 
 MAX_FILE_LENGTH = 10 * 1024**2
 """The largest length of a file, in characters."""
-MISSING_FIELD = "The file has to say it."
+MISSING_FIELD = "This field is required."
 
 
 class _Loader(yaml.SafeLoader):
@@ -29,7 +29,7 @@ class _Loader(yaml.SafeLoader):
         keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<")
         twice = [key for key, count in keys.items() if count > 1]
         if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]!r} is there twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]!r} appears twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -57,7 +57,7 @@ def read(text: str) -> Catalogue:
         raise Invalid(f"A catalogue has sections: {', '.join(SECTIONS)}.")
     for section in parsed:
         if section not in ITEMS:
-            problems.add(str(section), f"There is no such section: {', '.join(SECTIONS)} are there.")
+            problems.add(str(section), f"The section does not exist. Use one of: {', '.join(SECTIONS)}.")
     for section in SECTIONS:
         if section in parsed:
             catalogue[section] = list(_items(section, parsed[section], problems))
@@ -67,7 +67,7 @@ def read(text: str) -> Catalogue:
 
 def _parsed(text: str) -> Any:
     if len(text) > MAX_FILE_LENGTH:
-        raise Invalid(f"The file is too large: {MAX_FILE_LENGTH} characters are the most.")
+        raise Invalid(f"The file is too large: the maximum is {MAX_FILE_LENGTH} characters.")
     try:
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
@@ -89,7 +89,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = Counter(key for key, _ in pairs)
     for key, count in keys.items():
         if count > 1:
-            raise ValueError(f"{key!r} is there twice")
+            raise ValueError(f"{key!r} appears twice")
     return dict(pairs)
 
 
@@ -118,7 +118,7 @@ def _items(section: str, given: Any, problems: Problems) -> Iterator[Item]:
         if isinstance(name, str) and name:
             where = f"{section}.{name}"
             if name in seen:
-                problems.add(f"{where}.{kind.key}", "Another item has it.")
+                problems.add(f"{where}.{kind.key}", "Another item has the same value.")
             seen.add(name)
         found = _item(kind, where, each, problems)
         if found is not None:
@@ -138,7 +138,8 @@ def _item(kind: type[Item], where: str, given: dict[Any, Any], problems: Problem
             wrong.add(f"{where}.{path}", MISSING_FIELD)
     for path in flat:
         wrong.add(
-            f"{where}.{path}", f"There is no such field: {', '.join(path for _, path in attribute_paths(kind))}."
+            f"{where}.{path}",
+            f"The field does not exist. Use one of: {', '.join(path for _, path in attribute_paths(kind))}.",
         )
     problems.extend(wrong)
     return None if wrong else kind(**values)

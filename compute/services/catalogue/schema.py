@@ -14,7 +14,7 @@ from compute.services.catalogue import values
 from compute.services.catalogue.values import Reader
 from regions.models import Region
 
-SECTIONS = ("regions", "types", "kernels", "images", "pools", "hosts")
+SECTIONS = ("regions", "types", "kernels", "images", "pools", "hosts", "prices", "trust_levels")
 """The sections of a file, in the order in which they are applied. Rows that others name come first."""
 MAX_ITEMS = 3000
 """The most items of one section. Each item gets a position of its own (`compute.services.catalogue.planning`)."""

@@ -214,7 +214,7 @@ def _check_label(actor: Actor, domain: Domain, written: str, problems: Problems)
         problems.add("domain", wrong_zone(written))
         return
     if is_suffix(domain.label):
-        problems.add("domain", "Everybody can register names below this one.")
+        problems.add("domain", "This is a public suffix: anybody can register names below it.")
     parts = domain.label.split(".")
     above = [".".join(parts[at:]) for at in range(1, len(parts))]
     if Domain.objects.filter(label__in=above).exclude(account_id=actor.account_id).exists():

@@ -195,9 +195,9 @@ def _note_cname_conflicts(record: DomainRecord, domain: Domain, problems: Proble
         if not record.name:
             problems.add("name", "A CNAME record needs a name below the domain.")
         elif others.exists():
-            problems.add("name", "There are records of this name, beside which a CNAME cannot be.")
+            problems.add("name", "This name has other records, so it cannot have a CNAME record.")
     elif others.filter(type=Type.CNAME).exists():
-        problems.add("name", "There is a CNAME of this name, beside which no other record can be.")
+        problems.add("name", "This name has a CNAME record, so it can have no other record.")
     elif record.type == Type.MX:
         mail = others.filter(type=Type.MX)
         if not record.target and mail.exists():
@@ -257,7 +257,7 @@ def _text(record: Checked, problems: Problems) -> None:
     if not 0 < len(record.target) <= MAX_TEXT_LENGTH:
         problems.add("target", wrong_length(1, MAX_TEXT_LENGTH))
     elif any(character < " " for character in record.target):
-        problems.add("target", "target must not hold control characters")
+        problems.add("target", "target must not contain control characters")
 
 
 def _service(record: Checked, problems: Problems) -> None:

@@ -20,14 +20,14 @@ def give_up(actor: Actor, job: Job, reason: str) -> None:
     """
     problems = Problems()
     if job.state != Job.State.UNDOING:
-        problems.add(None, "Only a job that is undoing can be given up. Cancel one that is active.")
+        problems.add(None, "Undoing can be stopped only if the job is undoing. Cancel an active job instead.")
     needed = hosts_of(job)
     if _all_answer(needed):
         names = ", ".join(host.label for host in needed)
-        problems.add(None, f"Its host answers ({names}): mend what the error names, then run it now.")
+        problems.add(None, f"A host of the job answers ({names}). Correct the error, then run the job now.")
     problems.raise_any()
     if not queue.give_up(job, f"Ended by support ({actor.username}): {reason}"):
-        raise Invalid("It has ended meanwhile.")
+        raise Invalid("The job has already ended.")
 
 
 def is_possible(job: Job) -> bool:

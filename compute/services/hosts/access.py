@@ -36,5 +36,5 @@ def fingerprint(public: str) -> str:
     try:
         blob = base64.b64decode(public.split()[1], validate=True)
     except (IndexError, binascii.Error) as error:
-        raise ValueError("This is no public key.") from error
+        raise ValueError("This is not a public key.") from error
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")

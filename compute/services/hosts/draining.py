@@ -50,7 +50,7 @@ def drain(host: Host, reason: str) -> int:
     # hosts are locked after instances, whose rows the inserts have locked against deletion
     closed = Host.objects.filter(pk=host.pk, enabled=True).update(enabled=False)
     if not closed and not staying:
-        raise Invalid("It takes no instances, and each of its own is scheduled to move already.")
+        raise Invalid("The host already takes no instances, and all its instances are scheduled to move.")
     return len(staying)
 
 

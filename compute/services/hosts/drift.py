@@ -45,7 +45,7 @@ def compare(host: Host, found: Inventory, asked: datetime) -> list[Finding]:
     for row in rows.values():
         name = machine_name(row["pk"])
         if row["host_id"] == host.pk and name not in there and _is_quiet(row, asked):
-            findings.append(_missing(name, row, "There is nothing of it on the host."))
+            findings.append(_missing(name, row, "The host has no part of the machine."))
     volumes = _has_volumes(host)
     findings += [
         each for each in _leftovers(found, rows, disks, asked) if volumes or not each.name.startswith(SHARED)
@@ -96,23 +96,23 @@ def _of_machine(host: Host, machine: FoundMachine, row: Row, disks: dict[str, Ro
     if row["host_id"] != host.pk:
         is_shell = machine.arriving or not machine.disks
         kind = Kind.SHELL if machine.power != Power.ON and is_shell else Kind.WRONG_HOST
-        text = f"The row of {row['label']} says {row['on']}. {_described(machine)}"
+        text = f"The database has {row['label']} on {row['on']}. {_described(machine)}"
         yield Finding(kind, machine.name, text, row["pk"])
         return
     if machine.power == Power.ABSENT:
         yield _missing(machine.name, row, _described(machine))
         return
     if machine.power == Power.ON and row["status"] != Instance.Status.RUNNING:
-        text = f"The machine is on, and the row of {row['label']} says {row['status']}."
+        text = f"The machine is on, but {row['label']} is {row['status']} in the database."
         yield Finding(Kind.WRONG_POWER, machine.name, text, row["pk"])
     if (machine.memory, machine.vcpus) != (row["memory"], row["vcpus"]):
         has = f"has {machine.memory} MB and {machine.vcpus} cores"
         if machine.memory is None:
-            has = "is on and no longer defined"
+            has = "is on, but not defined any more"
         text = f"The machine of {row['label']} {has}. Its type has {row['memory']} MB and {row['vcpus']}."
         yield Finding(Kind.WRONG_SIZE, machine.name, text, row["pk"])
     for name in sorted(set(machine.disks) - disks.keys()):
-        yield Finding(Kind.UNKNOWN_DISK, name, f"{row['label']} has no such disk.", row["pk"])
+        yield Finding(Kind.UNKNOWN_DISK, name, f"The database has no such disk of {row['label']}.", row["pk"])
     for name, disk in sorted(disks.items()):
         if disk["status"] == Disk.Status.READY and name not in machine.disks:
             text = f"The disk {disk['label']} of {row['label']} is not on the host."
@@ -145,7 +145,7 @@ def _leftovers(
                 continue  # it is what there is of a customer's disk
         elif left.machine:
             continue  # of a machine that nobody knows: it goes or stays with that
-        text = f"Half-made, and last written to {written:%Y-%m-%d %H:%M} UTC."
+        text = f"Incomplete, last written at {written:%Y-%m-%d %H:%M} UTC."
         yield Finding(Kind.LEFTOVER, left.name, text, None if row is None else row["pk"])
 
 

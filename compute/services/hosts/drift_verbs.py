@@ -40,7 +40,7 @@ PLATFORM = Actor.platform(0)
 
 
 def repair_all(found: Iterable[Drift]) -> int:
-    """Repair the confirmed drift of the kinds of `BY_ITSELF`; returns the number of repairs done or begun.
+    """Repair the confirmed drift of the kinds of `KINDS_TO_REPAIR`; returns the number of repairs done or begun.
 
     The platform tries each repair once. After that, staff see the drift and the job's error.
     """
@@ -70,7 +70,7 @@ def _record_running(drift: Drift) -> bool:
         return False
     platform = Actor.platform(instance.account_id)
     record_event(platform, "compute_boot", instance_ref(instance), message=FOUND_ON)
-    close(drift, "Its row says running now.")
+    close(drift, "The database has the instance as running now.")
     return True
 
 
@@ -104,7 +104,7 @@ def set_aside(actor: Actor, drift: Drift) -> Job:
     if drift.kind == Kind.WRONG_HOST:
         instance = _instance(drift)
         if instance.host.unreachable_since is not None or _missing(instance).exists():
-            raise Invalid(f"{instance.host} may be without the machine: this may be the only one.")
+            raise Invalid(f"{instance.host} may not have the machine. This copy may be the only one.")
     return _enqueue("set_aside_host_object", drift, actor)
 
 
@@ -121,7 +121,7 @@ def define_again(actor: Actor, drift: Drift) -> Job:
     _checked(drift, KINDS_TO_DEFINE)
     instance = _instance(drift)
     if instance.host_id != drift.host_id:
-        raise Invalid("The compute is on another host by now.")
+        raise Invalid("The compute is on another host now.")
     lost = drift.kind == Kind.MISSING_MACHINE and instance.status == Instance.Status.RUNNING
     # the watchdog handles a machine that goes off by itself meanwhile: it checks running instances
     off = Instance.Status.OFFLINE if lost else instance.status
@@ -148,7 +148,9 @@ def point_here(actor: Actor, drift: Drift) -> Host:
     if host.region_id != instance.region_id:
         raise Invalid("The host is in another region than the compute.")
     if not _missing(instance).filter(seen__gte=Drift.CONFIRMED).exists():
-        raise Invalid(f"{instance.host} may have the machine as well: it was not seen to be without.")
+        raise Invalid(
+            f"{instance.host} may also have the machine. No comparison has shown that it is missing there."
+        )
     fits = all(
         getattr(host, f"{name}_used") + getattr(instance.type, name) <= getattr(host, name) for name in RESOURCES
     )
@@ -159,7 +161,7 @@ def point_here(actor: Actor, drift: Drift) -> Host:
     settle(instance, host, instance.type)
     delivery.changed([instance.pk])
     record_event(_on(instance, actor), "compute_migrate", instance_ref(instance), message=FOUND_ELSEWHERE)
-    close(drift, f"The row says {host} now.")
+    close(drift, f"The database has the host {host} now.")
     for host_id in (left, host.pk):
         compare_soon(host_id)
     return host
@@ -175,9 +177,9 @@ def _checked(drift: Drift, kinds: frozenset[Kind]) -> Drift:
     a job of it is live."""
     locked = Drift.objects.select_for_update(no_key=True).get(pk=drift.pk)
     if locked.resolved_at is not None:
-        raise Invalid("This drift is over.")
+        raise Invalid("This difference has ended.")
     if locked.kind not in kinds:
-        raise Invalid("This does not apply to drift of this kind.")
+        raise Invalid("This does not apply to a difference of this kind.")
     if not confirmed(locked):
         raise Invalid("Only one comparison found this so far. The next one may not find it.")
     if locked.job is not None and locked.job.finished_at is None:

@@ -15,7 +15,7 @@ _FITS = FITS.format(memory="t.memory", vcpus="t.vcpus", disk="t.disk")
 
 
 def full_regions(instance: Instance, types: Iterable[str]) -> set[str]:
-    """Return the regions without capacity for a copy of the instance, of any of these types, beside the instance.
+    """Return the regions without capacity for another copy of the instance, of any of these types.
 
     Copies need a host with the driver of the instance's host. One query.
     """

@@ -93,6 +93,6 @@ def _try(kind: str, instance: Instance) -> bool:
             data = BootData(config_id=config.pk) if config else None
             enqueue(kind, instance, platform, data=data, secondary=config_ref(config), message=MESSAGES[kind])
     except DomainError as error:
-        log.info("no %s of %s yet: %s", kind, instance.pk, error)
+        log.info("the %s of instance %s is tried again later: %s", kind, instance.pk, error)
         return False
     return True

@@ -54,8 +54,9 @@ def migrate(
     type that replaces its deprecated one. A move to a region cancels a scheduled migration. `message` is the
     platform's reason for a move that it starts by itself.
 
-    Raises `Invalid` with every failing field, and without a `region_id` if no migration is scheduled. Raises `Busy`
-    while another job is live.
+    Raises `Invalid` with every failing field. The error has no field if there is neither a `region_id` nor a
+    scheduled migration, or if the account's quotas do not allow the newer type. Raises `Busy` while another job is
+    live.
     """
     problems = problems or Problems()
     if region_id is not None:
@@ -178,7 +179,7 @@ def migrate_now(actor: Actor, instance: Instance, host: Host | None, reason: str
     if is_busy(locked):
         raise Busy
     if host is not None and (host.region_id != locked.region_id or host.pk == locked.host_id):
-        raise Invalid("Name another host of the compute's region.", "host")
+        raise Invalid("Choose another host of the compute's region.", "host")
     migration = HostMigration.objects.filter(instance=locked, status=Status.PENDING).select_for_update().first()
     if migration is None:
         migration = HostMigration.objects.create(instance=locked, when=now(), reason=reason)

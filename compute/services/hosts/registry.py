@@ -25,7 +25,7 @@ NO_DRIVER = "The driver does not exist. DRIVERS has: {names}."
 MAX_LABEL_LENGTH, MAX_IMAGE_LABEL_LENGTH = 64, 50
 VOLUMES = "Block Storage"
 """The capability of regions whose hosts all have the same volumes."""
-USED = "The host has instances, or reservations for instances on their way: move them first."
+USED = "The host has instances, or reserved room for instances that move to it. Move the instances first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def check_new(spec: HostSpec) -> Region:
     problems = Problems()
     region = Region.objects.select_for_update(no_key=True).filter(pk=spec.region).first()
     if region is None:
-        problems.add("region", "There is no such region.")
+        problems.add("region", "The region does not exist.")
     if spec.driver not in settings.DRIVERS:
         problems.add("driver", NO_DRIVER.format(names=", ".join(sorted(settings.DRIVERS))))
     elif region is not None:
@@ -80,7 +80,7 @@ def check_underlay(address: str, problems: Problems, but: Host | None = None) ->
         problems.add("underlay", "Must be an IPv4 address.")
         return
     if found.is_multicast or found.is_loopback or found.is_unspecified or found.is_reserved:
-        problems.add("underlay", "Must be an address that other hosts reach.")
+        problems.add("underlay", "Must be an address that other hosts can reach.")
         return
     others = Host.objects.filter(underlay=str(found))
     if (others.exclude(pk=but.pk) if but else others).exists():

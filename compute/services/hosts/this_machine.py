@@ -19,9 +19,7 @@ POSITION = 5
 """The position of the region, before the catalogue's regions."""
 CAPABILITIES = ["Block Storage", "Computes"]
 """The region's capabilities. User-mode network cannot provide firewalls, VLANs or load balancers."""
-NO_FREE_NETWORK = (
-    "All networks for the machines of this machine are pools already: 198.19.240.0/20 has no free /24."
-)
+NO_FREE_NETWORK = "All networks for the instances of this machine are in use: 198.19.240.0/20 has no free /24."
 
 
 @transaction.atomic

@@ -30,7 +30,7 @@ USED = "The image was uploaded already."
 BROKEN, ENDED_EARLY = unpacking.BROKEN, unpacking.ENDED_EARLY
 TOO_MANY = "An account can have at most {most} uploads at once. Try again when one has ended, or ask support."
 UPLOADS_FULL = (
-    "At most {most} GB of an account's uploads at once: try again when some are images, or ask support for more."
+    "An account can upload at most {most} GB at once. Try again when one upload is an image, or ask support."
 )
 
 _signer = TimestampSigner(salt="compute.image-upload")
@@ -67,7 +67,7 @@ def begin(signed: str, length: int) -> "Upload":
 
     Raises `Missing` if the signature is invalid or too old, or the image is gone. Raises `Invalid` if the image was
     uploaded already, if another upload of it is in progress, or if the file is too large. It also raises `Invalid`
-    if the account has reached its limit of uploads, or of space in the folder.
+    if the account has reached its limit of uploads, of space in the folder, or its quota of storage for images.
     """
     image = _waiting(signed)
     _check_length(length)

@@ -100,8 +100,8 @@ def clone(actor: Actor, source: Instance, spec: CloneSpec, problems: Problems | 
     written, or nothing.
 
     Raises `Invalid` with every failing field (``disks[0]``), and without a field if five clones of the source run
-    already. Raises `Denied` on ``compute_id`` if the actor may only read that instance, and `Busy` if another job
-    has the source or the target.
+    already, or if the account's quotas do not allow the new instance. Raises `Denied` on ``compute_id`` if the
+    actor may only read that instance, and `Busy` if another job has the source or the target.
     """
     label = NewLabel(Instance, actor.account_id, spec.label)
     while True:

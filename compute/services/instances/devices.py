@@ -75,7 +75,7 @@ def _check_each(named: dict[str, int], known: set[int], name: str, problems: Pro
         if pk not in known:
             problems.add(f"devices.{slot}.{name}", f"devices.{slot}.{name} is not valid")
         elif pk in seen:
-            problems.add(f"devices.{slot}.{name}", f"It is in {seen[pk]} already.")
+            problems.add(f"devices.{slot}.{name}", f"The slot {seen[pk]} already has it.")
         seen.setdefault(pk, slot)
 
 

@@ -91,8 +91,9 @@ def create(actor: Actor, spec: InstanceSpec, problems: Problems | None = None) -
     """Create an instance of the actor's account, and the job that provisions it.
 
     Raises `Invalid` with every failing field, after those in `problems`. A label that another instance of the
-    account has is refused by the database's own constraint, and so only if nothing else is wrong. Raises `Denied`
-    on ``backup_id`` if the actor may only read the backup's instance, and on ``firewall_id`` if the actor may only
+    account has is refused by the database's own constraint, and so only if nothing else is wrong. Raises `Invalid`
+    without a field if the account's quotas do not allow one more instance of the type. Raises `Denied` on
+    ``backup_id`` if the actor may only read the backup's instance, and on ``firewall_id`` if the actor may only
     read the firewall. Everything is written, or nothing.
     """
     label = NewLabel(Instance, actor.account_id, spec.label)
@@ -273,17 +274,17 @@ def restore_refusal(backup: Backup, plan: InstanceType) -> str:
 
 
 def _check_disk_space(spec: InstanceSpec, image: Image, plan: InstanceType, problems: Problems) -> None:
-    """Note a problem if the type's disk is too small for the image beside the swap disk."""
+    """Note a problem if the type's disk is too small for both the image and the swap disk."""
     if reason := space_refusal(image, plan, spec.swap_size):
         problems.add("swap_size" if plan.disk >= image.size else "type", reason)
 
 
 def space_refusal(image: Image, plan: InstanceType, swap_size: int) -> str:
-    """Return the reason why the type's disk is too small for the image beside `swap_size` MB of swap; empty if it
+    """Return the reason why the type's disk is too small for both the image and `swap_size` MB of swap; empty if it
     is not."""
     if plan.disk - swap_size >= image.size:
         return ""
-    return f"The image needs {image.size} MB, which this type does not have beside {swap_size} MB of swap."
+    return f"The image ({image.size} MB) and {swap_size} MB of swap need more disk space than this type has."
 
 
 def _check_interfaces(
@@ -341,14 +342,14 @@ def update(
 
 @transaction.atomic
 def add_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
-    """As `update`, with one more tag. Other tags stay, including those of a request at the same moment."""
+    """Add a tag. Other tags stay, including those of a request at the same moment. Raises as `update` does."""
     locked = lock(Instance.objects.filter(pk=instance.pk))
     return update(actor, locked, InstanceChanges({}, (*locked.tags, tag)))
 
 
 @transaction.atomic
 def remove_tag(actor: Actor, instance: Instance, tag: str) -> Instance:
-    """As `add_tag`, without one of the tags."""
+    """Remove a tag, as `add_tag` adds one."""
     locked = lock(Instance.objects.filter(pk=instance.pk))
     return update(actor, locked, InstanceChanges({}, tuple(each for each in locked.tags if each != tag)))
 

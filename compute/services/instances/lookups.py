@@ -26,7 +26,8 @@ class Choices:
     `fits` tells whether a host of the region has the capacity for one more instance of the type. `deploys` tells
     whether a host there can deploy the image; it is true without region or image. `network` is the region's IPv6
     /64, None if the region has no IPv6. `backups` and `network_helper` are the account's settings for new
-    instances. These can connect out to mail ports unless `mail_ports_closed` is set.
+    instances. These can connect out to mail ports unless `mail_ports_closed` is set. `limits` are the account's
+    quotas of resources.
     """
 
     type: InstanceType | None
@@ -73,7 +74,7 @@ def _statement(restricted: bool) -> str:
                OR EXISTS (SELECT FROM {Host._meta.db_table} h WHERE h.region_id = r.id AND {deploys}),
                (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
                  ORDER BY p.id LIMIT 1),
-               a.backups_enabled, a.network_helper, {CLOSED_SQL}
+               a.backups_enabled, a.network_helper, {CLOSED_SQL}, a.trust_level, a.quotas, l.limits
           FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
           JOIN {Account._meta.db_table} a ON a.id = %(actor.account_id)s
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type
@@ -86,7 +87,7 @@ def _statement(restricted: bool) -> str:
 def _visible_image(restricted: bool) -> tuple[str, Mapping[str, Any]]:
     """Return the SQL for the image of the request, as `Image.objects.visible_to` finds it.
 
-    Only that method decides who sees which image. The parameters are named; the constant ones are returned beside
+    Only that method decides who sees which image. The parameters are named; the constant ones are returned with
     the SQL.
     """
     anybody: Any = SymbolicActor(restricted)

@@ -1,7 +1,8 @@
 """Regions, images and types for a new instance, each with the API's reason if it cannot be chosen now.
 
 The choices depend on each other in one direction, so that no choice makes all others unavailable. Images depend on
-the region, types on the region and the image. A region is unavailable only if it takes no instance of any type.
+the region, types on the region, the image and the account's quotas. A region is unavailable only if it takes no
+instance of any type.
 """
 
 import re
@@ -67,7 +68,7 @@ class Offers:
 
 
 def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offers:
-    """Find the choices that `actor` has, by five queries. With `suggest`, make the missing choices too.
+    """Find the choices that `actor` has, by six queries. With `suggest`, make the missing choices too.
 
     The suggested choices are available together. They are those of the backup's instance, or else of the account's
     last instance that the actor sees. If these are unavailable, they are the first region, the newest long-term

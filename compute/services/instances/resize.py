@@ -31,9 +31,10 @@ def resize(
 ) -> Job:
     """Give the instance the type `type_id`; a running instance is shut down for that and booted again.
 
-    With `auto_disk_resize`, its disk is resized to fill the new type beside its swap disk, if it has just these
-    two. Raises `Invalid` with every failing field: ``type`` if the type is not available or lacks space for the
-    disks. Raises `Busy` while another job is live.
+    With `auto_disk_resize`, an instance with one disk and one swap disk gets a disk that fills the new type, except
+    for the space of the swap disk. Raises `Invalid` with every failing field: ``type`` if the type is not available
+    or lacks space for the disks, without a field if the account's quotas do not allow the type. Raises `Busy` while
+    another job is live.
     """
     problems = problems or Problems()
     locked = lock_any(instance)
@@ -57,7 +58,7 @@ def _check_type(instance: Instance, plan: InstanceType, problems: Problems) -> N
 
 
 def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[str, str]:
-    """Return the reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Three
+    """Return the reasons why `resize`, with automatic disk resize, would refuse types now, by their ids. Four
     queries.
 
     Pages show such types as unavailable.
@@ -145,7 +146,9 @@ def _change(
 
 
 def _automatic(disks: list[Disk], plan: InstanceType) -> tuple[Disk, int] | None:
-    """Return the disk to resize along with the type, and its new size in MB: the data disk beside one swap disk."""
+    """Return the disk to resize along with the type, and its new size in MB; None unless there are one data disk
+    and one swap disk.
+    """
     data = [disk for disk in disks if disk.filesystem in DATA]
     swap = [disk for disk in disks if disk.filesystem == Disk.Filesystem.SWAP]
     if len(disks) != 2 or len(data) != 1 or len(swap) != 1 or plan.disk <= swap[0].size:

@@ -36,7 +36,7 @@ def take(region_id: str, instance_id: int, *, public: bool) -> str:
 
 
 def take_for_balancer(region_id: str, balancer_id: int) -> str:
-    """As `take`, but a public address for a load balancer."""
+    """Take a public address for a load balancer. Raises as `take` does."""
     return _take(_FOR_NODEBALANCER, region_id, balancer_id, True)
 
 

@@ -30,7 +30,7 @@ def checked(account_id: int, name: str, address: str) -> str:
     if settings.RDNS_CHECK:
         attempts.check("reverse_name", f"account:{account_id}")
         if address not in ask_elsewhere(_addresses_of, name):
-            raise Invalid(f"There is no forward record of this name that leads to {address}.", "rdns")
+            raise Invalid(f"No A record of this name has the address {address}.", "rdns")
     return name
 
 
@@ -39,7 +39,7 @@ def _addresses_of(name: str) -> frozenset[str]:
     try:
         return resolver(name, settings.RDNS_TIMEOUT)
     except Unresolved:
-        raise Invalid("The name could not be looked up in time: try again later.", "rdns") from None
+        raise Invalid("The name servers did not answer in time. Try again later.", "rdns") from None
 
 
 def system_resolver(name: str, timeout: float) -> frozenset[str]:

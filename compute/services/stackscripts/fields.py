@@ -3,7 +3,7 @@
 A script asks for values in tags, wherever they stand in it, mostly in comments::
 
     # <UDF name="motd" label="Message of the day" default="welcome" />
-    # <UDF name="role" label="What it is to be" oneOf="web,db" example="web" />
+    # <UDF name="role" label="Role of the server" oneOf="web,db" example="web" />
 
 Authors write these tags by hand, so they are read as leniently as browsers read attributes.
 """
@@ -103,7 +103,7 @@ def _field(attributes: Mapping[str, str]) -> Field:
 def _wrong_with(field: Field | None, names: set[str]) -> str:
     """Return the fault of a tag, given the names before it, as the end of a sentence; empty for a valid tag."""
     if field is None:
-        return 'is not well formed: it needs attributes like name="value", and a closing />'
+        return 'is not well formed: it needs attributes like name="value", and must end with />'
     for key in ("name", "label"):
         if not field.get(key, "").strip():
             return f"has no {key}"

@@ -48,7 +48,9 @@ def create(actor: Actor, given: Mapping[str, Any], problems: Problems | None = N
 
 @transaction.atomic
 def update(actor: Actor, script: StackScript, given: Mapping[str, Any], problems: Problems | None = None) -> None:
-    """Write the values that differ. A script that is made public stays public. Raises `Invalid`, with all problems.
+    """Write the values that differ. A script that is made public stays public.
+
+    Raises `Invalid`, with all problems, and `Missing` if the script is gone.
 
     A new text (a revision), the publication, and all other changes together have an event each.
     """

@@ -47,7 +47,7 @@ def of_month(instance: Instance, month: date) -> dict[str, Any]:
 
 
 def last_day(instance: Instance, at: datetime) -> Samples:
-    """As `of_last_day`, but returns the samples themselves."""
+    """Return the samples from which `of_last_day` makes statistics."""
     since = at - timedelta(hours=24)
     rows = _rows(instance, since, at, Sample.Span.FIVE_MINUTES)
     if not rows:
@@ -56,7 +56,7 @@ def last_day(instance: Instance, at: datetime) -> Samples:
 
 
 def in_month(instance: Instance, month: date) -> Samples:
-    """As `of_month`, but returns the samples themselves."""
+    """Return the samples from which `of_month` makes statistics."""
     since, until = start_of(month), start_of(next_month(month))
     found = {span: _rows(instance, since, until, span) for span in (Sample.Span.HOUR, Sample.Span.DAY)}
     span = min((span for span in found if found[span]), key=lambda span: found[span][0][0].date(), default=None)

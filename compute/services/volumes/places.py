@@ -64,7 +64,7 @@ def choose_profile(instance: Instance, place: Place, problems: Problems) -> Conf
     elif place.config_id is not None:
         problems.add("config_id", "config_id is for a volume that persists across boots.")
     elif instance.status in POWERED_OFF:
-        problems.add("persist_across_boots", "The compute is off: a volume can only be attached to stay.")
+        problems.add("persist_across_boots", "The compute is off, so persist_across_boots must be true.")
     profiles = {config, *_about_to_boot(instance)}
     if instance.status not in POWERED_OFF:
         profiles.add(instance.booted_config)

@@ -69,8 +69,9 @@ def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> 
     """Create a volume, which is `creating` until it is made; with a `compute_id` it is attached there at once.
 
     That instance may be busy. It then gets the volume when it boots, or when it is idle. Raises `Invalid` with
-    every failing field, after those in `problems`. Raises `Denied` on ``compute_id`` if the actor may only read the
-    instance, and `Busy` if the instance is being deleted or moves to another region.
+    every failing field, after those in `problems`, and without a field if the account's quotas do not allow the
+    volume. Raises `Denied` on ``compute_id`` if the actor may only read the instance, and `Busy` if the instance is
+    being deleted or moves to another region.
     """
     problems = problems or Problems()
     place = spec.place
@@ -103,8 +104,8 @@ def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | 
     """Copy a volume, byte for byte, into a new one of the same size and region, which is attached nowhere.
 
     The original may be in use: the copy then has the content that a power cut would have left. Raises `Invalid`
-    with every problem: the label, a volume that is not active, a region that is retired. Raises `Busy` while a job
-    of the volume is live.
+    with every problem: the label, a volume that is not active, a region that is retired, and then the account's
+    quotas. Raises `Busy` while a job of the volume is live.
     """
     problems = problems or Problems()
     locked = lock_row(volume)
@@ -182,10 +183,10 @@ def update(
 
 @transaction.atomic
 def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | None = None) -> Volume:
-    """Enlarge a volume, attached or not; it shows the new size at once, and `resizing` until the job is done.
+    """Enlarge a volume, attached or not. It has the new size at once, and is `resizing` until the job is done.
 
-    Raises `Invalid` on ``size`` if that is not larger, and without a field unless the volume is active. Raises
-    `Busy` while a job of the volume, or of a clone of it, is live.
+    Raises `Invalid` on ``size`` if that is not larger, and without a field unless the volume is active and the
+    account's quotas allow the size. Raises `Busy` while a job of the volume, or of a clone of it, is live.
     """
     problems = problems or Problems()
     locked = lock_row(volume)

@@ -124,7 +124,7 @@ def changed(instance_ids: Iterable[int], mail_ports_closed: bool | None = None) 
     if not ids:
         return
     if not connection.in_atomic_block:
-        raise RuntimeError("a filter changes in the transaction of what it follows from")
+        raise RuntimeError("a packet filter must change in the transaction of the change that causes it")
     with connection.cursor() as cursor:
         cursor.execute(_CHANGED, {"ids": ids, "closed": mail_ports_closed})
     transaction.on_commit(partial(notify_all, ids[:MAX_NOTIFIED_PER_REQUEST]), robust=True)

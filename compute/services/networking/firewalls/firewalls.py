@@ -96,7 +96,7 @@ def update(actor: Actor, firewall: Firewall, given: FirewallChanges, problems: P
         check_tags(actor, tags, problems)
     instances = lock_present(locked.devices.values("instance")).values() if status else []
     if status == ENABLED and _filtered(instances):
-        problems.add("status", "A compute it is on has an enabled firewall already.")
+        problems.add("status", "A compute with this firewall has another enabled firewall already.")
     locked.label = locked.label if label is None else label
     note_taken(locked, problems)
     problems.raise_any()

@@ -29,8 +29,8 @@ from config import word
 from config.db.rows import write
 from config.errors import Invalid
 
-OPENED = word.sentence("The computes may connect out to TCP ports 25, 465 and 587.")
-CLOSED = word.sentence("New connections of the computes out to TCP ports 25, 465 and 587 are dropped.")
+OPENED = word.sentence("The computes can now open connections to the TCP ports 25, 465 and 587.")
+CLOSED = word.sentence("New connections from the computes to the TCP ports 25, 465 and 587 are dropped.")
 MAIL_PORTS = (25, 465, 587)
 BATCH = 500
 """The most instances whose packet filters `keep` writes in one transaction."""

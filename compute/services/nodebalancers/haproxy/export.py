@@ -133,7 +133,7 @@ class Exporter:
         try:
             self._check(rendered)
         except HAProxyError as error:
-            log.warning("HAProxy refuses the configuration, looking for the load balancer: %s", error)
+            log.warning("HAProxy refuses the configuration; each load balancer is checked alone: %s", error)
         else:
             return rendered
         good = [balancer for balancer in asked if self._accepts(balancer, keys)]
@@ -181,7 +181,7 @@ class Exporter:
             self.report_now(count=True)
             self._keep_states()
         except HAProxyError as error:
-            log.info("nothing to hand on to the next HAProxy: %s", error)
+            log.info("the states of servers cannot be read before the reload: %s", error)
         control.reload(settings.NODEBALANCER_RELOAD)
         log.info("reloaded HAProxy with %s", self.revision)
 

@@ -33,8 +33,8 @@ Node = NodeBalancerNode
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The paths of the files beside HAProxy's configuration, and the `user` that HAProxy switches to; empty to keep
-    its own."""
+    """The paths of the files that HAProxy's configuration names, and the `user` that HAProxy switches to; empty to
+    keep its own."""
 
     folder: Path
     socket: Path
