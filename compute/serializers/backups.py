@@ -1,4 +1,4 @@
-"""Backups on the wire, and the bodies of snapshots and restores."""
+"""Serializers of backups, and the bodies of snapshots and restores."""
 
 from datetime import datetime
 from typing import Any
@@ -29,7 +29,9 @@ class BackupDisk(Resource):
 
     label = CharField(help_text="The disk's label.")
     size = IntegerField(help_text="MB.")
-    filesystem = ChoiceField(Disk.Filesystem.choices, help_text=Meanings("What it holds.", FILESYSTEMS_MEAN))
+    filesystem = ChoiceField(
+        Disk.Filesystem.choices, help_text=Meanings("The content of the disk.", FILESYSTEMS_MEAN)
+    )
 
 
 class BackupResource(Resource):
@@ -40,10 +42,10 @@ class BackupResource(Resource):
         Backup.Type.choices,
         read_only=True,
         help_text=Meanings(
-            "How it came about.",
+            "The origin of the backup.",
             {
-                "automatic": "By the schedule.",
-                "snapshot": "By `POST …/backups`.",
+                "automatic": "The schedule created the backup.",
+                "snapshot": "`POST …/backups` created the backup.",
             },
         ),
     )
@@ -51,15 +53,15 @@ class BackupResource(Resource):
         Backup.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "How far it is.",
+            "The status of the backup.",
             {
                 "paused": "Not shown by this platform.",
-                "pending": "It waits for its turn.",
-                "running": "It is being taken.",
-                "needsPostProcessing": "Its content is there and is being put away.",
-                "successful": "It is complete.",
-                "failed": "It could not be taken.",
-                "userAborted": "It was given up before it was complete.",
+                "pending": "The backup is queued.",
+                "running": "The backup is in progress.",
+                "needsPostProcessing": "The content is copied and is being stored.",
+                "successful": "The backup is complete.",
+                "failed": "The backup failed.",
+                "userAborted": "The backup was cancelled.",
             },
         ),
     )
@@ -68,18 +70,20 @@ class BackupResource(Resource):
         is_available,
         "status",
         "instance__host__maintenance",
-        help_text="Whether the backup can be restored; false while the host of its instance is under maintenance.",
+        help_text="Whether the backup can be restored. False while the host of its instance is under maintenance.",
     )
-    label = CharField(read_only=True, allow_null=True, help_text="A snapshot's name; null of automatic ones.")
+    label = CharField(
+        read_only=True, allow_null=True, help_text="The name of a snapshot. Null for automatic backups."
+    )
     region = CharField(source="region_id", read_only=True)
     configs = ListField(
-        child=CharField(), read_only=True, help_text="The labels of the configuration profiles in it."
+        child=CharField(), read_only=True, help_text="The labels of the configuration profiles in the backup."
     )
-    disks = Computed(BackupDisk(many=True), disks_shown, "disks", help_text="The disks in it.")
-    created = DateTimeField(read_only=True, help_text="When it was begun, in UTC.")
+    disks = Computed(BackupDisk(many=True), disks_shown, "disks", help_text="The disks in the backup.")
+    created = DateTimeField(read_only=True, help_text="The time at which the backup began, in UTC.")
     updated = DateTimeField(read_only=True)
     finished = DateTimeField(
-        read_only=True, allow_null=True, help_text="When it was complete, in UTC; null before."
+        read_only=True, allow_null=True, help_text="The time at which the backup was complete, in UTC. Null before."
     )
 
 
@@ -87,12 +91,12 @@ class Snapshots(Resource):
     """The snapshots of an instance."""
 
     current = BackupResource(
-        read_only=True, allow_null=True, help_text="The snapshot that is complete; null without."
+        read_only=True, allow_null=True, help_text="The complete snapshot. Null if there is none."
     )
     in_progress = BackupResource(
         read_only=True,
         allow_null=True,
-        help_text="The one that is being taken, which will replace it; null without.",
+        help_text="The snapshot that is in progress. It will replace the complete one. Null if there is none.",
     )
 
 
@@ -102,9 +106,9 @@ class BackupListing(Resource):
     automatic = BackupResource(
         many=True,
         read_only=True,
-        help_text="Those by the schedule, oldest first: the last daily, weekly and biweekly ones.",
+        help_text="The automatic backups, oldest first: the last daily, weekly and biweekly ones.",
     )
-    snapshot = Snapshots(read_only=True, help_text="Those that users asked for.")
+    snapshot = Snapshots(read_only=True, help_text="The snapshots that users requested.")
 
 
 def shown(backup: Backup | None) -> dict[str, Any] | None:
@@ -114,16 +118,18 @@ def shown(backup: Backup | None) -> dict[str, Any] | None:
 class SnapshotRequest(Resource):
     """The body of a snapshot."""
 
-    label = CharField(min_length=1, max_length=255, help_text="A name for it; up to 255 characters.")
+    label = CharField(min_length=1, max_length=255, help_text="A name for the snapshot, up to 255 characters.")
 
 
 class RestoreRequest(Resource):
     """The body of a restore to the instance `compute_id`. With `overwrite`, its disks and profiles are deleted
     first."""
 
-    compute_id = IdField(help_text="The instance to restore to, in the same region; the backup's own or another.")
+    compute_id = IdField(
+        help_text="The target of the restore: the instance of the backup, or another instance in the same region."
+    )
     overwrite = BooleanField(
         default=False,
-        help_text="Whether all disks and profiles there are deleted first. By default false: then it "
-        "needs room beside them.",
+        help_text="Whether all disks and profiles of the target are deleted first. By default false: then "
+        "the target needs enough free disk space.",
     )

@@ -1,4 +1,4 @@
-"""Configuration profiles on the wire, with their devices and network interfaces."""
+"""Serializers of configuration profiles, with their devices and network interfaces."""
 
 import re
 from itertools import islice
@@ -29,14 +29,18 @@ from config.api.fields import Annotated, Computed, Constant, PlatformTextField
 from config.api.meanings import Meanings
 from config.api.serializers import Positions, Resource
 
-MOST_INTERFACES = 3
-MOST_NAMED = 100
+MAX_INTERFACES = 3
+MAX_NAMED = 100
 """The most unknown slots of a body that an answer names."""
 ROOT_DEVICE = r"[A-Za-z0-9/_-]+"
-MOST_COMMENTS = 65535
+MAX_COMMENTS = 65535
 
 PURPOSES = Meanings(
-    "What it leads to.", {"public": "The internet; at most one.", "vlan": "A VLAN of the account, in the region."}
+    "The network that the interface connects to.",
+    {
+        "public": "The internet. At most one interface can be public.",
+        "vlan": "A VLAN of the account in the region.",
+    },
 )
 
 
@@ -49,7 +53,7 @@ class InterfaceResource(Resource):
 @extend_schema_field(
     {
         "type": "array",
-        "maxItems": MOST_INTERFACES,
+        "maxItems": MAX_INTERFACES,
         "required": ["purpose"],
         "items": {
             "type": "object",
@@ -101,11 +105,11 @@ def shown_interfaces(stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]
 class Helpers(Resource):
     """Boot helpers: changes that the platform makes to the system on the root device before it boots."""
 
-    updatedb_disabled = BooleanField(required=False, help_text="Keeps `updatedb` from running each night.")
-    distro = BooleanField(required=False, help_text="Adjusts the system to the platform: console, file systems.")
-    modules_dep = BooleanField(required=False, help_text="Writes the list of modules for the kernel anew.")
+    updatedb_disabled = BooleanField(required=False, help_text="Disables the daily run of `updatedb`.")
+    distro = BooleanField(required=False, help_text="Adapts the system to the platform: console, file systems.")
+    modules_dep = BooleanField(required=False, help_text="Rewrites the list of kernel modules.")
     network = BooleanField(
-        required=False, help_text="Writes the configuration of the network for the instance's addresses."
+        required=False, help_text="Writes the network configuration with the instance's addresses."
     )
     devtmpfs_automount = BooleanField(required=False, help_text="Mounts `/dev` when the kernel starts.")
 
@@ -122,15 +126,15 @@ class Device(Resource):
 class Devices(Resource):
     """The devices in the slots of a profile; null for an empty slot. A profile has no other slots."""
 
-    sda = Device(allow_null=True, required=False, help_text="What is on `/dev/sda`; null for nothing.")
-    sdb = Device(allow_null=True, required=False, help_text="What is on `/dev/sdb`; null for nothing.")
-    sdc = Device(allow_null=True, required=False, help_text="What is on `/dev/sdc`; null for nothing.")
-    sdd = Device(allow_null=True, required=False, help_text="What is on `/dev/sdd`; null for nothing.")
-    sde = Device(allow_null=True, required=False, help_text="What is on `/dev/sde`; null for nothing.")
-    sdf = Device(allow_null=True, required=False, help_text="What is on `/dev/sdf`; null for nothing.")
-    sdg = Device(allow_null=True, required=False, help_text="What is on `/dev/sdg`; null for nothing.")
+    sda = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sda`. Null for none.")
+    sdb = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sdb`. Null for none.")
+    sdc = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sdc`. Null for none.")
+    sdd = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sdd`. Null for none.")
+    sde = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sde`. Null for none.")
+    sdf = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sdf`. Null for none.")
+    sdg = Device(allow_null=True, required=False, help_text="The disk or volume on `/dev/sdg`. Null for none.")
     sdh: Device | None = Device(
-        allow_null=True, required=False, help_text="What is on `/dev/sdh`; null for nothing."
+        allow_null=True, required=False, help_text="The disk or volume on `/dev/sdh`. Null for none."
     )
 
     def examine(
@@ -138,7 +142,7 @@ class Devices(Resource):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         values, wrong = super().examine(data, positions, path)
         others = (name for name, device in data.items() if device is not None and name not in self.fields)
-        wrong.update((name, [reasons.not_valid(f"{self.within}{name}")]) for name in islice(others, MOST_NAMED))
+        wrong.update((name, [reasons.not_valid(f"{self.within}{name}")]) for name in islice(others, MAX_NAMED))
         return values, wrong
 
 
@@ -184,35 +188,36 @@ class ConfigRequest(Resource):
     """Values of a configuration profile. A change replaces `devices` and `interfaces` as a whole, and only the
     given `helpers`."""
 
-    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
+    label = CharField(min_length=1, max_length=48, help_text="A name for the profile, up to 48 characters.")
     kernel = PlatformTextField(
         source="kernel_id",
         required=False,
-        help_text="The kernel that it boots (`GET /compute/kernels`); by default `compute/latest-64bit`.",
+        help_text="The kernel to boot (`GET /compute/kernels`). By default `compute/latest-64bit`.",
     )
     comments = CharField(
-        max_length=MOST_COMMENTS,
+        max_length=MAX_COMMENTS,
         allow_null=True,
         allow_blank=True,
         trim_whitespace=False,
         required=False,
-        help_text="Anything you wish to note; up to 65,535 characters.",
+        help_text="Notes, up to 65,535 characters.",
     )
     memory_limit = IntegerField(
         min_value=0,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="MB that the instance may use, up to its type's memory; 0, the default, is all of it.",
+        help_text="The memory of the instance in MB, up to its type's memory. 0, the default, is all "
+        "memory of the type.",
     )
     run_level = ChoiceField(
         Config.RunLevel.choices,
         required=False,
         help_text=Meanings(
-            "What the system boots into.",
+            "The run level.",
             {
-                "default": "As it does by itself.",
+                "default": "The default of the system.",
                 "single": "Single-user mode.",
-                "binbash": "A root shell, without the system's own start.",
+                "binbash": "A root shell, without the init system.",
             },
         ),
     )
@@ -220,24 +225,26 @@ class ConfigRequest(Resource):
         Config.VirtMode.choices,
         required=False,
         help_text=Meanings(
-            "How devices are presented to the system.",
+            "The virtualization mode of the devices.",
             {
-                "paravirt": "By drivers made for virtual machines; the default.",
-                "fullvirt": "As a real machine would have them.",
+                "paravirt": "Paravirtualized devices. The default.",
+                "fullvirt": "Emulated devices of a physical machine.",
             },
         ),
     )
     interfaces = InterfacesField(
         required=False,
-        help_text="Its network interfaces, `eth0` first, three at most. Without any it has the public one.",
+        help_text="The network interfaces, at most three. The first one is `eth0`. If empty, there is one "
+        "public interface.",
     )
     helpers = Helpers(
         required=False,
-        help_text="What the platform prepares before it boots. On a new profile all are on that are not named.",
+        help_text="The helpers, which prepare the system before each boot. In a new profile, missing "
+        "helpers are enabled.",
     )
-    devices = Devices(help_text="What is on which device. A change replaces all of them.")
+    devices = Devices(help_text="The disks and volumes by device. A change replaces all devices.")
     root_device = RootDeviceField(
-        max_length=64, required=False, help_text="The device that is mounted as root; by default `/dev/sda`."
+        max_length=64, required=False, help_text="The device of the root file system. By default `/dev/sda`."
     )
 
 
@@ -255,7 +262,9 @@ class ConfigResource(Resource):
     helpers = Annotated(Helpers(), F("helpers"))
     devices = Annotated(Devices(), _all_slots())
     root_device = CharField()
-    initrd = Constant(CharField(allow_null=True), None, help_text="Always null: kernels bring theirs along.")
+    initrd = Constant(
+        CharField(allow_null=True), None, help_text="Always null, because kernels contain their initrd."
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
 
@@ -264,6 +273,6 @@ class ConfigResource(Resource):
 
 
 def changes_of(given: dict[str, Any]) -> ConfigChanges:
-    """Return the changes that the service takes, from the good fields of a body."""
+    """Return the changes for the service, from the valid fields of a body."""
     apart = {name: given.pop(name, None) for name in ("helpers", "devices", "interfaces")}
     return ConfigChanges(given, **apart)

@@ -1,4 +1,4 @@
-"""Disks on the wire, and the fields of every body that deploys an image."""
+"""Serializers of disks, and the fields of every body that deploys an image."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from config.api.serializers import Resource
 MAX_INTEGER = 2**31 - 1
 
 FILESYSTEMS_MEAN = {
-    "raw": "Anything: the platform does not look at it.",
+    "raw": "Any content. The platform does not read it.",
     "swap": "Swap space.",
     "ext3": "An older file system of Linux.",
     "ext4": "The file system that images are deployed with.",
@@ -33,7 +33,7 @@ class DeployRequest(Resource):
     """Values for a disk that an image is deployed to."""
 
     image = PlatformTextField(
-        required=False, help_text="The image to deploy (`GET /images`). Without one the disk is empty."
+        required=False, help_text="The image to deploy (`GET /images`). Without an image, the disk is empty."
     )
     root_pass = CharField(
         min_length=7,
@@ -41,22 +41,22 @@ class DeployRequest(Resource):
         trim_whitespace=False,
         required=False,
         write_only=True,
-        help_text="The password of root, 7 to 128 characters, strong enough by an estimate. Needed with `image`.",
+        help_text="The password of root, 7 to 128 characters. It must be strong. Required with `image`.",
     )
     authorized_keys = ListField(
-        child=CharField(), required=False, write_only=True, help_text="Public SSH keys that root is reached with."
+        child=CharField(), required=False, write_only=True, help_text="Public SSH keys for root."
     )
     authorized_users = ListField(
         child=CharField(),
         required=False,
         write_only=True,
-        help_text="Users of the account whose SSH keys root is reached with.",
+        help_text="Usernames of the account, whose SSH keys are added for root.",
     )
     stackscript_id = IdField(
-        required=False, help_text="A StackScript that runs at the first boot; its images include `image`."
+        required=False, help_text="A StackScript that runs at the first boot. Its images must include `image`."
     )
     stackscript_data = DictField(
-        required=False, write_only=True, help_text="The values that the StackScript asks for, by name."
+        required=False, write_only=True, help_text="The values of the StackScript's fields, by name."
     )
 
 
@@ -64,16 +64,16 @@ class DiskResource(Resource):
     """A disk of an instance."""
 
     id = IntegerField(read_only=True)
-    label = CharField(min_length=1, max_length=48, help_text="A name for it; up to 48 characters.")
+    label = CharField(min_length=1, max_length=48, help_text="A name for the disk, up to 48 characters.")
     status = ChoiceField(
         Disk.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "What is done with it.",
+            "The status of the disk.",
             {
-                "ready": "Nothing: it can be used.",
-                "not ready": "A job works on it.",
-                "deleting": "It is being deleted.",
+                "ready": "The disk can be used.",
+                "not ready": "A job changes the disk.",
+                "deleting": "The disk is being deleted.",
             },
         ),
     )
@@ -92,13 +92,13 @@ class DiskCreate(DeployRequest):
     size = IntegerField(
         min_value=1,
         max_value=MAX_INTEGER,
-        help_text="MB; all disks of an instance together have at most their type's `disk`.",
+        help_text="The size in MB. All disks of an instance together can have at most the type's `disk`.",
     )
     label = CharField(
         min_length=1,
         max_length=48,
         required=False,
-        help_text="A name for it; by default after its image or filesystem.",
+        help_text="A name for the disk. The default depends on its image or file system.",
     )  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
     filesystem = ChoiceField(
         Disk.Filesystem.choices,
@@ -113,14 +113,14 @@ class DiskCreate(DeployRequest):
 class DiskResize(Resource):
     """The body of a resize."""
 
-    size = IntegerField(min_value=1, max_value=MAX_INTEGER, help_text="MB: the new size.")
+    size = IntegerField(min_value=1, max_value=MAX_INTEGER, help_text="The new size in MB.")
 
 
 class DiskPassword(Resource):
     """The body of a new root password for a disk."""
 
     password = CharField(
-        trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
+        trim_whitespace=False, write_only=True, help_text="The new password of root. It must be strong."
     )
 
 

@@ -1,4 +1,4 @@
-"""Instances on the wire: bodies of creates and changes, and answers."""
+"""Serializers of instances: bodies of creates and changes, and answers."""
 
 import re
 from collections.abc import Mapping
@@ -72,9 +72,9 @@ class Schedule(Resource):
         allow_null=True,
         required=False,
         help_text=Meanings(
-            "The day of the weekly backup, in UTC; null while there are no backups.",
+            "The day of the weekly backup, in UTC. Null while backups are disabled.",
             {
-                "Scheduling": "The platform is about to choose.",
+                "Scheduling": "The platform has not chosen yet.",
                 "Sunday": "Sunday.",
                 "Monday": "Monday.",
                 "Tuesday": "Tuesday.",
@@ -82,7 +82,7 @@ class Schedule(Resource):
                 "Thursday": "Thursday.",
                 "Friday": "Friday.",
                 "Saturday": "Saturday.",
-                "null": "There are no backups yet.",
+                "null": "Backups are disabled.",
             },
         ),
     )
@@ -92,9 +92,9 @@ class Schedule(Resource):
         allow_null=True,
         required=False,
         help_text=Meanings(
-            "The two hours in which backups are taken, in UTC; null while there are no backups.",
+            "The two hours in which backups are taken, in UTC. Null while backups are disabled.",
             {
-                "Scheduling": "The platform is about to choose.",
+                "Scheduling": "The platform has not chosen yet.",
                 "W0": "00:00 to 02:00.",
                 "W2": "02:00 to 04:00.",
                 "W4": "04:00 to 06:00.",
@@ -107,7 +107,7 @@ class Schedule(Resource):
                 "W18": "18:00 to 20:00.",
                 "W20": "20:00 to 22:00.",
                 "W22": "22:00 to 00:00.",
-                "null": "There are no backups yet.",
+                "null": "Backups are disabled.",
             },
         ),
     )
@@ -122,34 +122,38 @@ class Backups(Resource):
     """Backup settings of an instance."""
 
     enabled = BooleanField(
-        source="backups_enabled", read_only=True, help_text="Whether the instance is backed up each day."
+        source="backups_enabled", read_only=True, help_text="Whether the instance has daily backups."
     )
     available = Computed(
         BooleanField(),
         is_available,
         "backups_available",
         "host__maintenance",
-        help_text="Whether there is a backup to restore; false while the host is under maintenance.",
+        help_text="Whether there is a backup to restore. False while the host is under maintenance.",
     )
     schedule = Schedule(
-        source="*", required=False, help_text="When backups are taken. What is not chosen, the platform chooses."
+        source="*", required=False, help_text="The time of the backups. The platform chooses missing values."
     )
     last_successful = DateTimeField(
         source="backups_last_successful",
         read_only=True,
         allow_null=True,
-        help_text="When the last one was complete, in UTC; null without.",
+        help_text="The time at which the last backup was complete, in UTC. Null if there is none.",
     )
 
 
 class Specs(Resource):
     """Resources of an instance, which its type defines."""
 
-    disk = IntegerField(source="type.disk", read_only=True, help_text="Room of all disks together, in MB.")
+    disk = IntegerField(
+        source="type.disk", read_only=True, help_text="The maximum size of all disks together, in MB."
+    )
     memory = IntegerField(source="type.memory", read_only=True, help_text="Memory, in MB.")
-    vcpus = IntegerField(source="type.vcpus", read_only=True, help_text="Number of virtual processors.")
-    gpus = IntegerField(source="type.gpus", read_only=True, help_text="Number of graphics processors.")
-    transfer = IntegerField(source="type.transfer", read_only=True, help_text="Outbound transfer, in GB a month.")
+    vcpus = IntegerField(source="type.vcpus", read_only=True, help_text="The number of virtual processors.")
+    gpus = IntegerField(source="type.gpus", read_only=True, help_text="The number of graphics processors.")
+    transfer = IntegerField(
+        source="type.transfer", read_only=True, help_text="Outbound transfer for each month, in GB."
+    )
 
 
 class InstanceResource(Resource):
@@ -158,68 +162,80 @@ class InstanceResource(Resource):
     id = IntegerField(read_only=True)
     label = LabelField(
         required=False,
-        help_text="A name for it, unique on the account: 3 to 64 letters, digits and `-_.`, of which "
-        "none is at an end or twice in a row. By default `compute` and its id.",
+        help_text="A name for the instance, unique on the account: 3 to 64 letters, digits and `-_.`. None "
+        "of `-_.` may be at an end or twice in a row. By default `compute` and its id.",
     )
     group = CharField(
         max_length=50,
         allow_blank=True,
         required=False,
-        help_text="A word to sort instances by; up to 50 characters. Tags do it better.",
+        help_text="A group for sorting instances, up to 50 characters. Tags are recommended instead.",
     )
     status = ChoiceField(
         Instance.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "What it does now.",
+            "The status of the instance.",
             {
-                "running": "It runs.",
-                "offline": "It is off.",
-                "booting": "It is being powered on.",
-                "rebooting": "It is being shut down and booted again.",
-                "shutting_down": "It is being powered off.",
-                "provisioning": "It is being made.",
-                "deleting": "It is being deleted.",
-                "migrating": "It moves to another host or region, or gets another type.",
-                "rebuilding": "Its disks are being replaced.",
-                "cloning": "It is being copied.",
-                "restoring": "A backup is being restored to it.",
-                "stopped": "Its host is under maintenance.",
+                "running": "The instance runs.",
+                "offline": "The instance is powered off.",
+                "booting": "The instance is being powered on.",
+                "rebooting": "The instance is being rebooted.",
+                "shutting_down": "The instance is being shut down.",
+                "provisioning": "The instance is being created.",
+                "deleting": "The instance is being deleted.",
+                "migrating": "The instance moves to another host or region, or is being resized.",
+                "rebuilding": "The disks of the instance are being replaced.",
+                "cloning": "The instance is being cloned.",
+                "restoring": "A backup is being restored to the instance.",
+                "stopped": "The host of the instance is under maintenance.",
             },
         ),
     )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-    type = CharField(source="type_id", read_only=True, help_text="The id of its type (`GET /compute/types`).")
+    type = CharField(
+        source="type_id", read_only=True, help_text="The id of the instance type (`GET /compute/types`)."
+    )
     region = CharField(source="region_id", read_only=True)
     image = PlatformTextField(
         source="image_id",
         read_only=True,
         allow_null=True,
-        help_text="The image that it was deployed from; null without.",
+        help_text="The image that the instance was deployed from. Null if there is none.",
     )
-    ipv4 = ListField(child=CharField(), read_only=True, help_text="Its IPv4 addresses, public ones first.")
-    ipv6 = CharField(read_only=True, allow_null=True, help_text="Its SLAAC address with `/128`; null without.")
-    specs = Specs(source="*", read_only=True, help_text="What its type gives it.")
+    ipv4 = ListField(
+        child=CharField(), read_only=True, help_text="The IPv4 addresses of the instance, public addresses first."
+    )
+    ipv6 = CharField(
+        read_only=True,
+        allow_null=True,
+        help_text="The SLAAC address of the instance with `/128`. Null if there is none.",
+    )
+    specs = Specs(source="*", read_only=True, help_text="The resources of the instance type.")
     alerts = Alerts(
-        source="*", required=False, help_text="Above which averages of two hours mails are sent; 0 is off."
+        source="*",
+        required=False,
+        help_text="The thresholds for alert mails. Each is compared with the average of two hours. 0 "
+        "disables an alert.",
     )
-    backups = Backups(source="*", required=False, help_text="Whether and when it is backed up.")
+    backups = Backups(source="*", required=False, help_text="Whether the instance has backups, and their schedule.")
     hypervisor = Constant(
         ChoiceField(["kvm"]),
         "kvm",
         help_text=Meanings(
-            "What it runs on.",
+            "The hypervisor.",
             {
                 "kvm": "KVM.",
             },
         ),
     )
     watchdog_enabled = BooleanField(
-        required=False, help_text="Whether it is booted again when it goes off by itself. By default true."
+        required=False,
+        help_text="Whether the watchdog boots the instance if it powers off unexpectedly. By default true.",
     )
     tags = ListField(child=CharField(), required=False)
-    host_uuid = UUIDField(source="host.uuid", read_only=True, help_text="The host that it is on.")
+    host_uuid = UUIDField(source="host.uuid", read_only=True, help_text="The id of the instance's host.")
 
 
 NO_METADATA = "user_data is not supported: this platform has no metadata service."
@@ -234,7 +250,7 @@ class MetadataRequest(Resource):
         trim_whitespace=False,
         write_only=True,
         validators=[RegexValidator(r"\A\Z", NO_METADATA)],
-        help_text="Refused unless empty, because the instance would boot without this data.",
+        help_text="Must be empty. The platform does not support user data, and the instance would boot without it.",
     )
 
     def run_validation(self, data: Any = empty) -> Any:
@@ -246,40 +262,44 @@ class MetadataRequest(Resource):
 class InstanceCreate(DeployRequest):
     """The body of a new instance. With `backup_id`, disks, profiles and root's password are those of the backup."""
 
-    region = CharField(help_text="The region it is to be in (`GET /regions`).")
-    type = CharField(help_text="The type it is to have (`GET /compute/types`).")
+    region = CharField(help_text="The region of the instance (`GET /regions`).")
+    type = CharField(help_text="The type of the instance (`GET /compute/types`).")
     label = LabelField(required=False)  # type: ignore[assignment] # mypy looks past `Resource`, which is no direct base
     backup_id = IdField(
         required=False,
-        help_text="A backup to restore, in place of `image`; disks, profiles and root's password are as in it.",
+        help_text="A backup to restore, instead of `image`. Disks, profiles and the password of root come "
+        "from the backup.",
     )
     backups_enabled = BooleanField(
         required=False,
-        help_text="Whether it has backups. By default false, unless the account's setting says otherwise.",
+        help_text="Whether the instance has backups. By default false, or true if the account's setting "
+        "enables backups.",
     )
     booted = BooleanField(
-        default=True, write_only=True, help_text="Whether it is booted once it is deployed. By default true."
+        default=True,
+        write_only=True,
+        help_text="Whether the instance is booted after the deployment. By default true.",
     )
     swap_size = IntegerField(
         min_value=0,
         max_value=MAX_INTEGER,
         default=512,
-        help_text="MB of the swap disk; by default 512. Only with `image`.",
+        help_text="The size of the swap disk in MB. By default 512. Only with `image`.",
     )
     interfaces = InterfacesField(
         required=False,
-        help_text="The network interfaces of its profile, `eth0` first, three at most. Without any it "
-        "has the public one.",
+        help_text="The network interfaces of the instance's profile, at most three. The first one is "
+        "`eth0`. If empty, there is one public interface.",
     )
     private_ip = BooleanField(
-        required=False, help_text="Whether it also gets a private IPv4 address. By default false."
+        required=False, help_text="Whether the instance also gets a private IPv4 address. By default false."
     )
     group = CharField(max_length=50, allow_blank=True, required=False)
     tags = ListField(child=CharField(), required=False)
     firewall_id = IdField(
         required=False,
         write_only=True,
-        help_text="A firewall of the account. It filters the instance from the first boot on.",
+        help_text="A firewall of the account. It filters the instance's traffic from the first boot.",
     )
     metadata = MetadataRequest(required=False, write_only=True, help_text="Refused with `user_data`.")
 
@@ -293,16 +313,17 @@ class BootRequest(Resource):
     config_id = IdField(
         required=False,
         min_value=1,
-        help_text="The configuration profile to boot; by default the one booted last, else the only one.",
+        help_text="The configuration profile to boot. By default the profile of the last boot, or the only "
+        "profile.",
     )
 
 
 def spec_of(given: Mapping[str, Any]) -> InstanceSpec:
-    """Return the spec that the service takes, from the good fields of a body."""
+    """Return the spec for the service, from the valid fields of a body."""
     return InstanceSpec(**spec_fields(given))
 
 
 def changes_of(given: dict[str, Any]) -> InstanceChanges:
-    """Return the changes that the service takes, from the good fields of a body."""
+    """Return the changes for the service, from the valid fields of a body."""
     tags = given.pop("tags", None)
     return InstanceChanges(given, None if tags is None else tuple(tags))

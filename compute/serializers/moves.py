@@ -10,9 +10,9 @@ class MigrateRequest(Resource):
 
     region = CharField(
         required=False,
-        help_text="The region to move to; without it, the host migration that is scheduled starts now.",
+        help_text="The region to move to. Without a region, the scheduled host migration starts now.",
     )
     upgrade = BooleanField(
         default=False,
-        help_text="Whether it also gets the newer type that replaces a deprecated one. By default false.",
+        help_text="Whether a deprecated type is upgraded to its replacement. By default false.",
     )

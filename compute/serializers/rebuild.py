@@ -20,10 +20,10 @@ class RebuildRequest(DeployRequest):
         max_length=128,
         trim_whitespace=False,
         write_only=True,
-        help_text="The password of root, 7 to 128 characters, strong enough by an estimate.",
+        help_text="The password of root, 7 to 128 characters. It must be strong.",
     )
     booted = BooleanField(
-        default=True, write_only=True, help_text="Whether it is booted afterwards. By default true."
+        default=True, write_only=True, help_text="Whether the instance is booted afterwards. By default true."
     )
     metadata = MetadataRequest(required=False, write_only=True, help_text="Refused with `user_data`.")
 
@@ -32,5 +32,5 @@ class PasswordRequest(Resource):
     """The body of a new root password."""
 
     root_pass = CharField(
-        trim_whitespace=False, write_only=True, help_text="The new password of root, strong enough by an estimate."
+        trim_whitespace=False, write_only=True, help_text="The new password of root. It must be strong."
     )

@@ -16,5 +16,5 @@ class RescueRequest(Resource):
 
     devices = RescueDevices(
         required=False,
-        help_text="The disks and volumes at hand; by default all disks of the instance, in their order.",
+        help_text="The disks and volumes by device. By default all disks of the instance, in their order.",
     )

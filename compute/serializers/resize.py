@@ -9,15 +9,15 @@ class MutateRequest(Resource):
     """The body of an upgrade."""
 
     allow_auto_disk_resize = BooleanField(
-        default=True, help_text="Whether the one disk there is, beside swap, grows with the type. By default true."
+        default=True, help_text="Whether the only disk besides swap grows with the type. By default true."
     )
 
 
 class ResizeRequest(Resource):
     """The body of a resize."""
 
-    type = CharField(help_text="The type it is to have (`GET /compute/types`).")
+    type = CharField(help_text="The new type (`GET /compute/types`).")
     allow_auto_disk_resize = BooleanField(
         default=True,
-        help_text="Whether the one disk there is, beside swap, is resized to fill the type. By default true.",
+        help_text="Whether the only disk besides swap is resized to the disk space of the type. By default true.",
     )
