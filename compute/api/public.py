@@ -1,4 +1,4 @@
-"""The base of views whose lists have public objects beside those of the account."""
+"""The base of views whose lists have public objects and those of the account."""
 
 from accounts.actors import Actor
 from config.api.admission import M

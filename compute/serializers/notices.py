@@ -1,4 +1,4 @@
-"""Notifications and maintenance on the wire."""
+"""Serializers of notifications and maintenance."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ class NoticeEntity(Resource):
 
     label = CharField(source="notice_label", help_text="The instance's label.")
     id = IntegerField(source="notice_id", help_text="The instance's id.")
-    type = Constant(CharField(), "compute", help_text="What kind of thing it is: always `compute`.")
+    type = Constant(CharField(), "compute", help_text="The kind of the entity. Always `compute`.")
     url = PathField(source="notice_url")
 
 
@@ -29,10 +29,10 @@ class MaintenanceResource(Resource):
         ["reboot", "cold_migration", "live_migration"],
         source="notice_type",
         help_text=Meanings(
-            "What is done.",
+            "The type of the maintenance.",
             {
-                "reboot": "The host is worked on; the compute is off meanwhile.",
-                "cold_migration": "The compute is moved to another host, shut down for that.",
+                "reboot": "The host is under maintenance. The compute is off during this time.",
+                "cold_migration": "The compute is shut down and moved to another host.",
                 "live_migration": "Not shown by this platform.",
             },
         ),
@@ -41,16 +41,18 @@ class MaintenanceResource(Resource):
         ["pending", "started"],
         source="notice_status",
         help_text=Meanings(
-            "How far it is.",
+            "The status of the maintenance.",
             {
-                "pending": "It is due at `when`.",
-                "started": "It goes on.",
+                "pending": "The maintenance begins at `when`.",
+                "started": "The maintenance is in progress.",
             },
         ),
     )
-    reason = CharField(source="notice_reason", help_text="Why; may be empty.")
-    when = DateTimeField(source="notice_when", help_text="When it is due, or since when it goes on, in UTC.")
-    entity = NoticeEntity(source="*", help_text="The instance that it concerns.")
+    reason = CharField(source="notice_reason", help_text="The reason. It may be empty.")
+    when = DateTimeField(
+        source="notice_when", help_text="The time at which the maintenance begins or began, in UTC."
+    )
+    entity = NoticeEntity(source="*", help_text="The instance that the maintenance concerns.")
 
     class Meta:
         read_only = True
@@ -125,9 +127,9 @@ def entity_of(topic: str, key: int | None, label: str, url: str) -> dict[str, An
 class NotificationEntity(Resource):
     """The subject of a notification: an instance or a region."""
 
-    id = IntegerField(required=False, help_text="The id of the instance; regions have none.")
-    label = CharField(help_text="Its label; of a region its id.")
-    type = CharField(help_text="What kind of thing it is: `compute` or `region`.")
+    id = IntegerField(required=False, help_text="The id of the instance. Null for a region.")
+    label = CharField(help_text="The label of the instance, or the id of the region.")
+    type = CharField(help_text="The kind of the entity: `compute` or `region`.")
     url = CharField()
 
     class Meta:
@@ -150,27 +152,27 @@ class NotificationResource(Resource):
         "notice_id",
         "notice_label",
         "notice_url",
-        help_text="What it is about.",
+        help_text="The entity that the notification is about.",
     )
-    label = Annotated(CharField(), _of_topic("label"), help_text="What it is, in a few words.")
+    label = Annotated(CharField(), _of_topic("label"), help_text="A short title.")
     message = Computed(
         CharField(),
         lambda topic, label: TOPICS[topic].about(label),
         "notice_topic",
         "notice_label",
-        help_text="What it is, in a sentence.",
+        help_text="The message, in one sentence.",
     )
     body = Computed(
         CharField(allow_null=True),
         lambda body: body or None,
         "notice_body",
-        help_text="What else there is to say; null without.",
+        help_text="More information. Null if there is none.",
     )
     type = Annotated(
         ChoiceField(TYPES),
         _of_topic("type"),
         help_text=Meanings(
-            "What kind of notification it is.",
+            "The type of the notification.",
             {
                 "migration_scheduled": "The instance will be moved to another host.",
                 "migration_imminent": "Not shown by this platform.",
@@ -181,7 +183,7 @@ class NotificationResource(Resource):
                 "ticket_important": "Not shown by this platform.",
                 "ticket_abuse": "Not shown by this platform.",
                 "notice": "Not shown by this platform.",
-                "maintenance": "Work on the instance's host goes on.",
+                "maintenance": "The instance's host is under maintenance.",
                 "promotion": "Not shown by this platform.",
             },
         ),
@@ -190,20 +192,20 @@ class NotificationResource(Resource):
         ChoiceField(["minor", "major", "critical"]),
         _of_topic("severity"),
         help_text=Meanings(
-            "How much it matters.",
+            "The severity.",
             {
-                "minor": "For your information.",
-                "major": "Something is affected for a while.",
-                "critical": "Something may not work.",
+                "minor": "Information.",
+                "major": "A service is affected for some time.",
+                "critical": "A service may not work.",
             },
         ),
     )
     when = DateTimeField(
         source="notice_when",
         allow_null=True,
-        help_text="When it is due, or since when it is so, in UTC; null where unknown.",
+        help_text="The time at which the event begins or began, in UTC. Null if unknown.",
     )
-    until = Constant(DateTimeField(allow_null=True), None, help_text="Always null: no end is known.")
+    until = Constant(DateTimeField(allow_null=True), None, help_text="Always null, because no end is known.")
 
     class Meta:
         read_only = True

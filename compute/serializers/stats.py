@@ -1,4 +1,4 @@
-"""Statistics and transfer on the wire."""
+"""Serializers of statistics and transfer."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from config.api.serializers import Resource
 
 def points(help_text: str) -> ListField:
     """Return the field of a chart: pairs of a time in milliseconds since 1970 and a value."""
-    pair = ListField(child=FloatField(), help_text="Milliseconds since 1970, and what was measured.")
+    pair = ListField(child=FloatField(), help_text="The time in milliseconds since 1970, and the measured value.")
     return ListField(child=pair, help_text=help_text)
 
 
 class Network(Resource):
-    """Network traffic, in bits a second."""
+    """Network traffic, in bits per second."""
 
     in_ = points("Public traffic to the instance.")
     out = points("Public traffic from the instance.")
@@ -25,7 +25,7 @@ class Network(Resource):
 
 
 class DiskStats(Resource):
-    """Disk activity, in blocks a second."""
+    """Disk activity, in blocks per second."""
 
     io = points("Blocks read and written.")
     swap = points("Blocks swapped in and out.")
@@ -35,17 +35,17 @@ class ComputeStatsData(Resource):
     """Charts of an instance."""
 
     cpu = points("Percent, 100 for each core.")
-    io = DiskStats(help_text="What disks did, in blocks a second.")
-    netv4 = Network(help_text="IPv4 traffic, in bits a second.")
-    netv6 = Network(help_text="IPv6 traffic, in bits a second.")
+    io = DiskStats(help_text="Disk operations, in blocks per second.")
+    netv4 = Network(help_text="IPv4 traffic, in bits per second.")
+    netv6 = Network(help_text="IPv6 traffic, in bits per second.")
 
 
 class ComputeStats(Resource):
-    """Statistics of an instance. The contract's schema has the charts beside the title. The published service
-    answers with the charts in `data`, where clients look for them."""
+    """Statistics of an instance. In the contract's schema, the charts are next to `title`. The published
+    service answers with the charts in `data`, where clients look for them."""
 
     title = CharField()
-    data = ComputeStatsData(help_text="The charts.")
+    data = ComputeStatsData(help_text="The time series.")
     cpu = Absent(points(""), help_text="See `data`.")
     io = Absent(DiskStats(), help_text="See `data`.")
     netv4 = Absent(Network(), help_text="See `data`.")
@@ -58,9 +58,9 @@ class ComputeStats(Resource):
 class InstanceTransfer(Resource):
     """Network transfer of an instance this month."""
 
-    used = IntegerField(help_text="Bytes that were sent this month.")
-    quota = IntegerField(help_text="GB that the compute adds to the account's pool this month.")
-    billable = IntegerField(help_text="GB beyond that.")
+    used = IntegerField(help_text="Bytes that were sent in this month.")
+    quota = IntegerField(help_text="GB that the compute adds to the account's transfer pool in this month.")
+    billable = IntegerField(help_text="GB beyond this quota.")
 
     class Meta:
         read_only = True
@@ -71,7 +71,7 @@ class MonthlyTransfer(Resource):
 
     bytes_in = IntegerField(help_text="Bytes that were received.")
     bytes_out = IntegerField(help_text="Bytes that were sent.")
-    bytes_total = IntegerField(help_text="Both together.")
+    bytes_total = IntegerField(help_text="The sum of both.")
 
     class Meta:
         read_only = True
@@ -80,9 +80,9 @@ class MonthlyTransfer(Resource):
 class AccountTransfer(Resource):
     """Network transfer of the account this month."""
 
-    used = IntegerField(help_text="GB that all computes together have sent this month.")
-    quota = IntegerField(help_text="GB that they may send together.")
-    billable = IntegerField(help_text="GB beyond that.")
+    used = IntegerField(help_text="GB that all computes together have sent in this month.")
+    quota = IntegerField(help_text="GB that all computes together may send.")
+    billable = IntegerField(help_text="GB beyond this quota.")
 
     class Meta:
         read_only = True

@@ -1,4 +1,4 @@
-"""Volumes on the wire, and the bodies of requests about them."""
+"""Serializers of volumes, and the bodies of requests about them."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,9 @@ class VolumeResource(Resource):
     """Block storage that instances attach."""
 
     id = IntegerField(read_only=True)
-    label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
+    label = LabelField(
+        help_text="A name for the volume: up to 32 letters, digits, `-` and `_`. It begins with a letter."
+    )
     filesystem_path = Computed(
         CharField(),
         filesystem_path,
@@ -54,21 +56,26 @@ class VolumeResource(Resource):
         Volume.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "What is done with it.",
+            "The status of the volume.",
             {
-                "creating": "It is being made.",
-                "active": "Nothing: it can be used.",
-                "resizing": "It grows.",
+                "creating": "The volume is being created.",
+                "active": "The volume can be used.",
+                "resizing": "The volume is being resized.",
             },
         ),
     )
-    size = IntegerField(max_value=MAX_SIZE, help_text="GB, up to 10240.")
+    size = IntegerField(max_value=MAX_SIZE, help_text="The size in GB, up to 10240.")
     region = CharField(source="region_id")
     compute_id = IntegerField(
-        source="instance_id", allow_null=True, help_text="The instance that it is attached to; null without."
+        source="instance_id",
+        allow_null=True,
+        help_text="The id of the instance that the volume is attached to. Null if detached.",
     )
     compute_label = CharField(
-        source="instance.label", read_only=True, allow_null=True, help_text="That instance's label; null without."
+        source="instance.label",
+        read_only=True,
+        allow_null=True,
+        help_text="The label of this instance. Null if detached.",
     )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
@@ -77,9 +84,9 @@ class VolumeResource(Resource):
         Volume.Hardware.choices,
         read_only=True,
         help_text=Meanings(
-            "What it is kept on.",
+            "The storage of the volume.",
             {
-                "hdd": "Disks.",
+                "hdd": "Hard disks.",
                 "nvme": "Flash memory.",
             },
         ),
@@ -89,19 +96,22 @@ class VolumeResource(Resource):
 class VolumeCreate(Resource):
     """The body of a new volume. `region` is required unless the volume is attached to the instance `compute_id`."""
 
-    label = LabelField(help_text="A name for it: up to 32 letters, digits, `-` and `_`, the first one a letter.")
+    label = LabelField(
+        help_text="A name for the volume: up to 32 letters, digits, `-` and `_`. It begins with a letter."
+    )
     size = IntegerField(
         min_value=MIN_SIZE,
         max_value=MAX_SIZE,
         default=20,
-        help_text="GB, 10 to 10240; by default 20.",
+        help_text="The size in GB, 10 to 10240. By default 20.",
         error_messages={"min_value": WRONG_SIZE, "max_value": WRONG_SIZE},
     )
-    region = CharField(required=False, help_text="The region it is to be in; needed unless `compute_id` is given.")
-    compute_id = IdField(required=False, help_text="An instance to attach it to.")
+    region = CharField(required=False, help_text="The region of the volume. Required without `compute_id`.")
+    compute_id = IdField(required=False, help_text="An instance to attach the volume to.")
     config_id = IdField(
         required=False,
-        help_text="The profile of the instance that is to have it; by default the one that boots next.",
+        help_text="The instance's configuration profile that the volume is added to. By default the "
+        "profile of the next boot.",
     )
     tags = ListField(child=CharField(), required=False)
 
@@ -115,8 +125,10 @@ class VolumeUpdate(Resource):
     label = LabelField(required=False)
     tags = ListField(child=CharField(), required=False)
     region = CharField(required=False, help_text="Has no effect.")
-    size = IntegerField(max_value=MAX_SIZE, required=False, help_text="Has no effect: see the resize.")
-    compute_id = IntegerField(allow_null=True, required=False, help_text="Has no effect: see attach and detach.")
+    size = IntegerField(max_value=MAX_SIZE, required=False, help_text="Has no effect. Use the resize operation.")
+    compute_id = IntegerField(
+        allow_null=True, required=False, help_text="Has no effect. Use the attach and detach operations."
+    )
 
     def examine(
         self, data: dict[str, Any], positions: Positions | None = None, path: str = ""
@@ -139,7 +151,7 @@ class VolumeResize(Resource):
 
     size = IntegerField(
         max_value=MAX_SIZE,
-        help_text="GB: more than it has, up to 10240.",
+        help_text="The new size in GB: larger than the current size, up to 10240.",
         error_messages={"max_value": f"Storage volumes cannot be resized larger than {MAX_SIZE} gigabytes"},
     )
 
@@ -147,24 +159,26 @@ class VolumeResize(Resource):
 class VolumeAttach(Resource):
     """The body of an attachment. By default, `config_id` is the profile that boots next."""
 
-    compute_id = IdField(help_text="The instance to attach it to, in its region.")
+    compute_id = IdField(help_text="The instance to attach the volume to, in the same region.")
     config_id = IdField(
-        required=False, help_text="The profile that is to have it; by default the one that boots next."
+        required=False,
+        help_text="The configuration profile that the volume is added to. By default the profile of the next boot.",
     )
     persist_across_boots = BooleanField(
         required=False,
         default=True,
-        help_text="Whether a profile has it, so that it is there after the next boot. By default true.",
+        help_text="Whether the volume is added to a configuration profile, so that it is attached after "
+        "the next boot. By default true.",
     )
 
 
 def spec_of(given: Mapping[str, Any]) -> VolumeSpec:
-    """Return the spec that the service takes, from the good fields of a body."""
+    """Return the spec for the service, from the valid fields of a body."""
     return VolumeSpec(**{**given, "label": given.get("label"), "tags": tuple(given.get("tags", ()))})
 
 
 def changes_of(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...] | None]:
-    """Return the columns and the tags that the service changes, from the good fields of a body.
+    """Return the columns and the tags that the service changes, from the valid fields of a body.
 
     The tags are None if the body has none.
     """

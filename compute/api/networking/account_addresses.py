@@ -84,7 +84,7 @@ class MoveViewSet(GenericViewSet[Actor, Address]):
     @action(detail=False, methods=["post"])
     @operation(ON_COMPUTES, READ_WRITE, request=AssignRequest)
     def assign(self, request: Request) -> Response:
-        """Give addresses and IPv6 ranges of a region to other instances, all or none.
+        """Assign addresses and IPv6 ranges of a region to other instances, all or none.
 
         Instances may swap addresses. Each instance keeps at least one public IPv4 address, and has at most one
         private one.
@@ -154,7 +154,7 @@ class IPv6RangeViewSet(ReadOnlyModelViewSet[Actor, IPv6Range]):
 
 
 class IPv6PoolViewSet(ListViewSet[Actor, IPv6Range]):
-    """IPv6 pools. Staff give them out."""
+    """IPv6 pools. Staff assign them."""
 
     serializer_class = IPv6PoolResource
     filterset_class = IPv6RangeFilterSet

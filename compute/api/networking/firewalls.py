@@ -70,7 +70,7 @@ class FirewallRulesViewSet(GenericViewSet[Actor, Firewall]):
     def retrieve(self, request: Request, id: int) -> Response:
         """Get the rules of a firewall.
 
-        Rules are in the order in which they are tried.
+        Rules are in the order of evaluation.
         """
         return Response(self.get_object().rules)
 
@@ -106,7 +106,7 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
 
     @operation(WRITE, READ_WRITE, request=FirewallDeviceRequest)
     def create(self, request: Request, firewall_id: int) -> Response:
-        """Put the firewall on a compute.
+        """Attach the firewall to a compute.
 
         An instance has at most one enabled firewall. If the firewall is already on the compute, the answer is the
         existing device.

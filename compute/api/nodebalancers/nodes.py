@@ -75,7 +75,7 @@ class NodeBalancerNodeViewSet(ReadOnlyModelViewSet[Actor, NodeBalancerNode]):
     def destroy(self, request: Request, nodebalancer_id: int, config_id: int, id: int) -> Response:
         """Remove a node from a config.
 
-        The node gets no more traffic.
+        The node gets no traffic after that.
         """
         nodes.delete(self.actor, self.get_object())
         return Response({})

@@ -1,1 +1,1 @@
-"""Domains and their records on the wire."""
+"""Serializers of domains and their records."""

@@ -1,4 +1,4 @@
-"""Domains on the wire."""
+"""Serializers of domains."""
 
 from rest_framework.serializers import (
     CharField,
@@ -18,11 +18,11 @@ from config.api.fields import CaselessField, Computed
 from config.api.meanings import Meanings
 from config.api.serializers import Body, Resource
 
-LONGEST_TIME = 2**31 - 1
+MAX_TIME = 2**31 - 1
 
 
 def times(help_text: str) -> IntegerField:
-    return IntegerField(required=False, min_value=0, max_value=LONGEST_TIME, help_text=help_text)
+    return IntegerField(required=False, min_value=0, max_value=MAX_TIME, help_text=help_text)
 
 
 def addresses(help_text: str) -> ListField:
@@ -42,10 +42,10 @@ class DomainResource(Resource):
     type = ChoiceField(
         Domain.Type.choices,
         help_text=Meanings(
-            "Who keeps the records.",
+            "The role of this platform for the zone.",
             {
-                "master": "This platform.",
-                "slave": "The servers in `master_ips`, which are asked for them.",
+                "master": "The records are on this platform.",
+                "slave": "The records are copied from the servers in `master_ips`.",
             },
         ),
     )
@@ -54,16 +54,16 @@ class DomainResource(Resource):
         lambda label, spelling: spelling or label,
         "label",
         "spelling",
-        help_text="The zone's name as it was written, without a dot at its end. Unicode becomes punycode.",
+        help_text="The name of the zone as the client sent it, without a final dot. Unicode becomes Punycode.",
     )
     status = ChoiceField(
         Domain.Status.choices,
         required=False,
         help_text=Meanings(
-            "Whether name servers answer for it.",
+            "Whether name servers answer for the zone.",
             {
-                "disabled": "They do not.",
-                "active": "They do; the default.",
+                "disabled": "Name servers do not answer.",
+                "active": "Name servers answer. The default.",
             },
         ),
     )
@@ -72,14 +72,14 @@ class DomainResource(Resource):
         max_length=50,
         required=False,
         allow_blank=True,
-        help_text="A word to sort domains by; up to 50 characters.",
+        help_text="A group for sorting domains, up to 50 characters.",
     )
     description = CharField(
         min_length=1,
         max_length=255,
         required=False,
         allow_blank=True,
-        help_text="What it is for; up to 255 characters.",
+        help_text="A description of the domain, up to 255 characters.",
     )
     soa_email = EmailField(
         required=False,
@@ -94,20 +94,25 @@ class DomainResource(Resource):
         "The addresses that may transfer the zone; at most 1000 characters together. By default none."
     )
     retry_sec = times(
-        "Seconds between the tries of a secondary server that could not reach the primary; "
-        "0, the default, is 14400."
+        "The interval in seconds at which a secondary server retries after it could not reach "
+        "the primary. 0, the default, means 14400."
     )
     refresh_sec = times(
-        "Seconds after which a secondary server asks whether the zone has changed; 0, the default, is 14400."
+        "The interval in seconds at which a secondary server checks for changes of the zone. 0, "
+        "the default, means 14400."
     )
     expire_sec = times(
-        "Seconds after which a secondary server that cannot ask answers no more; 0, the default, is 1209600."
+        "The time in seconds after which a secondary server stops answering if it cannot reach "
+        "the primary. 0, the default, means 1209600."
     )
-    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is 86400.")
+    ttl_sec = times("The time to live of answers in seconds. 0, the default, means 86400.")
     tags = ListField(child=CharField(), required=False)
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-    errors = CharField(read_only=True, help_text="Why something is not done that was asked for; else empty.")
+    errors = CharField(
+        read_only=True,
+        help_text="The reason why the zone is not served as requested. Empty if there is no problem.",
+    )
 
 
 class DomainRequest(DomainResource):
@@ -117,7 +122,7 @@ class DomainRequest(DomainResource):
         source="label",
         min_length=1,
         max_length=255,
-        help_text="The zone's name. Each is there once on the whole platform, in whatever case it is written.",
+        help_text="The name of the zone. It must be unique on the platform. Case does not matter.",
     )
 
 
@@ -130,10 +135,11 @@ class DomainCloneRequest(Resource):
 class DomainImportRequest(Resource):
     """The body of an import."""
 
-    domain = CharField(min_length=1, max_length=255, help_text="The zone's name.")
+    domain = CharField(min_length=1, max_length=255, help_text="The name of the zone.")
     remote_nameserver = CharField(
         max_length=260,
-        help_text="The server to ask for the zone: a name or an address, with `:port` where that is not 53.",
+        help_text="The name server to transfer the zone from: a name or an address. Add `:port` if the "
+        "port is not 53.",
     )
 
 
@@ -141,10 +147,10 @@ class ZoneFile(Resource):
     """A zone file, as name servers have it."""
 
     zone_file = ListField(
-        child=CharField(), read_only=True, help_text="The lines of the zone, in the format of BIND."
+        child=CharField(), read_only=True, help_text="The lines of the zone file, in the format of BIND."
     )
 
 
 def spec_of(given: Body) -> DomainSpec:
-    """Return the spec that the service takes, from the good fields of a body."""
+    """Return the spec for the service, from the valid fields of a body."""
     return DomainSpec(tags=given.pop("tags", None), values=dict(given))

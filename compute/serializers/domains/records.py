@@ -1,4 +1,4 @@
-"""Records of domains on the wire."""
+"""Serializers of records of domains."""
 
 from rest_framework.serializers import (
     CharField,
@@ -21,7 +21,7 @@ class RecordResource(Resource):
     type = ChoiceField(
         DomainRecord.Type.choices,
         help_text=Meanings(
-            "What the record says; cannot be changed.",
+            "The type of the record. It cannot be changed.",
             {
                 "A": "The IPv4 address of a name.",
                 "AAAA": "The IPv6 address of a name.",
@@ -29,9 +29,9 @@ class RecordResource(Resource):
                 "MX": "The mail server of a name.",
                 "CNAME": "Another name for a name.",
                 "TXT": "A text.",
-                "SRV": "Where a service is.",
+                "SRV": "The host and port of a service.",
                 "PTR": "The name of an address.",
-                "CAA": "Who may issue certificates.",
+                "CAA": "The authorities that may issue certificates.",
             },
         ),
     )
@@ -40,8 +40,8 @@ class RecordResource(Resource):
         max_length=100,
         required=False,
         allow_blank=True,
-        help_text="The name of the record, in full or relative to the domain; empty for the domain itself. The "
-        "name of an SRV record begins with its service and protocol: `_sip._tcp`.",
+        help_text="The name of the record, absolute or relative to the domain. Empty for the domain "
+        "itself. The name of an SRV record begins with its service and protocol: `_sip._tcp`.",
     )
     # the spaces around a text are part of it; around other targets, the service takes them off
     target = CharField(
@@ -49,20 +49,20 @@ class RecordResource(Resource):
         allow_blank=True,
         max_length=4096,
         trim_whitespace=False,
-        help_text="The value of the record, such as an address or a host name in full; up to 4096 characters. In "
-        "A and AAAA records, `[remote_addr]` stands for the address that the request comes from.",
+        help_text="The value of the record, such as an address or a full host name, up to 4096 characters. "
+        "In A and AAAA records, `[remote_addr]` is replaced by the address of the client.",
     )
     priority = IntegerField(
         min_value=0,
         max_value=255,
         required=False,
-        help_text="Which is asked first: the smallest. Of MX and SRV, 0 to 255.",
+        help_text="The priority of an MX or SRV record, 0 to 255. The smallest comes first.",
     )
     weight = IntegerField(
         min_value=0,
         max_value=65535,
         required=False,
-        help_text="The share among SRV records of the same priority, 0 to 65535.",
+        help_text="The weight among SRV records of the same priority, 0 to 65535.",
     )
     port = IntegerField(
         min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
@@ -70,20 +70,20 @@ class RecordResource(Resource):
     service: Field = as_sent("service", "The service of an SRV record, such as `sip`; null of others.")
     protocol: Field = as_sent(
         "protocol",
-        "The protocol of an SRV record, such as `tcp`; null of others. Without it the zone serves `_tcp`.",
+        "The protocol of an SRV record, such as `tcp`. Null for other records. If missing, the zone has `_tcp`.",
     )
-    ttl_sec = times("Seconds for which answers may be kept; 0, the default, is as the domain has it.")
+    ttl_sec = times("The time to live of answers in seconds. 0, the default, means the value of the domain.")
     tag = ChoiceField(
         DomainRecord.Tag.choices,
         required=False,
         allow_null=True,
         help_text=Meanings(
-            "What a CAA record is about; null of others.",
+            "The tag of a CAA record. Null for other records.",
             {
-                "issue": "Who may issue certificates.",
-                "issuewild": "Who may issue certificates for all names below.",
-                "iodef": "Where to report misuse to.",
-                "null": "It is no CAA record.",
+                "issue": "The authorities that may issue certificates.",
+                "issuewild": "The authorities that may issue wildcard certificates.",
+                "iodef": "The address for reports of misuse.",
+                "null": "The record is not a CAA record.",
             },
         ),
     )
