@@ -1,1 +1,1 @@
-"""Addresses, IPv6 ranges, VLANs and firewalls on the wire."""
+"""Serializers of addresses, IPv6 ranges, VLANs and firewalls."""

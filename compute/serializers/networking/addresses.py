@@ -1,4 +1,4 @@
-"""Addresses and IPv6 ranges on the wire, and the bodies of requests about them."""
+"""Serializers of addresses and IPv6 ranges, and the bodies of requests about them."""
 
 import ipaddress
 from collections.abc import Iterable, Mapping
@@ -58,17 +58,17 @@ class AddressResource(Resource):
         "address",
         "public",
         "gateway",
-        help_text="The gateway that it is reached by; null for private addresses.",
+        help_text="The gateway of the address. Null for private addresses.",
     )
-    subnet_mask = Computed(CharField(), subnet_mask, "address", "prefix", help_text="The mask of its network.")
-    prefix = IntegerField(read_only=True, help_text="Length of the network's prefix, in bits.")
+    subnet_mask = Computed(CharField(), subnet_mask, "address", "prefix", help_text="The subnet mask.")
+    prefix = IntegerField(read_only=True, help_text="The length of the network prefix, in bits.")
     type = Computed(
         ChoiceField(["ipv4", "ipv6", "ipv6/pool", "ipv6/range"]),
         kind,
         "address",
         ordered_by="address",  # IPv4 comes first
         help_text=Meanings(
-            "What kind of address it is.",
+            "The type of the address.",
             {
                 "ipv4": "An IPv4 address.",
                 "ipv6": "An IPv6 address, SLAAC or link-local.",
@@ -77,16 +77,18 @@ class AddressResource(Resource):
             },
         ),
     )
-    public = BooleanField(read_only=True, help_text="Whether it is reached from the internet.")
+    public = BooleanField(read_only=True, help_text="Whether the address is public.")
     rdns = Computed(
         CharField(allow_null=True),
         reverse_name,
         "address",
         "public",
         "rdns",
-        help_text="The name that a reverse look-up gives; null for private addresses.",
+        help_text="The reverse DNS name. Null for private addresses.",
     )
-    compute_id = IntegerField(source="instance_id", read_only=True, help_text="The instance that has it.")
+    compute_id = IntegerField(
+        source="instance_id", read_only=True, help_text="The id of the instance with the address."
+    )
     region = CharField(source="region_id", read_only=True)
 
 
@@ -102,7 +104,7 @@ class IPv6RangeResource(Resource):
         "route_target",
         "instance__ipv6",
         "is_shared",
-        help_text="The address that the range is routed to; null if the range is shared, or if no instance has it.",
+        help_text="The address that the range is routed to. Null if the range is shared, or if no instance has it.",
     )
 
 
@@ -116,24 +118,28 @@ class IPv6RangeDetail(Resource):
     range = CharField(source="range.range", read_only=True, help_text="The first address of the range.")
     prefix = IntegerField(source="range.prefix", read_only=True)
     region = CharField(source="range.region_id", read_only=True)
-    is_bgp = BooleanField(source="range.is_shared", read_only=True, help_text="Whether it is shared.")
+    is_bgp = BooleanField(source="range.is_shared", read_only=True, help_text="Whether the range is shared.")
     computes = ListField(
         child=IntegerField(),
         read_only=True,
-        help_text="The instance that it is routed to, and those that it is shared with.",
+        help_text="The instance that the range is routed to, and the instances that it is shared with.",
     )
 
 
 class IPv4Networking(Resource):
     """The IPv4 addresses of an instance."""
 
-    public = AddressResource(many=True, read_only=True, help_text="Addresses that are reached from the internet.")
-    private = AddressResource(many=True, read_only=True, help_text="Addresses within the region.")
+    public = AddressResource(many=True, read_only=True, help_text="Public addresses.")
+    private = AddressResource(
+        many=True, read_only=True, help_text="Private addresses, for traffic within the region."
+    )
     shared = AddressResource(
-        many=True, read_only=True, help_text="Addresses of other instances that it may take over."
+        many=True, read_only=True, help_text="Addresses of other instances that are shared with the instance."
     )
     reserved = AddressResource(
-        many=True, read_only=True, help_text="Addresses in the region that it is moving to. Empty at other times."
+        many=True,
+        read_only=True,
+        help_text="Addresses in the target region, while the instance moves. Otherwise empty.",
     )
 
 
@@ -141,19 +147,19 @@ class IPv6Networking(Resource):
     """The IPv6 addresses of an instance."""
 
     slaac = AddressResource(
-        read_only=True, allow_null=True, help_text="Its address in the region's network; null without."
+        read_only=True, allow_null=True, help_text="The SLAAC address of the instance. Null if there is none."
     )
-    link_local = AddressResource(read_only=True, help_text="Its address on its own link.")
+    link_local = AddressResource(read_only=True, help_text="The link-local address of the instance.")
     global_ = IPv6PoolResource(
-        many=True, read_only=True, help_text="Ranges and pools that are routed to it or shared with it."
+        many=True, read_only=True, help_text="Ranges and pools that are routed to the instance or shared with it."
     )
 
 
 class NetworkingResource(Resource):
     """All addresses of an instance. It may take over the `shared` addresses, which belong to other instances."""
 
-    ipv4 = IPv4Networking(read_only=True, help_text="Its IPv4 addresses.")
-    ipv6 = IPv6Networking(read_only=True, help_text="Its IPv6 addresses and ranges.")
+    ipv4 = IPv4Networking(read_only=True, help_text="The IPv4 addresses of the instance.")
+    ipv6 = IPv6Networking(read_only=True, help_text="The IPv6 addresses and ranges of the instance.")
 
 
 # --- requests -----------------------------------------------------------------------------------------------
@@ -165,21 +171,21 @@ class AddressRequest(Resource):
     type = ChoiceField(
         ["ipv4"],
         help_text=Meanings(
-            "What kind of address is wanted.",
+            "The type of the address.",
             {
                 "ipv4": "An IPv4 address.",
             },
         ),
     )
     public = BooleanField(
-        help_text="Whether it is to be reached from the internet. An instance has one private address at most."
+        help_text="Whether the address is public. An instance can have one private address at most."
     )
 
 
 class AddressAllocation(AddressRequest):
     """The body of a new address for an instance."""
 
-    compute_id = IdField(help_text="The instance that is to have it.")
+    compute_id = IdField(help_text="The instance that gets the address.")
 
 
 class RdnsRequest(Resource):
@@ -188,8 +194,8 @@ class RdnsRequest(Resource):
     rdns = CharField(
         allow_null=True,
         max_length=MAX_NAME_LENGTH,
-        help_text="The name that a reverse look-up is to give, which has to lead to the address. Null "
-        "restores the platform's own.",
+        help_text="The reverse DNS name. It must resolve to the address. Null restores the default of the "
+        "platform.",
     )
 
 
@@ -199,7 +205,7 @@ class AssignmentRequest(Resource):
     address = CharField(
         max_length=64, help_text="An IPv4 address, or an IPv6 range with or without its prefix length."
     )
-    compute_id = IdField(help_text="The instance that is to have it.")
+    compute_id = IdField(help_text="The instance that gets the address.")
 
     class Meta:
         in_part = True
@@ -208,17 +214,17 @@ class AssignmentRequest(Resource):
 class AssignRequest(Resource):
     """The body of an assignment of addresses."""
 
-    region = CharField(help_text="The region that addresses and instances are in.")
+    region = CharField(help_text="The region of the addresses and instances.")
     # the stubs lack min_length for serializers with many=True
     assignments = AssignmentRequest(  # type: ignore[call-arg]
-        many=True, min_length=1, help_text="The addresses and the instances that get them; at least one."
+        many=True, min_length=1, help_text="The addresses and the instances that get them. At least one."
     )
 
 
 class ShareRequest(Resource):
     """The body of a request that shares addresses."""
 
-    compute_id = IdField(help_text="The instance that may take them over.")
+    compute_id = IdField(help_text="The instance that the addresses are shared with.")
     ips = ListField(
         child=CharField(max_length=64),
         help_text="The complete new list: public IPv4 addresses of other instances, and IPv6 ranges of any "
@@ -242,16 +248,19 @@ class IPv6RangeRequest(Resource):
 
     prefix_length = SizeField(
         help_text=Meanings(
-            "How large the range is: the length of its prefix, in bits.",
+            "The prefix length of the range, in bits.",
             {
                 "56": "256 networks of 64 bits.",
                 "64": "One network.",
             },
         )
     )
-    compute_id = IdField(required=False, help_text="The instance that it is routed to; this or `route_target`.")
+    compute_id = IdField(
+        required=False,
+        help_text="The instance that the range is routed to. Either this or `route_target` is required.",
+    )
     route_target = CharField(
-        max_length=64, required=False, help_text="The SLAAC address of the instance that it is routed to."
+        max_length=64, required=False, help_text="The SLAAC address of the instance that the range is routed to."
     )
 
 
@@ -259,16 +268,16 @@ class IPv6RangeMade(Resource):
     """The new range, with its prefix length."""
 
     range = CharField(read_only=True, help_text="The new range, with its prefix length.")
-    route_target = CharField(read_only=True, help_text="The address that it is routed to.")
+    route_target = CharField(read_only=True, help_text="The address that the range is routed to.")
 
 
 def assignments_of(given: Mapping[str, Any]) -> list[Assignment]:
-    """Return the assignments that the service takes, from the good fields of a body."""
+    """Return the assignments for the service, from the valid fields of a body."""
     return [Assignment(each.get("address"), each.get("compute_id")) for each in given.get("assignments", ())]
 
 
 def range_spec(given: Mapping[str, Any]) -> RangeSpec:
-    """Return the spec of a range that the service takes, from the good fields of a body."""
+    """Return the spec of a range for the service, from the valid fields of a body."""
     return RangeSpec(given.get("prefix_length"), given.get("compute_id"), given.get("route_target"))
 
 

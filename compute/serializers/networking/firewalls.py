@@ -1,4 +1,4 @@
-"""Firewalls on the wire: their rules, and the instances they are on."""
+"""Serializers of firewalls: their rules, and the instances they are on."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from rest_framework.serializers import CharField, ChoiceField, DateTimeField, Fi
 
 from compute.models import Firewall
 from compute.services.networking.firewalls.firewalls import FirewallSpec
-from compute.services.networking.firewalls.rules import MOST_ADDRESSES, MOST_RULES
+from compute.services.networking.firewalls.rules import MAX_ADDRESSES, MAX_RULES
 from config.api.common_fields import IdField
 from config.api.fields import Computed, Constant, PathField
 from config.api.meanings import Meanings
@@ -19,7 +19,7 @@ from config.api.serializers import Resource
 
 DECISIONS = ("ACCEPT", "DROP")
 PROTOCOLS = ("TCP", "UDP", "ICMP", "IPENCAP")
-DECISIONS_MEAN = {"ACCEPT": "It passes.", "DROP": "It is dropped, without an answer."}
+DECISIONS_MEAN = {"ACCEPT": "The traffic passes.", "DROP": "The traffic is dropped, without an answer."}
 STATUSES = (*Firewall.Status.values, "deleted")
 """The statuses of the contract. A deleted firewall has no row, so `deleted` is never shown."""
 LABEL = re.compile(r"[a-zA-Z](?:(?!--|__|\.\.)[a-zA-Z0-9-_.])+", re.ASCII)
@@ -47,14 +47,14 @@ class RuleAddresses(Resource):
     ipv4 = ListField(
         child=CharField(),
         required=False,
-        max_length=MOST_ADDRESSES,
-        help_text="IPv4 networks, such as `192.0.2.0/24`; `0.0.0.0/0` for all.",
+        max_length=MAX_ADDRESSES,
+        help_text="IPv4 networks, such as `192.0.2.0/24`. `0.0.0.0/0` means all addresses.",
     )
     ipv6 = ListField(
         child=CharField(),
         required=False,
-        max_length=MOST_ADDRESSES,
-        help_text="IPv6 networks, such as `2001:db8::/32`; `::/0` for all.",
+        max_length=MAX_ADDRESSES,
+        help_text="IPv6 networks, such as `2001:db8::/32`. `::/0` means all addresses.",
     )
 
     class Meta:
@@ -67,28 +67,29 @@ class RuleResource(Resource):
     protocol = ChoiceField(
         PROTOCOLS,
         help_text=Meanings(
-            "Which traffic it is about.",
+            "The protocol that the rule matches.",
             {
                 "TCP": "TCP.",
                 "UDP": "UDP.",
-                "ICMP": "ICMP, that of IPv6 included.",
-                "IPENCAP": "IP within IP.",
+                "ICMP": "ICMP and ICMPv6.",
+                "IPENCAP": "IP in IP.",
             },
         ),
     )
     ports = CharField(
         required=False,
         allow_blank=True,
-        help_text="Ports and ranges of ports, with commas between, such as `22, 8000-8010`: at most "
-        "15 pieces, where a range counts as two. Without any, all ports. ICMP and IPENCAP have "
-        "none.",
+        help_text="Ports and ranges of ports, separated by commas, such as `22, 8000-8010`. At most 15 "
+        "ports, where a range counts as two. If empty, the rule matches all ports. ICMP and "
+        "IPENCAP have no ports.",
     )
     addresses = RuleAddresses(
-        help_text="Whom it is about: where inbound traffic comes from, or outbound traffic goes to."
+        help_text="The addresses that the rule matches: sources of inbound traffic, or destinations of "
+        "outbound traffic."
     )
-    action = ChoiceField(DECISIONS, help_text=Meanings("What becomes of it.", DECISIONS_MEAN))
+    action = ChoiceField(DECISIONS, help_text=Meanings("The action of the rule.", DECISIONS_MEAN))
     label = CharField(min_length=3, max_length=32, required=False, help_text="A name for the rule.")
-    description = CharField(min_length=1, max_length=100, required=False, help_text="What it is for.")
+    description = CharField(min_length=1, max_length=100, required=False, help_text="A description of the rule.")
 
     class Meta:
         sometimes = ("ports", "label", "description")
@@ -100,18 +101,18 @@ class RulesResource(Resource):
     inbound = RuleResource(
         many=True,
         allow_null=True,
-        help_text="Rules for traffic to the compute, in the order in which they are tried.",
+        help_text="Rules for traffic to the compute, in the order of evaluation.",
     )
     outbound = RuleResource(
         many=True,
         allow_null=True,
-        help_text="Rules for traffic from the compute, in the order in which they are tried.",
+        help_text="Rules for traffic from the compute, in the order of evaluation.",
     )
     inbound_policy = ChoiceField(
-        DECISIONS, help_text=Meanings("What becomes of inbound traffic that no rule is about.", DECISIONS_MEAN)
+        DECISIONS, help_text=Meanings("The action for inbound traffic that no rule matches.", DECISIONS_MEAN)
     )
     outbound_policy = ChoiceField(
-        DECISIONS, help_text=Meanings("What becomes of outbound traffic that no rule is about.", DECISIONS_MEAN)
+        DECISIONS, help_text=Meanings("The action for outbound traffic that no rule matches.", DECISIONS_MEAN)
     )
 
 
@@ -120,8 +121,8 @@ class FirstRules(RulesResource):
     else the policy."""
 
     # the stubs know no max_length of serializers of many
-    inbound = RuleResource(many=True, required=False, allow_null=True, max_length=MOST_RULES)  # type: ignore[call-arg]
-    outbound = RuleResource(many=True, required=False, allow_null=True, max_length=MOST_RULES)  # type: ignore[call-arg]
+    inbound = RuleResource(many=True, required=False, allow_null=True, max_length=MAX_RULES)  # type: ignore[call-arg]
+    outbound = RuleResource(many=True, required=False, allow_null=True, max_length=MAX_RULES)  # type: ignore[call-arg]
 
 
 class RulesRequest(FirstRules):
@@ -136,8 +137,8 @@ class FirewallResource(Resource):
 
     id = IntegerField(read_only=True)
     label = FirewallLabelField(
-        help_text="A name for it, unique on the account: a letter, then letters, digits and `-_.`, "
-        "none of these twice in a row."
+        help_text="A name for the firewall, unique on the account: a letter, then letters, digits and "
+        "`-_.`. None of `-_.` may be twice in a row."
     )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
@@ -145,29 +146,29 @@ class FirewallResource(Resource):
         STATUSES,
         read_only=True,
         help_text=Meanings(
-            "Whether it filters.",
+            "The status of the firewall.",
             {
-                "enabled": "It does.",
-                "disabled": "It does not.",
+                "enabled": "The firewall filters traffic.",
+                "disabled": "The firewall does not filter traffic.",
                 "deleted": "Not shown by this platform.",
             },
         ),
     )
-    rules: Field = Computed(RulesResource(), parsed, "rules", help_text="What it lets through.")
+    rules: Field = Computed(RulesResource(), parsed, "rules", help_text="The rules of the firewall.")
     tags = ListField(child=CharField(), required=False)
 
 
 class FirstDevices(Resource):
     """The instances that a new firewall is on."""
 
-    computes = ListField(child=IdField(min_value=0), required=False, help_text="The ids of instances.")
+    computes = ListField(child=IdField(min_value=0), required=False, help_text="The ids of the instances.")
 
 
 class FirewallCreate(FirewallResource):
     """The body of a new firewall."""
 
-    rules = FirstRules(help_text="What it is to let through.")
-    devices = FirstDevices(required=False, help_text="What it is to be on from the beginning.")
+    rules = FirstRules(help_text="The rules of the firewall.")
+    devices = FirstDevices(required=False, help_text="The devices that the firewall is attached to at first.")
 
 
 class FirewallUpdate(Resource):
@@ -178,10 +179,10 @@ class FirewallUpdate(Resource):
         Firewall.Status.choices,
         required=False,
         help_text=Meanings(
-            "Whether it is to filter.",
+            "The new status of the firewall.",
             {
-                "enabled": "It is.",
-                "disabled": "It is not.",
+                "enabled": "The firewall filters traffic.",
+                "disabled": "The firewall does not filter traffic.",
             },
         ),
     )
@@ -203,7 +204,7 @@ class FirewallDeviceEntity(Resource):
         ChoiceField(["compute"]),
         "compute",
         help_text=Meanings(
-            "What kind of thing it is.",
+            "The kind of the entity.",
             {
                 "compute": "An instance.",
             },
@@ -222,17 +223,19 @@ class FirewallDeviceResource(Resource):
     id = IntegerField(read_only=True)
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
-    entity = FirewallDeviceEntity(source="*", read_only=True, help_text="The instance that the firewall is on.")
+    entity = FirewallDeviceEntity(
+        source="*", read_only=True, help_text="The instance that the firewall is attached to."
+    )
 
 
 class FirewallDeviceRequest(Resource):
-    """The body that puts a firewall on an instance."""
+    """The body that attaches a firewall to an instance."""
 
     id = IdField(min_value=0, help_text="The instance's id.")
     type = ChoiceField(
         ["compute"],
         help_text=Meanings(
-            "What kind of thing it is.",
+            "The kind of the entity.",
             {
                 "compute": "An instance.",
             },
@@ -241,6 +244,6 @@ class FirewallDeviceRequest(Resource):
 
 
 def spec_of(given: Mapping[str, Any]) -> FirewallSpec:
-    """Return the spec that the service takes, from the good fields of a body."""
+    """Return the spec for the service, from the valid fields of a body."""
     computes = tuple(dict.fromkeys(given.get("devices", {}).get("computes", ())))
     return FirewallSpec(given.get("label"), given.get("rules"), computes, tuple(given.get("tags", ())))

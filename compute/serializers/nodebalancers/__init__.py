@@ -1,1 +1,1 @@
-"""Load balancers, their configs, nodes and traffic on the wire."""
+"""Serializers of load balancers, their configs, nodes and traffic."""

@@ -1,4 +1,4 @@
-"""The configs of a load balancer on the wire."""
+"""Serializers of configs of a load balancer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ Config = NodeBalancerConfig
 PATH = RegexValidator(
     r"\A[a-zA-Z0-9/\-%?&=.]*\Z", not_valid("check_path", "letters, digits and / - %% ? & = . only")
 )
-LONGEST_INTERVAL = 3600
+MAX_INTERVAL = 3600
 
 
 def _count(status: str) -> Coalesce:
@@ -45,25 +45,25 @@ def pem(what: str) -> CharField:
 class NodesStatus(Resource):
     """Numbers of nodes that are up and down. The status of other nodes is not known."""
 
-    up = IntegerField(read_only=True, help_text="Nodes that are `UP`.")
-    down = IntegerField(read_only=True, help_text="Nodes that are `DOWN`.")
+    up = IntegerField(read_only=True, help_text="The number of nodes that are `UP`.")
+    down = IntegerField(read_only=True, help_text="The number of nodes that are `DOWN`.")
 
 
 class NodeBalancerConfigRequest(Resource):
     """Values of a config: a port of a load balancer."""
 
     port = IntegerField(
-        min_value=1, max_value=65535, required=False, help_text="The port it listens on; by default 80."
+        min_value=1, max_value=65535, required=False, help_text="The port to listen on. By default 80."
     )
     protocol = ChoiceField(
         Config.Protocol.choices,
         required=False,
         help_text=Meanings(
-            "What it speaks.",
+            "The protocol.",
             {
-                "http": "HTTP; the default.",
+                "http": "HTTP. The default.",
                 "https": "HTTPS, with `ssl_cert` and `ssl_key`.",
-                "tcp": "TCP, passed on as it is.",
+                "tcp": "TCP, forwarded unchanged.",
             },
         ),
     )
@@ -71,11 +71,11 @@ class NodeBalancerConfigRequest(Resource):
         Config.Algorithm.choices,
         required=False,
         help_text=Meanings(
-            "Which node gets the next connection.",
+            "The algorithm that chooses the node of a connection.",
             {
-                "roundrobin": "Each in turn, by weight; the default.",
-                "leastconn": "The one with the fewest connections.",
-                "source": "Always the same one for a client's address.",
+                "roundrobin": "Each node in turn, by weight. The default.",
+                "leastconn": "The node with the fewest connections.",
+                "source": "Always the same node for a client's address.",
             },
         ),
     )
@@ -83,11 +83,11 @@ class NodeBalancerConfigRequest(Resource):
         Config.Stickiness.choices,
         required=False,
         help_text=Meanings(
-            "How a client stays with its node.",
+            "The way in which a client stays with its node.",
             {
-                "none": "It does not; the default.",
-                "table": "By its address, for 30 minutes.",
-                "http_cookie": "By a cookie; not with `tcp`.",
+                "none": "A client does not stay with a node. The default.",
+                "table": "By the address of the client, for 30 minutes.",
+                "http_cookie": "By a cookie. Not available with `tcp`.",
             },
         ),
     )
@@ -96,60 +96,60 @@ class NodeBalancerConfigRequest(Resource):
         source="check_type",
         required=False,
         help_text=Meanings(
-            "How nodes are checked.",
+            "The type of the health checks of nodes.",
             {
-                "none": "Not at all; the default.",
-                "connection": "By a connection.",
-                "http": "By a request for `check_path`, answered with 2xx or 3xx.",
-                "http_body": "By a request whose answer has `check_body` in it.",
+                "none": "No checks. The default.",
+                "connection": "A connection to the node.",
+                "http": "A request for `check_path`. The answer must have a status of 2xx or 3xx.",
+                "http_body": "A request for `check_path`. The answer must contain `check_body`.",
             },
         ),
     )
     check_interval = IntegerField(
         min_value=1,
-        max_value=LONGEST_INTERVAL,
+        max_value=MAX_INTERVAL,
         required=False,
-        help_text="Seconds between two checks of a node; by default 31.",
+        help_text="Seconds between two checks of a node. By default 31.",
     )
     check_timeout = IntegerField(
         min_value=1,
         max_value=30,
         required=False,
-        help_text="Seconds a check may take; by default 30, and at most the interval.",
+        help_text="The timeout of a check in seconds. By default 30, and at most the interval.",
     )
     check_attempts = IntegerField(
         min_value=1,
         max_value=30,
         required=False,
-        help_text="Failures in a row until a node is `DOWN`; by default 3.",
+        help_text="The number of failed checks in a row until a node is `DOWN`. By default 3.",
     )
     check_path = CharField(
         max_length=255,
         allow_blank=True,
         required=False,
         validators=[PATH],
-        help_text="The path that checks ask for; by default empty, which is `/`.",
+        help_text="The path that checks request. By default empty, which means `/`.",
     )
     check_body = CharField(
         max_length=255, allow_blank=True, trim_whitespace=False, required=False,
         validators=[printable("check_body")],
-        help_text="Text that the answer to a check has to contain. Needed with `http_body`.",
+        help_text="Text that the answer to a check must contain. Required with `http_body`.",
     )  # fmt: skip
     check_passive = BooleanField(
         required=False,
-        help_text="Whether as many bad answers to clients as `check_attempts` make a node `DOWN`, "
-"also without checks: then it is `UP` again once it takes a connection, which is "
-"tried every `check_interval`. By default true.",
+        help_text="Whether answers to clients are checked too. After `check_attempts` bad answers in a "
+"row, a node is `DOWN`. The load balancer then tries a connection every "
+"`check_interval`, and the node is `UP` again if it accepts one. By default true.",
     )  # fmt: skip
     proxy_protocol = ChoiceField(
         Config.ProxyProtocol.choices,
         required=False,
         help_text=Meanings(
-            "Whether nodes get the client's address by the PROXY protocol.",
+            "The version of the PROXY protocol, which tells nodes the address of the client.",
             {
-                "none": "They are not; the default.",
-                "v1": "By version 1.",
-                "v2": "By version 2.",
+                "none": "No PROXY protocol. The default.",
+                "v1": "Version 1.",
+                "v2": "Version 2.",
             },
         ),
     )
@@ -157,10 +157,10 @@ class NodeBalancerConfigRequest(Resource):
         Config.CipherSuite.choices,
         required=False,
         help_text=Meanings(
-            "Which ciphers HTTPS takes.",
+            "The TLS ciphers for HTTPS.",
             {
-                "recommended": "Those that are thought safe; the default.",
-                "legacy": "Older ones too.",
+                "recommended": "Ciphers that are considered secure. The default.",
+                "legacy": "Older ciphers too.",
             },
         ),
     )
@@ -171,7 +171,7 @@ class NodeBalancerConfigRequest(Resource):
 class NewNodeBalancerConfig(NodeBalancerConfigRequest):
     """A port of a new load balancer."""
 
-    nodes = NodeBalancerNodeResource(many=True, help_text="The nodes behind it.")
+    nodes = NodeBalancerNodeResource(many=True, help_text="The nodes of the configuration.")
 
     class Meta:
         in_part = True
@@ -180,13 +180,15 @@ class NewNodeBalancerConfig(NodeBalancerConfigRequest):
 class NodeBalancerConfigCreate(NodeBalancerConfigRequest):
     """The body of a new config."""
 
-    nodes = NodeBalancerNodeResource(many=True, required=False, help_text="The nodes behind it.")
+    nodes = NodeBalancerNodeResource(many=True, required=False, help_text="The nodes of the configuration.")
 
 
 class NodeBalancerConfigRebuild(NodeBalancerConfigRequest):
     """The body of a rebuild of a config."""
 
-    nodes = RebuiltNode(many=True, help_text="All nodes it is to have. Those named by `id` stay, others go.")
+    nodes = RebuiltNode(
+        many=True, help_text="The complete new list of nodes. Existing nodes whose `id` is missing are deleted."
+    )
 
 
 class NodeBalancerConfigResource(Resource):
@@ -206,23 +208,27 @@ class NodeBalancerConfigResource(Resource):
     check_passive = BooleanField()
     proxy_protocol = ChoiceField(Config.ProxyProtocol.choices)
     cipher_suite = ChoiceField(Config.CipherSuite.choices)
-    nodebalancer_id = IntegerField(read_only=True, help_text="The load balancer that it is of.")
-    ssl_commonname = CharField(read_only=True, help_text="The name in its certificate; empty without one.")
-    ssl_fingerprint = CharField(read_only=True, help_text="The SHA-256 of its certificate; empty without one.")
+    nodebalancer_id = IntegerField(read_only=True, help_text="The id of the load balancer.")
+    ssl_commonname = CharField(
+        read_only=True, help_text="The common name in the certificate. Empty if there is none."
+    )
+    ssl_fingerprint = CharField(
+        read_only=True, help_text="The SHA-256 fingerprint of the certificate. Empty if there is none."
+    )
     ssl_cert = Computed(
         CharField(allow_null=True),
         redacted,
         "ssl_fingerprint",
-        help_text="`<REDACTED>` where it has a certificate, else null.",
+        help_text="`<REDACTED>` if there is a certificate. Otherwise null.",
     )
     ssl_key = Computed(
         CharField(allow_null=True),
         redacted,
         "ssl_fingerprint",
-        help_text="`<REDACTED>` where it has a key, else null.",
+        help_text="`<REDACTED>` if there is a key. Otherwise null.",
     )
     nodes_status = Annotated(
-        NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")), help_text="How many nodes are up and down."
+        NodesStatus(), JSONObject(up=_count("UP"), down=_count("DOWN")), help_text="The numbers of nodes by status."
     )
 
     class Meta:
@@ -230,7 +236,7 @@ class NodeBalancerConfigResource(Resource):
 
 
 def wish_of(given: Mapping[str, Any]) -> ConfigWish:
-    """Return the config that the service takes, from a validated body."""
+    """Return the config for the service, from a validated body."""
     fields = dict(given)
     cert, key = (_new_text(fields.pop(name, None)) for name in ("ssl_cert", "ssl_key"))
     nodes = tuple(map(node_wish, fields.pop("nodes", ())))

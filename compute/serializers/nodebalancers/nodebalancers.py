@@ -1,4 +1,4 @@
-"""Load balancers on the wire, with their transfer and statistics."""
+"""Serializers of load balancers, with their transfer and statistics."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from config.api.reasons import not_valid
 from config.api.serializers import Resource
 
 LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_]*\Z", not_valid("label", "letters, digits, - and _ only"))
-MOST_CONNECTIONS = 20
+MAX_CONNECTIONS = 20
 MB = 10**6
 
 
@@ -51,10 +51,10 @@ class NodeBalancerTransferResource(Resource):
     """Traffic of a load balancer this month, in MB; null where it is not measured."""
 
     total = FloatField(
-        allow_null=True, help_text="MB in both directions this month; null where it is not measured."
+        allow_null=True, help_text="MB in both directions in this month. Null if there is no measurement."
     )
-    out = FloatField(allow_null=True, help_text="MB out this month; null where it is not measured.")
-    in_ = FloatField(allow_null=True, help_text="MB in this month; null where it is not measured.")
+    out = FloatField(allow_null=True, help_text="MB to clients in this month. Null if there is no measurement.")
+    in_ = FloatField(allow_null=True, help_text="MB from clients in this month. Null if there is no measurement.")
 
     class Meta:
         read_only = True
@@ -69,47 +69,53 @@ class NodeBalancerResource(Resource):
         max_length=32,
         required=False,
         validators=[LABEL],
-        help_text="A name for it, unique on the account: letters, digits, `-` and `_`. By default "
-        "`balancer` and its id.",
+        help_text="A name for the load balancer, unique on the account: letters, digits, `-` and `_`. By "
+        "default `balancer` and its id.",
     )
     region = CharField(source="region_id", read_only=True)
-    hostname = CharField(read_only=True, help_text="The name that leads to its address.")
-    ipv4 = IPAddressField(read_only=True, help_text="Its IPv4 address.")
-    ipv6 = IPAddressField(read_only=True, allow_null=True, help_text="Its IPv6 address; null without.")
+    hostname = CharField(
+        read_only=True, help_text="The host name that resolves to the address of the load balancer."
+    )
+    ipv4 = IPAddressField(read_only=True, help_text="The IPv4 address of the load balancer.")
+    ipv6 = IPAddressField(
+        read_only=True, allow_null=True, help_text="The IPv6 address of the load balancer. Null if there is none."
+    )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
     client_conn_throttle = IntegerField(
-        min_value=0, max_value=MOST_CONNECTIONS, required=False,
-        help_text="Connections a second that one client may open, 0 to 20; 0, the default, is as many as it likes.",
+        min_value=0, max_value=MAX_CONNECTIONS, required=False,
+        help_text="The maximum number of new connections for each client and second, 0 to 20. 0, the "
+"default, means no limit.",
     )  # fmt: skip
-    transfer = Annotated(NodeBalancerTransferResource(), _transfer(), help_text="What went through it this month.")
+    transfer = Annotated(NodeBalancerTransferResource(), _transfer(), help_text="The transfer of this month.")
     tags = ListField(child=CharField(), required=False)
 
 
 class NewNodeBalancer(Resource):
     """The body of a new load balancer."""
 
-    region = CharField(help_text="The region that it is for.")
+    region = CharField(help_text="The region of the load balancer.")
     label = CharField(
         min_length=3,
         max_length=32,
         required=False,
         validators=[LABEL],
-        help_text="A name for it, unique on the account; by default `balancer` and its id.",
+        help_text="A name for the load balancer, unique on the account. By default `balancer` and its id.",
     )
     client_conn_throttle = IntegerField(
         min_value=0,
-        max_value=MOST_CONNECTIONS,
+        max_value=MAX_CONNECTIONS,
         required=False,
-        help_text="Connections a second that one client may open, 0 to 20; 0, the default, is as many as it likes.",
+        help_text="The maximum number of new connections for each client and second, 0 to 20. 0, the "
+        "default, means no limit.",
     )
     configs = NewNodeBalancerConfig(
-        many=True, required=False, help_text="The ports it listens on from the beginning, with their nodes."
+        many=True, required=False, help_text="The first configurations, each with a port and its nodes."
     )
     tags = ListField(child=CharField(), required=False)
 
 
 def spec_of(given: dict[str, Any]) -> NodeBalancerSpec:
-    """Return the spec that the service takes, from the good fields of a body."""
+    """Return the spec for the service, from the valid fields of a body."""
     configs = tuple(map(wish_of, given.pop("configs", ())))
     return NodeBalancerSpec(**given, configs=configs)

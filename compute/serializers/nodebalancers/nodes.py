@@ -1,4 +1,4 @@
-"""The nodes of a load balancer's config on the wire."""
+"""Serializers of nodes of a load balancer's config."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from config.api.reasons import not_valid
 from config.api.serializers import Resource
 
 LABEL = RegexValidator(r"\A[a-zA-Z0-9\-_.]*\Z", not_valid("label", "letters, digits, - _ and . only"))
-MOST_WEIGHT = 255
+MAX_WEIGHT = 255
 
 
 class NodeBalancerNodeResource(Resource):
@@ -26,42 +26,42 @@ class NodeBalancerNodeResource(Resource):
         help_text="A private IPv4 address of a compute in the region, and a port: `192.168.128.7:80`.",
     )
     label = CharField(
-        min_length=3, max_length=32, validators=[LABEL], help_text="A name for it; letters, digits and `-_.`."
+        min_length=3, max_length=32, validators=[LABEL], help_text="A name for the node: letters, digits and `-_.`."
     )
     status = ChoiceField(
         NodeBalancerNode.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "Whether it gets traffic, as the last check found.",
+            "The result of the last check.",
             {
-                "Unknown": "Nobody looked yet, or nothing checks it.",
-                "UP": "It does.",
-                "DOWN": "It does not.",
+                "Unknown": "The node was not checked yet, or there are no checks.",
+                "UP": "The node gets traffic.",
+                "DOWN": "The node gets no traffic.",
             },
         ),
     )
     weight = IntegerField(
         min_value=1,
-        max_value=MOST_WEIGHT,
+        max_value=MAX_WEIGHT,
         required=False,
-        help_text="Its share among the others, 1 to 255; by default 50.",
+        help_text="The weight of the node among the nodes, 1 to 255. By default 50.",
     )
     mode = ChoiceField(
         NodeBalancerNode.Mode.choices,
         required=False,
         help_text=Meanings(
-            "What it gets.",
+            "The mode of the node.",
             {
-                "accept": "All that is its share; the default.",
-                "reject": "Nothing.",
-                "drain": "Clients only that stick to it.",
-                "backup": "Everything when no other is up.",
+                "accept": "The node gets its share of the connections. The default.",
+                "reject": "The node gets no connections.",
+                "drain": "The node gets only connections of clients that stay with it.",
+                "backup": "The node gets all connections if no other node is up.",
             },
         ),
     )
-    config_id = IntegerField(read_only=True, help_text="The config that it is behind.")
+    config_id = IntegerField(read_only=True, help_text="The id of the configuration.")
     nodebalancer_id = IntegerField(
-        source="config.nodebalancer_id", read_only=True, help_text="The load balancer that it is of."
+        source="config.nodebalancer_id", read_only=True, help_text="The id of the load balancer."
     )
 
     class Meta:
@@ -75,11 +75,11 @@ class RebuiltNode(Resource):
         required=False,
         allow_null=True,
         min_value=1,
-        help_text="A node that is there and stays; without it the node is a new one.",
+        help_text="The id of an existing node. Without an id, a new node is created.",
     )
     address = CharField(max_length=21, required=False)
     label = CharField(min_length=3, max_length=32, required=False, validators=[LABEL])
-    weight = IntegerField(min_value=1, max_value=MOST_WEIGHT, required=False)
+    weight = IntegerField(min_value=1, max_value=MAX_WEIGHT, required=False)
     mode = ChoiceField(NodeBalancerNode.Mode.choices, required=False)
 
     class Meta:
@@ -88,5 +88,5 @@ class RebuiltNode(Resource):
 
 
 def node_wish(given: Mapping[str, Any]) -> NodeWish:
-    """Return the node that the service takes, from a validated body."""
+    """Return the node for the service, from a validated body."""
     return NodeWish(**given)

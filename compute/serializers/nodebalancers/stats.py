@@ -1,4 +1,4 @@
-"""The statistics of load balancers on the wire."""
+"""Serializers of statistics of load balancers."""
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework.serializers import (
@@ -14,7 +14,7 @@ from config.api.serializers import Resource
         "type": "array",
         "items": {
             "oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}],
-            "description": "Milliseconds since 1970, and what was measured.",
+            "description": "The time in milliseconds since 1970, and the measured value.",
         },
     }
 )
@@ -24,24 +24,24 @@ class PointsField(JSONField):
 
 
 class NodeBalancerTraffic(Resource):
-    """Traffic of a load balancer, in bits a second."""
+    """Traffic of a load balancer, in bits per second."""
 
-    in_ = PointsField(help_text="Bits a second from clients.")
-    out = PointsField(help_text="Bits a second to clients.")
+    in_ = PointsField(help_text="Bits per second from clients.")
+    out = PointsField(help_text="Bits per second to clients.")
 
 
 class NodeBalancerStatsData(Resource):
     """Charts of a load balancer."""
 
-    connections = PointsField(help_text="Connections a second.")
-    traffic = NodeBalancerTraffic(help_text="What went through, in bits a second.")
+    connections = PointsField(help_text="Connections per second.")
+    traffic = NodeBalancerTraffic(help_text="The traffic, in bits per second.")
 
 
 class NodeBalancerStats(Resource):
     """Statistics of a load balancer for the last 24 hours."""
 
     title = CharField()
-    data = NodeBalancerStatsData(help_text="The charts.")
+    data = NodeBalancerStatsData(help_text="The time series.")
 
     class Meta:
         read_only = True
