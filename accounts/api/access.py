@@ -51,7 +51,7 @@ class DeviceViewSet(ReadOnlyModelViewSet[Actor, TrustedDevice]):
 
     @operation(WRITE, ANYONE)
     def destroy(self, request: Request, id: int) -> Response:
-        """Forget a browser: it is logged out.
+        """Forget a browser and log it out.
 
         It needs the second factor at its next sign-in.
         """

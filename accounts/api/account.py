@@ -39,7 +39,7 @@ class AccountViewSet(_OwnViewSet):
 
     @operation(WRITE, ACCOUNT_WRITE)
     def update(self, request: Request) -> Response:
-        """Change what is given of the customer's name and address.
+        """Change the given fields of the customer's name and address.
 
         Fields that are omitted keep their values. Leaves the event `account_update`.
         """
@@ -65,7 +65,7 @@ class SettingsViewSet(_OwnViewSet):
     @action(detail=True, methods=["post"], url_path="managed-enable")
     @operation(WRITE, ACCOUNT_WRITE)
     def enable_managed(self, request: Request) -> Response:
-        """Turn managed monitoring on for the account.
+        """Enable managed monitoring for the account.
 
         If it is on already, nothing happens. Leaves the event `managed_enabled`.
         """

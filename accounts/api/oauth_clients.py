@@ -69,7 +69,7 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     @operation(WRITE, ACCOUNT_WRITE)
     @expensive
     def destroy(self, request: Request, id: str) -> Response:
-        """Delete a client with all access that users gave it, at once.
+        """Delete a client and revoke all its access.
 
         Its tokens and refresh tokens are revoked. This cannot be undone.
         """
@@ -79,7 +79,7 @@ class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
     @action(detail=True, methods=["post"], url_path="reset-secret")
     @operation(WRITE, ACCOUNT_WRITE, response=OAuthClientResource)
     def reset_secret(self, request: Request, id: str) -> Response:
-        """Give a client another secret.
+        """Replace the secret of a client.
 
         Only this answer shows it. The old secret is revoked at once. A public client has no secret, so the request
         is refused.
@@ -105,7 +105,7 @@ class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
     @operation(PUBLIC, ANYONE, response=None)
     @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY})
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """The picture of a client. Anybody may see it."""
+        """Get the picture of a client. No token is needed."""
         picture = OAuthClient.objects.filter(client_id=id).values_list("thumbnail", flat=True).first()
         if picture is None:
             raise Missing
@@ -114,7 +114,7 @@ class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
     @operation(WRITE, ACCOUNT_WRITE, request=None, response=None, throttle_scope="thumbnail", whole=True)
     @extend_schema(request={"image/png": OpenApiTypes.BINARY})
     def update(self, request: Request, id: str) -> Response:
-        """Give a client a picture: a PNG or JPEG file as the body, of at most 1 MB and 4096 pixels a side.
+        """Set the picture of a client: a PNG or JPEG file as the body, at most 1 MB and 4096 pixels a side.
 
         After the answer, the picture is scaled down and encoded again, which takes a moment. Until then the client
         keeps its former picture. If the file turns out to be broken, the former picture stays, and an event reports

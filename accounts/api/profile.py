@@ -23,7 +23,7 @@ from config.api.views import GenericViewSet, RetrieveViewSet, expensive
 
 
 class ProfileViewSet(RetrieveViewSet[Actor, User]):
-    """The acting user. Any valid token may read it, whatever its scopes."""
+    """The acting user. Any valid token may read it, with any scopes."""
 
     serializer_class = ProfileResource
 
@@ -36,7 +36,7 @@ class ProfileViewSet(RetrieveViewSet[Actor, User]):
 
     @operation(WRITE, ANYONE, refusals=(403,))
     def update(self, request: Request) -> Response:
-        """Change what is given of the acting user's own profile.
+        """Change the given fields of the acting user's profile.
 
         Fields that are omitted keep their values. Leaves the event `profile_update`. If `email` changes, a mail
         tells the former address.

@@ -19,7 +19,7 @@ from config.api.parsers import object_as_sent
 from config.api.serializers import Resource
 from config.api.views import GenericViewSet, expensive
 
-LONGEST_PREFERENCES = 65_535
+MAX_PREFERENCES_LENGTH = 65_535
 """The maximum number of characters of a body with preferences."""
 
 
@@ -42,14 +42,14 @@ class SecondFactorViewSet(OwnViewSet):
     @action(detail=True, methods=["post"], url_path="tfa-enable")
     @operation(WRITE, ANYONE, response=Secret)
     def enable(self, request: Request) -> Response:
-        """Make a secret for an app. It is used once a code of the app confirms it."""
+        """Create a secret for an authenticator app. It is used once a code of the app confirms it."""
         secret, expiry = second_factor.begin(self.actor)
         return Response({"secret": secret, "expiry": expiry.replace(tzinfo=None)})
 
     @action(detail=True, methods=["post"], url_path="tfa-enable-confirm")
     @operation(WRITE, ANYONE, request=Code, response=Scratch)
     def confirm(self, request: Request) -> Response:
-        """Turn two-factor authentication on, with a code of the app.
+        """Enable two-factor authentication with a code of the app.
 
         Only this answer shows the scratch code. A code works once.
         """
@@ -60,7 +60,7 @@ class SecondFactorViewSet(OwnViewSet):
     @action(detail=True, methods=["post"], url_path="tfa-disable")
     @operation(WRITE, ANYONE)
     def disable(self, request: Request) -> Response:
-        """Turn two-factor authentication off. The secret is deleted."""
+        """Disable two-factor authentication. The secret is deleted."""
         second_factor.disable(self.actor, self.own())
         return Response({})
 
@@ -127,7 +127,7 @@ class PhoneViewSet(OwnViewSet):
 
     @operation(WRITE, ANYONE)
     def destroy(self, request: Request) -> Response:
-        """Give the verified number up. If there is none, nothing happens."""
+        """Delete the verified number. If there is none, nothing happens."""
         phone.forget(self.actor)
         return Response({})
 
@@ -156,6 +156,6 @@ class PreferencesViewSet(OwnViewSet):
         The body is any JSON object of up to 65,535 characters. The order of its keys is kept. A number has at most
         308 digits.
         """
-        sent = object_as_sent(request, LONGEST_PREFERENCES)
+        sent = object_as_sent(request, MAX_PREFERENCES_LENGTH)
         preferences.write(self.actor, sent)
         return Response(orjson.Fragment(sent))

@@ -21,7 +21,7 @@ from config.api.views import ListViewSet, ReadOnlyModelViewSet
 from config.errors import Invalid
 from config.web.headers import media_type
 
-FORM = 64 * 1024
+MAX_FORM_BYTES = 64 * 1024
 """The bytes of a form in addition to its file, at most."""
 
 
@@ -76,7 +76,7 @@ class TicketViewSet(ReadOnlyModelViewSet[Actor, Ticket]):
 
     def _file(self) -> tickets.Upload | None:
         """Return the file in the form, or None. A form that is too large is not read."""
-        if int(self.request.META.get("CONTENT_LENGTH") or 0) > settings.ATTACHMENT_LIMIT + FORM:
+        if int(self.request.META.get("CONTENT_LENGTH") or 0) > settings.ATTACHMENT_LIMIT + MAX_FORM_BYTES:
             raise Invalid(tickets.too_large(), "file")
         try:
             return self.request._request.FILES.get("file")

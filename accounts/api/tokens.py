@@ -30,7 +30,7 @@ class PersonalTokenViewSet(ReadOnlyModelViewSet[Actor, PersonalToken]):
 
     @operation(WRITE, ANYONE, request=PersonalTokenRequest, refusals=(403,))
     def create(self, request: Request) -> Response:
-        """Create a personal access token. Only this answer shows it whole."""
+        """Create a personal access token. Only this answer shows the whole token."""
         given = self.body()
         token, readable = tokens.create_token(
             User.objects.get(pk=self.actor.person),

@@ -39,7 +39,7 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
 
     @operation(WRITE, UNRESTRICTED)
     def create(self, request: Request) -> Response:
-        """Invite a user, who is sent a mail with an address at which to choose a password.
+        """Invite a user. A mail with an address for choosing a password is sent to the user.
 
         The name is unique on the platform. The user must choose a password before signing in.
         """
@@ -70,7 +70,7 @@ class UserViewSet(ReadOnlyModelViewSet[Actor, User]):
     @operation(WRITE, UNRESTRICTED)
     @expensive
     def destroy(self, request: Request, id: str) -> Response:
-        """Remove a user with its tokens, at once. The last unrestricted user cannot be removed."""
+        """Remove a user with its tokens. The last unrestricted user cannot be removed."""
         users.remove(self.actor, self.get_object())
         return Response({})
 
@@ -94,7 +94,7 @@ class UserGrantsViewSet(GenericViewSet[Actor, User]):
     )
     @expensive
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """List what a user may do, with every entity of the account: `permissions` is null where it has no grant.
+        """List the grants of a user, with every entity of the account. `permissions` is null without a grant.
 
         An unrestricted user has no grants: 204 without a body.
         """
@@ -104,7 +104,7 @@ class UserGrantsViewSet(GenericViewSet[Actor, User]):
     @extend_schema(responses={200: AllGrantsResource})
     @expensive
     def update(self, request: Request, id: str) -> HttpResponse:
-        """Change what is given of a user's grants. `permissions` null removes a grant."""
+        """Change the given grants of a user. `permissions` null removes a grant."""
         user, given = self.get_object(), self.body(partial=True)
         on_account = given.pop("global", {})
         set_grants(self.actor, user, on_account, given, given.problems)

@@ -20,16 +20,18 @@ class LoginResource(Resource):
     """A successful login of a user."""
 
     id = IntegerField()
-    datetime = DateTimeField(source="created", help_text="When the login was begun, in UTC.")
-    ip = CharField(help_text="The address that it came from.")
-    restricted = BooleanField(help_text="Whether the user was restricted at the time.")
+    datetime = DateTimeField(source="created", help_text="The time of the login, in UTC.")
+    ip = CharField(help_text="The IP address that the user signed in from.")
+    restricted = BooleanField(help_text="Whether the user was restricted at that time.")
     username = CharField(help_text="The user who signed in.")
     status = Constant(
         ChoiceField(["successful", "failed"]),
         "successful",
-        help_text=Meanings("How it ended.", {"successful": "The user is signed in.", "failed": "Not listed here."}),
+        help_text=Meanings(
+            "The result of the login.", {"successful": "The user signed in.", "failed": "Not listed."}
+        ),
     )
-    successful = Constant(BooleanField(), True, help_text="Always true: others are not listed.")
+    successful = Constant(BooleanField(), True, help_text="Always true: failed logins are not listed.")
 
     class Meta:
         read_only = True
@@ -39,11 +41,13 @@ class TrustedDeviceResource(Resource):
     """A browser that remembers the user."""
 
     id = IntegerField()
-    created = DateTimeField(help_text="When the user chose to be remembered by the browser, in UTC.")
-    expiry = DateTimeField(help_text="When it is forgotten, in UTC; as a rule 30 days later.")
-    user_agent = CharField(help_text="How the browser named itself.")
-    last_authenticated = DateTimeField(help_text="When it was last used to sign in, in UTC.")
-    last_remote_addr = IPAddressField(help_text="The address it was last used from.")
+    created = DateTimeField(help_text="The time at which the browser was remembered, in UTC.")
+    expiry = DateTimeField(
+        help_text="The time at which the browser is no longer remembered, in UTC: usually 30 days later."
+    )
+    user_agent = CharField(help_text="The user agent of the browser.")
+    last_authenticated = DateTimeField(help_text="The time of the last login with the browser, in UTC.")
+    last_remote_addr = IPAddressField(help_text="The IP address of the last login with the browser.")
 
     class Meta:
         read_only = True
@@ -62,25 +66,26 @@ def site_of(redirect_uris: str) -> str:
 class AppResource(Resource):
     """An app that a user has given access to the account."""
 
-    id = IntegerField(help_text="The number of the authorization, by which it is revoked.")
+    id = IntegerField(help_text="The number of the authorization. Use it to revoke the authorization.")
     label = CharField(source="client.name", help_text="The name of the app.")
     thumbnail_url = Computed(
         URLField(allow_null=True),
         thumbnail_url,
         "client__client_id",
         "has_thumbnail",
-        help_text="Where its picture is; null where it has none.",
+        help_text="The address of the app's picture. Null if there is none.",
     )
-    scopes = PlatformTextField(help_text="What the app may do: scopes separated by spaces, `*` for all.")
-    created = DateTimeField(help_text="When the user authorized it, in UTC.")
+    scopes = PlatformTextField(help_text="The scopes of the app, separated by spaces. `*` means all scopes.")
+    created = DateTimeField(help_text="The time at which the user authorized the app, in UTC.")
     expiry = DateTimeField(
-        allow_null=True, help_text="When the last of its tokens ends, in UTC; null where one never does."
+        allow_null=True,
+        help_text="The time at which the last token of the app expires, in UTC. Null if a token never expires.",
     )
     website = Computed(
         URLField(),
         site_of,
         "client__redirect_uris",
-        help_text="Where to learn more about it: the origin of its redirect address.",
+        help_text="The website of the app: the origin of its redirect address.",
     )
 
     class Meta:

@@ -52,11 +52,11 @@ class EventEntity(Resource):
         lambda key, kind: shown_id(kind, key),
         "entity_id",
         "entity_type",
-        help_text="The entity's number; of images a slug, `private/12`.",
+        help_text="The entity's id: a number, or a slug such as `private/12` for images.",
     )
-    label = CharField(source="entity_label", help_text="Its name when the event came about.")
+    label = CharField(source="entity_label", help_text="The name of the entity at the time of the event.")
     type = ChoiceField(
-        list(ENTITY_TYPES), source="entity_type", help_text=Meanings("What kind of thing it is.", ENTITY_TYPES)
+        list(ENTITY_TYPES), source="entity_type", help_text=Meanings("The kind of the entity.", ENTITY_TYPES)
     )
     url = PathField(source="entity_url")
 
@@ -68,46 +68,51 @@ class SecondaryEntity(Resource):
         NumberOrSlug(),
         number_or_slug,
         "secondary_id",
-        help_text="A number, or for kernels, images and the like a text.",
+        help_text="The entity's id: a number, or a text for kernels and images.",
     )
-    label = CharField(source="secondary_label", help_text="Its name when the event came about.")
-    type = PlatformTextField(source="secondary_type", help_text="What kind of thing it is.")
+    label = CharField(source="secondary_label", help_text="The name of the entity at the time of the event.")
+    type = PlatformTextField(source="secondary_type", help_text="The kind of the entity.")
     url = PathField(source="secondary_url")
 
 
 class EventResource(Resource):
-    """Something that happened on the account."""
+    """A change on the account, or a failed attempt."""
 
-    id = IntegerField(help_text="Grows with time: a later event has a larger one.")
-    action = ChoiceField(list(ACTIONS), help_text=Meanings("What happened.", ACTIONS))
-    created = DateTimeField(help_text="When it began, in UTC.")
+    id = IntegerField(help_text="The id of the event. A later event has a larger id.")
+    action = ChoiceField(list(ACTIONS), help_text=Meanings("The action of the event.", ACTIONS))
+    created = DateTimeField(help_text="The time at which the event began, in UTC.")
     duration = FloatField(
-        allow_null=True, help_text="Seconds of work so far, or in all; null for what was done at once."
+        allow_null=True,
+        help_text="The duration of the work so far or in total, in seconds. Null for a notification.",
     )
     entity = EventEntity(
-        source="*", allow_null=True, help_text="What it happened to; null where it is about nothing in particular."
+        source="*", allow_null=True, help_text="The entity that the event is about. Null if there is none."
     )
     secondary_entity = SecondaryEntity(
-        source="*", allow_null=True, help_text="What else took part, such as an image or a profile; null without."
+        source="*",
+        allow_null=True,
+        help_text="The second entity, such as an image or a profile. Null if there is none.",
     )
     percent_complete = IntegerField(
         allow_null=True,
-        help_text="How far it is, 0 to 100. One that failed keeps the percent it stopped at; null for "
-        "what was done at once.",
+        help_text="The progress, 0 to 100. A failed event keeps the progress at which it stopped. Null for "
+        "a notification.",
     )
-    rate = CharField(allow_null=True, help_text="How fast it goes, of migrations and resizes; else null.")
-    read = BooleanField(help_text="Whether somebody has marked it as read.")
-    seen = BooleanField(help_text="Whether somebody has marked it, or a later one, as seen.")
+    rate = CharField(
+        allow_null=True, help_text="The transfer rate of a migration or resize. Null for other events."
+    )
+    read = BooleanField(help_text="Whether the event is marked as read.")
+    seen = BooleanField(help_text="Whether this event or a later one is marked as seen.")
     status = ChoiceField(
         Event.Status.choices,
         help_text=Meanings(
-            "How far it is.",
+            "The status of the event.",
             {
-                "scheduled": "It waits for its turn.",
-                "started": "It goes on.",
-                "finished": "It is done.",
-                "failed": "It did not work; `message` says why.",
-                "notification": "It was done at once.",
+                "scheduled": "The work is queued.",
+                "started": "The work is in progress.",
+                "finished": "The work is complete.",
+                "failed": "The work failed. `message` has the reason.",
+                "notification": "The change had an immediate effect.",
             },
         ),
     )
@@ -116,10 +121,11 @@ class EventResource(Resource):
         lambda seconds: seconds,
         "time_remaining",
         ordered_by="time_remaining",
-        help_text="Seconds it will take, of migrations and resizes; 0 once they are done, else null.",
+        help_text="The remaining time of a migration or resize, in seconds. 0 after it finishes. Null for "
+        "other events.",
     )
-    username = CharField(help_text="The user who did it; empty where the platform did.")
-    message = _message(help_text="What else there is to say; mostly empty.")
+    username = CharField(help_text="The user who caused the event. Empty if the platform caused it.")
+    message = _message(help_text="More information. Usually empty.")
 
     class Meta:
         read_only = True

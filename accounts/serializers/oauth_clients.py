@@ -29,22 +29,23 @@ class OAuthClientResource(Resource):
         min_length=1,
         max_length=512,
         validators=[printable("label")],
-        help_text="The app's name, which users see when it asks for access.",
+        help_text="The app's name. Users see it on the page that asks for their consent.",
     )
     redirect_uri = CharField(
         source="redirect_uris",
         max_length=MAX_URI_LENGTH,
-        help_text="Where users are sent back to, with a code. Compared exactly, but for a query that is added.",
+        help_text="The address to which users return with a code. A request must send exactly this "
+        "address. It may add a query.",
     )
     status = ChoiceField(
         OAuthClient.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "Whether it may be used.",
+            "Whether the client can be used.",
             {
-                "active": "It may.",
-                "disabled": "Staff have turned it off.",
-                "suspended": "Staff have suspended it.",
+                "active": "The client can be used.",
+                "disabled": "Staff have disabled the client.",
+                "suspended": "Staff have suspended the client.",
             },
         ),
     )
@@ -52,18 +53,18 @@ class OAuthClientResource(Resource):
         CharField(),
         hidden_secret,
         "public",
-        help_text="The client's secret, 64 hex digits: whole in the answer that makes it, `<REDACTED>` afterwards. "
-        "Empty for a public client, which has none.",
+        help_text="The client's secret, 64 hex digits. Only the answer that creates the secret shows it. "
+        "Other answers show `<REDACTED>`. Empty for a public client.",
     )
     thumbnail_url = Computed(
         URLField(allow_null=True),
         thumbnail_url,
         "client_id",
         "has_thumbnail",
-        help_text="Where its picture is; null where it has none.",
+        help_text="The address of the client's picture. Null if there is none.",
     )
     public = BooleanField(
         required=False,
-        help_text="Whether it cannot keep a secret, as apps on phones and in browsers cannot: then it "
-        "needs PKCE. By default false.",
+        help_text="Whether the client is public: it cannot keep a secret, such as an app on a phone or in "
+        "a browser. A public client needs PKCE. By default false.",
     )

@@ -39,12 +39,12 @@ REFERRALS_FROM = Decimal(25)
 class Referrals(Resource):
     """The referral code of the account, and counts of referred people. Staff open accounts, so all counts are 0."""
 
-    code = CharField(help_text="The account's own code; empty before the account has paid 25.00 USD.")
-    url = CharField(help_text="The address with the code in it; empty before the account has paid 25.00 USD.")
-    total = IntegerField(help_text="How many people used it.")
-    completed = IntegerField(help_text="How many of them have stayed.")
-    pending = IntegerField(help_text="Those of whom it is not known yet.")
-    credit = IntegerField(help_text="USD that were earned.")
+    code = CharField(help_text="The referral code of the account. Empty until the account has paid 25.00 USD.")
+    url = CharField(help_text="The address with the referral code. Empty until the account has paid 25.00 USD.")
+    total = IntegerField(help_text="The number of people who used the code.")
+    completed = IntegerField(help_text="The number of these people whose referral is complete.")
+    pending = IntegerField(help_text="The number of these people whose referral is pending.")
+    credit = IntegerField(help_text="The earned amount in USD.")
 
 
 def referrals(paid: Decimal, account: UUID) -> dict[str, Any]:
@@ -62,36 +62,39 @@ def referrals(paid: Decimal, account: UUID) -> dict[str, Any]:
 class ProfileResource(Resource):
     """The acting user."""
 
-    uid = IntegerField(source="id", read_only=True, help_text="The user's number; never changes.")
+    uid = IntegerField(source="id", read_only=True, help_text="The user's number. It never changes.")
     username = CharField(read_only=True, help_text="The name that the user signs in with.")
-    email = EmailField(max_length=128, help_text="Where mails to the user go.")
+    email = EmailField(max_length=128, help_text="The user's mail address.")
     verified_phone_number = CharField(
         allow_null=True,
         read_only=True,
-        help_text="The telephone number that codes are sent to, with its country; null without.",
+        help_text="The telephone number for codes, with the code of its country. Null if there is none.",
     )
     timezone = CharField(
         max_length=64,
-        help_text="The user's time zone, a name of the tz database such as `Europe/Oslo`, for clients "
-        "to show times in. The API itself speaks UTC.",
+        help_text="The user's time zone, a name in the tz database such as `Europe/Oslo`. Clients can show "
+        "times in it. Times of the API are in UTC.",
     )
-    email_notifications = BooleanField(help_text="Whether mails about events are sent. Some are sent in any case.")
+    email_notifications = BooleanField(help_text="Whether mails about events are sent. Some mails are always sent.")
     referrals = Computed(
         Referrals(),
         referrals,
         "account__total_payments",
         "account__euuid",
-        help_text="The referral code of the account, once the account has paid 25.00 USD in total.",
+        help_text="The referral code of the account. It is shown after the account has paid 25.00 USD in total.",
     )
-    ip_whitelist_enabled = BooleanField(help_text="An older safeguard that can be turned off, and not on again.")
+    ip_whitelist_enabled = BooleanField(
+        help_text="Whether the IP allow list is enabled. It is deprecated: it can be disabled, but not "
+        "enabled again."
+    )
     lish_auth_method = ChoiceField(
         User.LishAuthMethod.choices,
         help_text=Meanings(
-            "How the user may sign in to consoles.",
+            "The authentication methods for consoles.",
             {
-                "password_keys": "With password or key.",
-                "keys_only": "With a key.",
-                "disabled": "Not at all.",
+                "password_keys": "Password or key.",
+                "keys_only": "Key.",
+                "disabled": "No access.",
             },
         ),
     )
@@ -100,25 +103,26 @@ class ProfileResource(Resource):
         max_length=100,
         source="lish_authorized_keys",
         allow_null=True,
-        help_text="Public keys for consoles, at most 100; null if there are none.",
+        help_text="Public keys for consoles, at most 100. Null if there are none.",
     )
     two_factor_auth = BooleanField(
-        help_text="Whether signing in takes a second factor. Here it can only be turned off; `POST "
-        "/profile/tfa-enable` turns it on."
+        help_text="Whether two-factor authentication is enabled. This field can only disable it. `POST "
+        "/profile/tfa-enable` enables it."
     )
     restricted = BooleanField(
-        help_text="Whether the user may only do what it is granted. A user may restrict itself, and "
-        "never lift that."
+        help_text="Whether the user is limited to its grants. A user can set this for itself, but cannot unset it."
     )
     authentication_type = ChoiceField(
-        AUTHENTICATION_TYPES, read_only=True, help_text=Meanings("How the user signs in.", AUTHENTICATION_MEANS)
+        AUTHENTICATION_TYPES,
+        read_only=True,
+        help_text=Meanings("The authentication method of the user.", AUTHENTICATION_MEANS),
     )
 
 
 LEVELS_MEAN = {
-    Level.READ_ONLY.value: "See it.",
-    Level.READ_WRITE.value: "See and change it.",
-    "null": "Nothing: it is not shown.",
+    Level.READ_ONLY.value: "Read access.",
+    Level.READ_WRITE.value: "Read and write access.",
+    "null": "No access.",
 }
 
 
@@ -129,7 +133,7 @@ class GlobalGrantsResource(Resource):
         Level.choices,
         allow_null=True,
         required=False,
-        help_text=Meanings("What the user may do with the account itself.", LEVELS_MEAN),
+        help_text=Meanings("The user's permission on the account.", LEVELS_MEAN),
     )
     add_computes = BooleanField(required=False, help_text="Whether the user may create instances.")
     add_databases = BooleanField(
@@ -157,18 +161,18 @@ class GrantResource(Resource):
     id = IdField(min_value=1, help_text="The entity's number.")
     label = CharField(read_only=True, help_text="The entity's name.")
     permissions = ChoiceField(
-        Level.choices, allow_null=True, help_text=Meanings("What the user may do with it.", LEVELS_MEAN)
+        Level.choices, allow_null=True, help_text=Meanings("The user's permission on the entity.", LEVELS_MEAN)
     )
 
 
 def _grants(many: str) -> GrantResource:
-    return GrantResource(many=True, required=False, help_text=f"{many}, each with what the user may do with it.")
+    return GrantResource(many=True, required=False, help_text=f"{many}, each with the permission of the user.")
 
 
 class GrantsResource(Resource):
     """The grants of a restricted user. Kinds of entity on which the user has no grant are omitted."""
 
-    global_ = GlobalGrantsResource(help_text="What holds for the whole account.")
+    global_ = GlobalGrantsResource(help_text="The user's permissions for the whole account.")
     compute = _grants("Instances")
     database = _grants("Databases, of which this platform has none")
     domain = _grants("Domains")

@@ -32,7 +32,7 @@ class SSHKeyResource(Resource):
         max_length=64,
         allow_blank=True,
         required=False,
-        help_text="A name for the key; up to 64 characters.",
+        help_text="A name for the key, up to 64 characters.",
     )
     ssh_key = PublicKeyField(
         help_text="The public key, as a line of an `authorized_keys` file: ssh-rsa, ssh-dss, "
@@ -49,5 +49,5 @@ class SSHKeyLabel(Resource):
         max_length=64,
         allow_blank=True,
         required=False,
-        help_text="A name for the key; up to 64 characters.",
+        help_text="A name for the key, up to 64 characters.",
     )

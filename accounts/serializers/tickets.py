@@ -24,10 +24,10 @@ class TicketEntity(Resource):
         NumberOrSlug(),
         number_or_slug,
         "entity_id",
-        help_text="The entity's number, or for VLANs and the like its label.",
+        help_text="The entity's number, or its label for VLANs.",
     )
-    label = CharField(source="entity_label", help_text="Its name when the ticket was opened.")
-    type = PlatformTextField(source="entity_type", help_text="What kind of thing it is.")
+    label = CharField(source="entity_label", help_text="The name of the entity when the ticket was opened.")
+    type = PlatformTextField(source="entity_type", help_text="The kind of the entity.")
     url = PathField(source="entity_url")
 
 
@@ -35,29 +35,33 @@ class TicketResource(Resource):
     """A question or a problem of the account, with its status."""
 
     id = IntegerField()
-    summary = CharField(min_length=1, max_length=64, help_text="What it is about, in a line.")
-    description = CharField(min_length=1, max_length=65000, help_text="What the matter is.")
+    summary = CharField(min_length=1, max_length=64, help_text="The summary of the ticket, in one line.")
+    description = CharField(min_length=1, max_length=65000, help_text="The description of the problem.")
     status = ChoiceField(
         Ticket.Status.choices,
         help_text=Meanings(
-            "How far it is.",
+            "The status of the ticket.",
             {
-                "new": "Support has not read it yet.",
-                "open": "It is worked on.",
-                "closed": "It is settled.",
+                "new": "Support has not read the ticket yet.",
+                "open": "Support works on the ticket.",
+                "closed": "The ticket is closed.",
             },
         ),
     )
-    opened = DateTimeField(help_text="When it was opened, in UTC.")
-    opened_by = CharField(help_text="The user who opened it.")
-    updated = DateTimeField(help_text="When it was last changed or replied to, in UTC.")
-    updated_by = CharField(allow_null=True, help_text="Who changed it last; null where nobody has.")
-    closed = DateTimeField(allow_null=True, help_text="When it was closed, in UTC; null while it is open.")
-    closable = BooleanField(help_text="Whether you may close it.")
-    attachments = Annotated(
-        ListField(child=CharField()), FILES, help_text="The names of the files that were sent along."
+    opened = DateTimeField(help_text="The time at which the ticket was opened, in UTC.")
+    opened_by = CharField(help_text="The user who opened the ticket.")
+    updated = DateTimeField(help_text="The time of the last change or reply, in UTC.")
+    updated_by = CharField(
+        allow_null=True, help_text="The user who made the last change. Null if there was no change."
     )
-    entity = TicketEntity(source="*", allow_null=True, help_text="What it is about; null where nothing was named.")
+    closed = DateTimeField(
+        allow_null=True, help_text="The time at which the ticket was closed, in UTC. Null while the ticket is open."
+    )
+    closable = BooleanField(help_text="Whether you may close the ticket.")
+    attachments = Annotated(ListField(child=CharField()), FILES, help_text="The names of the attachments.")
+    entity = TicketEntity(
+        source="*", allow_null=True, help_text="The entity that the ticket is about. Null if there is none."
+    )
     gravatar_id = CharField(help_text="The MD5 of the author's mail address, for a picture from Gravatar.")
 
     class Meta:
@@ -72,24 +76,26 @@ class SupportTicketRequest(Resource):
     """The body of a new ticket."""
 
     summary = CharField(
-        min_length=1, max_length=64, help_text="What it is about, in a line of up to 64 characters."
+        min_length=1, max_length=64, help_text="The summary of the ticket, in one line of up to 64 characters."
     )
     description = CharField(
-        min_length=1, max_length=65000, help_text="What the matter is; up to 65,000 characters."
+        min_length=1, max_length=65000, help_text="The description of the problem, up to 65,000 characters."
     )
     managed_issue = BooleanField(
-        required=False, help_text="Whether it is about what managed monitoring watches. By default false."
+        required=False, help_text="Whether the problem concerns a service of managed monitoring. By default false."
     )
-    compute_id = key("The instance that it is about. A ticket is about one thing at most.")
+    compute_id = key("The instance that the ticket is about. A ticket is about one entity at most.")
     database_id = key("Refused: this platform has no databases.")
-    domain_id = key("The domain that it is about.")
-    firewall_id = key("The firewall that it is about.")
+    domain_id = key("The domain that the ticket is about.")
+    firewall_id = key("The firewall that the ticket is about.")
     lkecluster_id = key("Refused: this platform has no clusters.")
     longviewclient_id = key("Refused: this platform has no such clients.")
-    nodebalancer_id = key("The load balancer that it is about.")
-    volume_id = key("The volume that it is about.")
+    nodebalancer_id = key("The load balancer that the ticket is about.")
+    volume_id = key("The volume that the ticket is about.")
     vlan = CharField(
-        max_length=64, required=False, help_text="The label of the VLAN that it is about; `region` goes with it."
+        max_length=64,
+        required=False,
+        help_text="The label of the VLAN that the ticket is about. `region` is required with it.",
     )
     region = CharField(max_length=64, required=False, help_text="The region of the VLAN.")
 
@@ -98,13 +104,18 @@ class ReplyResource(Resource):
     """A reply to a ticket."""
 
     id = IntegerField(read_only=True)
-    description = CharField(min_length=1, max_length=65535, help_text="What was written; up to 65,535 characters.")
-    created = DateTimeField(read_only=True, help_text="When it was written, in UTC.")
-    created_by = CharField(read_only=True, help_text="Who wrote it.")
-    friendly_name = Computed(
-        CharField(), lambda username: username or "Skerry", "created_by", help_text="Who wrote it, to be shown."
+    description = CharField(
+        min_length=1, max_length=65535, help_text="The text of the reply, up to 65,535 characters."
     )
-    from_compute = BooleanField(source="from_staff", read_only=True, help_text="Whether support wrote it.")
+    created = DateTimeField(read_only=True, help_text="The time of the reply, in UTC.")
+    created_by = CharField(read_only=True, help_text="The username of the author.")
+    friendly_name = Computed(
+        CharField(),
+        lambda username: username or "Skerry",
+        "created_by",
+        help_text="The name of the author, for display.",
+    )
+    from_compute = BooleanField(source="from_staff", read_only=True, help_text="Whether support wrote the reply.")
     gravatar_id = CharField(
         read_only=True, help_text="The MD5 of the author's mail address, for a picture from Gravatar."
     )

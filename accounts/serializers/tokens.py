@@ -27,20 +27,23 @@ class PersonalTokenResource(Resource):
     """A personal access token."""
 
     id = IntegerField(read_only=True)
-    label = CharField(min_length=1, max_length=100, help_text="A name for the token; up to 100 characters.")
-    scopes = PlatformTextField(read_only=True, help_text="What it may do: scopes separated by spaces, `*` for all.")
+    label = CharField(min_length=1, max_length=100, help_text="A name for the token, up to 100 characters.")
+    scopes = PlatformTextField(
+        read_only=True, help_text="The scopes of the token, separated by spaces. `*` means all scopes."
+    )
     token = CharField(
         source="prefix",
         read_only=True,
-        help_text="The token: whole in the answer that creates it, its first 16 characters afterwards.",
+        help_text="The token. Only the answer that creates the token shows all of it. Other answers show "
+        "its first 16 characters.",
     )
-    created = DateTimeField(read_only=True, help_text="When it was created, in UTC.")
+    created = DateTimeField(read_only=True, help_text="The time at which the token was created, in UTC.")
     expiry = Computed(
         DateTimeField(),
         shown_expiry,
         "expiry",
         ordered_by="expiry",  # null is a token that never ends; PostgreSQL sorts null after all times
-        help_text=f"When it ends, in UTC; `{NEVER:%Y-%m-%dT%H:%M:%S}` where it never does.",
+        help_text=f"The time at which the token expires, in UTC. `{NEVER:%Y-%m-%dT%H:%M:%S}` means never.",
     )
 
 
@@ -71,15 +74,17 @@ class PersonalTokenRequest(Resource):
         min_length=1,
         max_length=100,
         default="Personal access token",
-        help_text="A name for the token; up to 100 characters.",
+        help_text="A name for the token, up to 100 characters.",
     )
     scopes = ScopesField(
         required=False,
-        help_text="What it may do: scopes separated by spaces or commas, by default those of the "
-        "token that asks, and never more.",
+        help_text="The scopes of the new token, separated by spaces or commas. The default and the maximum "
+        "are the scopes of the calling token.",
     )
     expiry = FutureField(
-        required=False, allow_null=True, help_text="When it ends, in UTC. By default, and with null, never."
+        required=False,
+        allow_null=True,
+        help_text="The time at which the token expires, in UTC. If missing or null, the token never expires.",
     )
 
 

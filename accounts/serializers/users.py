@@ -28,16 +28,16 @@ class UserResource(Resource):
         validators=[RegexValidator(NAME, WRONG_NAME)],
         help_text="The name that the user signs in with: 3 to 32 letters, digits, dashes and underscores.",
     )
-    email = EmailField(max_length=128, help_text="Where mails to the user go.")
+    email = EmailField(max_length=128, help_text="The user's mail address.")
     restricted = BooleanField(
-        required=False, help_text="Whether the user may only do what it is granted. By default true."
+        required=False, help_text="Whether the user is limited to its grants. By default true."
     )
-    ssh_keys = Annotated(ListField(child=CharField()), LABELS, help_text="The labels of its SSH keys.")
+    ssh_keys = Annotated(ListField(child=CharField()), LABELS, help_text="The labels of the user's SSH keys.")
     tfa_enabled = BooleanField(
-        source="two_factor_auth", read_only=True, help_text="Whether signing in takes a second factor."
+        source="two_factor_auth", read_only=True, help_text="Whether two-factor authentication is enabled."
     )
     verified_phone_number = CharField(
-        allow_null=True, read_only=True, help_text="The telephone number that codes are sent to; null without."
+        allow_null=True, read_only=True, help_text="The telephone number for codes. Null if there is none."
     )
 
 
