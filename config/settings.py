@@ -128,7 +128,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.pages.navigation.frame",
+                "accounts.pages.frame.frame",
             ],
         },
     },
@@ -304,7 +304,7 @@ MIDDLEWARE = [
     "config.pages.middleware.Authentication",
     "accounts.pages.sessions.Devices",
     "config.pages.middleware.Messages",
-    "accounts.pages.staff.SecondFactorOfStaff",
+    "accounts.pages.staff_second_factor.SecondFactorOfStaff",
     "config.pages.middleware.Clickjacking",
     "config.pages.middleware.Htmx",
 ]
@@ -508,7 +508,7 @@ DRIVER_CONNINFO = env.conninfo("DRIVER_CONNINFO")  # empty: in the platform's ow
 DRIVER_SCALE = env.number("DRIVER_SCALE", 1, zero=True)  # of the simulated durations; 0 is instant
 # Computes of accounts that were opened after this day (UTC) cannot connect out to mail ports. Staff can open the
 # ports for an account.
-MAIL_PORTS_CLOSED_AFTER = env.day("MAIL_PORTS_CLOSED_AFTER", "2019-11-05")  # None: ports are closed for nobody
+MAIL_PORTS_CLOSED_AFTER = env.day("MAIL_PORTS_CLOSED_AFTER", "2019-11-05")  # None: all accounts can connect
 # The names of the servers that answer for customers' domains; the first is the primary one in their SOA records.
 DNS_NAMESERVERS = env.host_names("DNS_NAMESERVERS", ["ns1.skerry.example", "ns2.skerry.example"])
 PLATFORM_DOMAIN = env.host_name("PLATFORM_DOMAIN", "ip.skerry.example")

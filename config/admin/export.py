@@ -87,7 +87,7 @@ class ExportMixin(admin.ModelAdmin):
         number = 0
         for obj in rows:
             if number == MAX_ROWS:
-                writer.writerow([f"There are more: only the first {MAX_ROWS} are here."])
+                writer.writerow([f"The list has more rows. This file has only the first {MAX_ROWS}."])
                 break
             writer.writerow([harmless(obj.pk), *(harmless(self._text(name, obj)) for name in names)])
             number += 1
@@ -104,7 +104,7 @@ class ExportMixin(admin.ModelAdmin):
             content_type=ContentType.objects.get_for_model(self.model),
             object_repr=f"list of {self.opts.verbose_name_plural}"[:200],
             action_flag=CHANGE,
-            change_message=f"CSV: {counted(number, 'row')}, {asked or 'all of the list'}.",
+            change_message=f"CSV: {counted(number, 'row')}, {asked or 'the whole list'}.",
         )
 
     def _text(self, name: str, obj: Model) -> Any:

@@ -1,7 +1,7 @@
 """Staff roles: three groups that every installation has, with the same permissions after each migration.
 
 Apps declare once, at import, which models a role may change. All roles can view every page, because staff who
-cannot look cannot answer customers.
+cannot see a page cannot answer customers.
 
 The groups belong to the platform: `sync` resets their permissions and keeps their members. It changes no other
 group. Superusers need no role, and only superusers give roles.

@@ -79,6 +79,8 @@ def refusing_impossible_values(view: Callable[..., HttpResponse]) -> Callable[..
             response = view(request, *args, **kwargs)
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
         except DataError as error:
-            raise BadRequest("No such value is possible.") from error
+            raise BadRequest(
+                "A value in the address or in the form is not possible. Correct it, and try again."
+            ) from error
 
     return answered

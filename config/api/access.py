@@ -1,6 +1,6 @@
 """The requirements of an action on its caller: the scope of the token, and the grant of the user.
 
-A view declares both beside each of its actions, with `config.api.operations.operation`. A view without these
+A view declares both at each of its actions, with `config.api.operations.operation`. A view without these
 declarations cannot be routed. Scopes are checked first (401 "Your OAuth token is not authorized…"), then grants
 (403 "Unauthorized").
 """

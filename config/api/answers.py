@@ -22,7 +22,7 @@ HEADERS: dict[str, Any] = {
         "example": 1599,
     },
     "X-RateLimit-Reset": {
-        "description": "When that limit starts anew, in seconds since 1970.",
+        "description": "The time at which the limit resets, in seconds since 1970.",
         "schema": {"type": "integer"},
         "example": 1767225600,
     },
@@ -53,7 +53,7 @@ REFUSALS: dict[int, tuple[str, str, dict[str, Any]]] = {
     ),
     404: (
         "NotFound",
-        "There is no such object, or none that the caller may see.",
+        "The object does not exist, or the caller may not see it.",
         {"field": None, "reason": reasons.NOT_FOUND},
     ),
     415: (

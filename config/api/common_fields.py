@@ -10,8 +10,8 @@ from config.api.paths import MAX_ID
 from config.display.hidden_characters import HIDDEN
 
 COMMON: dict[str, str] = {
-    "id": "Given by the platform, and never changed.",
-    "created": "When it was made, in UTC.",
+    "id": "The id, which the platform assigns. It never changes.",
+    "created": "The time of creation, in UTC.",
     "updated": "When it was last changed, in UTC.",
     "region": "The id of the region it is in (`GET /regions`).",
     "tags": "Labels to find it by, 3 to 50 characters each, compared exactly. Only unrestricted users change them.",
@@ -19,7 +19,7 @@ COMMON: dict[str, str] = {
     "username": "The name that the user signs in with.",
     "prefix": "Length of the network's prefix, in bits.",
     "label": "Its name.",
-    "title": "What the charts show, in words.",
+    "title": "The title of the charts.",
 }
 """The `help_text` of a field takes precedence over these."""
 
@@ -35,6 +35,6 @@ class IdField(IntegerField):
 
 
 def printable(name: str) -> RegexValidator:
-    """Make a text of one line accept any characters except invisible ones (`config.display.hidden_characters`)."""
+    """Return a validator for a line of text without invisible characters (`config.display.hidden_characters`)."""
     allowed = "it has no control characters, none that turn its direction, and none without a width"
     return RegexValidator(rf"\A[^{HIDDEN}]*\Z", reasons.not_valid(name, allowed))

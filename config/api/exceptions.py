@@ -112,7 +112,7 @@ def _locked(error: Exception, request: Any, table: str) -> JSONResponse:
 
 
 def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Return the status and the problems of an expected error, or None."""
+    """Yield the status and the problems of an expected error. Yields nothing for an unexpected error."""
     if isinstance(error, errors.TooMany | drf.Throttled):
         yield 429, [problem(reasons.TOO_MANY_REQUESTS)]
     elif isinstance(error, errors.DomainError):
@@ -126,8 +126,8 @@ def _known(error: Exception) -> Iterator[tuple[int, list[dict[str, Any]]]]:
             yield 400, [found]
         elif isinstance(error.__cause__, ForeignKeyViolation):
             # At commit, when foreign keys are checked: the referenced row was deleted a moment ago.
-            logger.warning("something was deleted meanwhile: %s", error)
-            yield 400, [problem("Something that this refers to was deleted meanwhile. Try again.")]
+            logger.warning("a row was deleted during a request that refers to it: %s", error)
+            yield 400, [problem("An object that the request refers to was deleted at the same time. Try again.")]
     elif isinstance(error, DataError):
         # A value that PostgreSQL refuses. Checks of fields should stop it earlier and name the field.
         logger.warning("the database refused a value: %s", error)
@@ -158,7 +158,7 @@ def is_no_room(error: BaseException | None) -> bool:
 
 
 def flatten(detail: Any, path: str = "") -> Iterator[dict[str, Any]]:
-    """Return DRF's nested errors as a flat list: ``ssh.port``, ``interfaces[0].ipam_address``."""
+    """Yield DRF's nested errors as problems with paths: ``ssh.port``, ``interfaces[0].ipam_address``."""
     if isinstance(detail, dict):
         for key, value in detail.items():
             if isinstance(key, int):

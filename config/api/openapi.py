@@ -10,13 +10,13 @@ LICENSE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
 SERVERS = [{"url": "/", "description": "The installation that serves this document."}]
 
 TAGS = {
-    "account": "The customer: name and address, and what all its computes have sent this month.",
-    "account events": "What happened on the account in the last 90 days, and how far it is that goes on.",
-    "account logins": "Who signed in to the account.",
+    "account": "The customer: name and address, and the transfer of all computes in this month.",
+    "account events": "Changes on the account in the last 90 days, and the progress of jobs.",
+    "account logins": "Logins to the account.",
     "account maintenance": "Maintenance of hosts, as far as it concerns computes of the account.",
-    "account notifications": "What the account should know now.",
+    "account notifications": "Current notices for the account.",
     "account oauth-clients": "Apps that the account has registered, which ask users for access.",
-    "account settings": "Settings that hold for the whole account.",
+    "account settings": "Settings of the whole account.",
     "account transfer": "Network transfer of the account, which all its computes share.",
     "account users": "Users of the account, and what restricted ones may do.",
     "compute instances": "Virtual machines, with their disks, configuration profiles, backups and addresses.",
@@ -28,17 +28,18 @@ TAGS = {
     "managed": "Monitoring of services, and contacts who are notified of problems.",
     "networking firewalls": "Rules for the public traffic of computes.",
     "networking ips": "IP addresses of all computes, and moving them between computes.",
-    "networking ipv4": "Older paths of what is below `networking/ips`.",
+    "networking ipv4": "Deprecated paths of the operations below `networking/ips`.",
     "networking ipv6": "IPv6 ranges and pools that are routed to computes.",
     "networking vlans": "Private networks between computes of a region.",
     "nodebalancers": "Load balancers, their ports, and the nodes behind these.",
     "profile": "The acting user: its settings, tokens, keys, second factor, and the apps and browsers with access.",
     "regions": "Where services are offered.",
-    "support": "Tickets: questions to those who run the platform.",
+    "support": "Tickets: questions to the support of the platform.",
     "tags": "Labels on computes, domains, volumes and load balancers.",
     "volumes": "Block storage that instances attach.",
 }
-"""The descriptions of tags. A path's tag is its first word, or its first two if many paths share the first word."""
+"""The descriptions of tags. A path's tag is its first word, or its first two if many paths share the first word.
+A view may name another tag."""
 
 NOUNS = {
     "apps": ("authorized app", "authorized apps"),
@@ -92,9 +93,9 @@ NESTED_NOUNS = {
 KEYS = {
     "oauth-clients": "The client's id: 20 hex digits.",
     "users": "The user's name.",
-    "kernels": "The kernel's id, such as `compute/latest-64bit`; its slash comes plain or percent-encoded.",
+    "kernels": "The kernel's id, such as `compute/latest-64bit`. The slash may be percent-encoded.",
     "types": "The type's id, such as `g6-nanode-1`.",
-    "images": "The image's id, such as `private/12`; its slash comes plain or percent-encoded.",
+    "images": "The image's id, such as `private/12`. The slash may be percent-encoded.",
     "ips": "The address, IPv4 or IPv6, in any spelling.",
     "ranges": "The range's first address, with or without `/` and the length of its prefix.",
     "regions": "The region's id.",
@@ -128,6 +129,6 @@ ANSWERS = {
     "list": "A page of the list.",
     "retrieve": "The object.",
     "create": "The new object.",
-    "update": "The object as it is now.",
+    "update": "The changed object.",
 }
 """The descriptions of a successful answer, by the action. For all other actions it is `Done.`"""

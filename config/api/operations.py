@@ -1,6 +1,6 @@
 """Operations: the requirements of each viewset action on its caller, and the bodies of its request and answer.
 
-An action declares everything in one place, beside its method::
+An action declares everything in one place, at its method::
 
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=DiskResize)

@@ -18,7 +18,7 @@ DIGITS = len(str(MAX_ID))
 PAGE = {
     "page": {"type": "integer", "description": "The number of this page, from 1.", "minimum": 1},
     "pages": {"type": "integer", "description": "How many pages there are, at least 1.", "minimum": 1},
-    "results": {"type": "integer", "description": "How many items there are on all pages together.", "minimum": 0},
+    "results": {"type": "integer", "description": "The number of items on all pages.", "minimum": 0},
 }
 
 
@@ -97,7 +97,7 @@ class EnvelopePagination(BasePagination):
         }
         return [
             _parameter(self.page_query_param, number, "The number of the page, from 1."),
-            _parameter(self.page_size_query_param, size, "How many items a page has."),
+            _parameter(self.page_size_query_param, size, "The number of items on a page."),
         ]
 
 

@@ -69,16 +69,16 @@ def describe(name: str, field: serializers.Field, item: bool = False) -> None:
     _describe_bounds(name, field, kept)
     child = getattr(field, "child", None)
     if isinstance(child, serializers.BaseSerializer):
-        child.allow_null = False  # which the framework lets be what the list may be
-        child.error_messages["null"] = not_valid(name)  # all else it says itself
+        child.allow_null = False  # DRF copies `allow_null` from the list to its items
+        child.error_messages["null"] = not_valid(name)  # the nested resource has its own other reasons
     elif isinstance(child, serializers.Field):
         describe(name, child, item=True)
 
 
 def _describe_forms(name: str, field: serializers.Field) -> None:
-    """Reword the checks of addresses and other formats.
+    """Give the checks of addresses and other formats the contract's reason.
 
-    They copied the field's own sentence when they were made.
+    The checks copied DRF's sentence from the field when they were made.
     """
     for check in field.validators:
         if isinstance(check, validators.EmailValidator | validators.RegexValidator) and check.message == type(

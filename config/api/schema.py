@@ -42,16 +42,16 @@ class ErrorItem(Resource):
 
     field = serializers.CharField(
         allow_null=True,
-        help_text="The failing element: the name of a field or parameter, or a path where it is nested, such as "
-        "`interfaces[0].label`. Null where no single one is to blame.",
+        help_text="The field or parameter that is not valid, with its path if it is nested, such as "
+        "`interfaces[0].label`. Null if no single field is the cause.",
     )
-    reason = serializers.CharField(help_text="A sentence for people that says what is wrong.")
+    reason = serializers.CharField(help_text="A sentence that describes the problem.")
 
 
 class ErrorResource(Resource):
     """The body of every answer except 2XX."""
 
-    errors = ErrorItem(many=True, help_text="All that is wrong, at least one thing.")
+    errors = ErrorItem(many=True, help_text="All problems, at least one.")
 
 
 def only_v4(endpoints: list[tuple]) -> list[tuple]:
@@ -123,9 +123,7 @@ class ResourceSchema(AutoSchema):
         if self.operation.noun:
             return "_".join([*words, self.operation.noun])
         if action == "list" and self.path.endswith("}"):
-            words.append(
-                "members"
-            )  # the members of the object that the path names, beside the list of all such objects
+            words.append("members")  # of one object; the list of all objects has the plain name
         if action in STANDARD:
             return "_".join([*words, action])
         if self.method == "POST" and self.words[-1] not in openapi.NOUNS:
@@ -187,7 +185,7 @@ class ResourceSchema(AutoSchema):
         elif grant != access.ANYONE:
             needed.append(f"A restricted user needs the grant `{grant}`.")
         if self.operation.throttle_scope:
-            needed.append("It has a limit of its own (see *Limits*).")
+            needed.append("The operation has its own rate limit (see *Limits*).")
         return " ".join(each for each in needed if each)
 
     def get_auth(self) -> list[dict[str, list[str]]]:
@@ -359,7 +357,7 @@ class ResourceSchema(AutoSchema):
         return schema
 
     def _named(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return a list of objects as a component of its own, beside the required fields of each object.
+        """Return a list of objects as a component of its own, which repeats the required fields of its objects.
 
         `required` has no meaning on an array, but the contract's own document has it there. It does no harm on a
         reference. `properties` are there for linters, which report a required name without a property as a mistake.
@@ -367,7 +365,7 @@ class ResourceSchema(AutoSchema):
         required, about = schema.pop("required"), schema.pop("description")
         of = schema["items"].get("$ref", f"/{name.removesuffix('s').capitalize()}").rpartition("/")[2]
         nullable = "Nullable" if "null" in schema["type"] else ""
-        listed = {**schema, "description": "A list of objects, each whole."}
+        listed = {**schema, "description": "A list of complete objects."}
         reference = self.component(f"{nullable}{of}List", listed)
         properties = {each: {"description": "Of each item."} for each in required}
         return {**reference, "description": about, "required": required, "properties": properties}
@@ -458,8 +456,8 @@ def _needed(scope: access.Scope, names: str) -> str:
     if not names:
         return "No token is needed."
     if scope.enforced:
-        return f"No token is needed; one that is sent needs {names}."
-    return f"No token is needed; what is not public takes one with {names}."
+        return f"No token is needed. A token, if sent, needs {names}."
+    return f"No token is needed for public objects. Other objects need a token with {names}."
 
 
 GRANTS = {
@@ -468,6 +466,6 @@ GRANTS = {
     access.UNRESTRICTED: "For unrestricted users only.",
 }
 SEEN = {
-    access.READ_ONLY: "A restricted user is shown what its grants let it see.",
+    access.READ_ONLY: "A restricted user sees only objects that its grants allow.",
     access.READ_WRITE: "A restricted user needs `read_write` on the objects that the body names.",
 }

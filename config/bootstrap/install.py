@@ -19,8 +19,8 @@ PLAIN_EVERY = 30.0
 INTERRUPTED = 130
 
 HINT = """
-pip failed, and all that it said stands above. The packages come from the index that pip is set up with:
-PIP_INDEX_URL names another one, PIP_PROXY a proxy, PIP_CERT the certificates of one. What was downloaded is kept.
+pip failed. Its output is above. pip downloads packages from the index that it is configured with. To change this,
+set PIP_INDEX_URL (another index), PIP_PROXY (a proxy) or PIP_CERT (its certificates). Downloaded packages are kept.
 """
 
 
@@ -84,7 +84,7 @@ def command(lock: Path) -> list[str]:
 
 
 def follow(output: IO[str], progress: Progress, lines: list[str]) -> None:
-    """Read pip's `output` to its end, collect its lines in `said`, and show how many packages pip has reached."""
+    """Read pip's `output` to its end, collect it in `lines`, and show how many packages pip has reached."""
     found = 0
     for line in output:
         lines.append(line)

@@ -1,4 +1,4 @@
-"""Detects, in a process that serves, that the database is silent: frozen, and not stopped.
+"""Detection of a frozen database, in a process that serves. A frozen database is silent, a stopped one is not.
 
 A stopped database refuses connections, and statements fail. A database whose processes or machine are frozen
 refuses nothing. A statement then waits without end, and so does the thread that answers a request.

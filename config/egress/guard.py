@@ -1,5 +1,6 @@
-"""The addresses that the platform may connect to: the internet's, and with a region those of private networks.
+"""Decides whether the platform may connect to an address that a customer named.
 
+Addresses on the internet are allowed. Addresses of private networks are allowed only for a service with a region.
 The platform's own addresses are forbidden:
 
 - loopback, link-local (with cloud metadata) and the addresses of this machine
@@ -36,7 +37,7 @@ METADATA = _networks(
     "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128",
     "fd00:a9fe:a9fe::/48", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128",
 )  # fmt: skip
-"""Networks of cloud metadata services, which give a machine its secrets, besides link-local ones."""
+"""The networks of cloud metadata services, which give a machine its secrets. Some others are link-local."""
 UNROUTED = _networks(
     "0.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "224.0.0.0/3", "::/127",
 )  # fmt: skip
@@ -139,7 +140,7 @@ sources: list[Callable[[], Iterable[str]]] = []
 
 
 def add_source(source: Callable[[], Iterable[str]]) -> None:
-    """Refuse the names and addresses that `source` returns too. It is called in any thread, once a minute."""
+    """Also forbid the names and addresses that `source` returns. Any thread calls `source`, once a minute."""
     if source not in sources:
         sources.append(source)
 

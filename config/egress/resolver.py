@@ -107,7 +107,7 @@ async def resolve_async(host: str, timeout: float | None = None) -> list[Address
 async def _both(resolver: dns.asyncresolver.Resolver, host: str) -> list[list[Address] | Exception]:
     """Return the answers or errors of both queries.
 
-    If one answer has addresses and the other query exceeds `GRACE`, return the one answer alone.
+    If one answer has addresses and the other query exceeds `GRACE_SECONDS`, return the one answer alone.
     """
     kinds = (dns.rdatatype.AAAA, dns.rdatatype.A)
     tasks = [asyncio.create_task(_ask(resolver, host, kind)) for kind in kinds]

@@ -45,7 +45,7 @@ def production(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[C
 def renamed_variables(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Warn of variables with names of the previous release, which the next release no longer reads."""
     return [
-        Finding(f"{old} is called {new} now: the next release does not read the old name.", id="skerry.W016")
+        Finding(f"{old} was renamed to {new}: the next release does not read the old name.", id="skerry.W016")
         for old, new in renamed_in_use()
     ]
 
@@ -55,7 +55,7 @@ def deployed(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[Che
     """Return, with ``--deploy`` outside of production, the findings that production would have."""
     if settings.PRODUCTION:
         return []
-    off = "PRODUCTION is not set: cookies travel without TLS, and keys are made up in STATE_DIR."
+    off = "PRODUCTION is not set: cookies are sent without TLS, and keys are generated in STATE_DIR."
     return [Finding(off, id="skerry.W001"), *findings()]
 
 
@@ -86,12 +86,12 @@ def _broker() -> str:
             broker.ping()
     except redis.RedisError as error:
         reason = " ".join(str(error).split())
-        return f"The broker at REDIS_URL does not answer: jobs begin late, and limits count per process ({reason})."
+        return f"The broker at REDIS_URL does not answer: jobs start late, and limits count per process ({reason})."
     return ""
 
 
 def findings() -> list[CheckMessage]:
-    """Yield all findings about the current settings."""
+    """Return all findings about the current settings."""
     sentences = (*_address(), *_secrets(), *_services())
     refused = settings.PRODUCTION and not settings.REHEARSAL
     return [
@@ -116,23 +116,23 @@ def _address() -> Iterator[tuple[str, str]]:
     if _is_loopback(host):
         yield (
             "E002",
-            f"SITE_URL is {settings.SITE_URL}: links in mails lead their readers to their own machines.",
+            f"SITE_URL is {settings.SITE_URL}: links in mails lead to the reader's own machine.",
         )
     elif site.scheme != "https" and settings.SESSION_COOKIE_SECURE:
         yield (
             "W003",
-            f"SITE_URL is {settings.SITE_URL}, without https: SECURE_COOKIES keeps people from signing in.",
+            f"SITE_URL is {settings.SITE_URL}, without https: with SECURE_COOKIES, nobody can sign in.",
         )
     if "*" in settings.ALLOWED_HOSTS:
-        yield "E004", "ALLOWED_HOSTS is *: a request with another Host name gets links to that name."
+        yield "E004", "ALLOWED_HOSTS is *: an attacker can get links to any host name. Set the host of SITE_URL."
     elif not _is_loopback(host) and not validate_host(host, settings.ALLOWED_HOSTS):
-        yield "W005", f"ALLOWED_HOSTS lacks {host}, the host of SITE_URL: its pages answer 400."
+        yield "W005", f"ALLOWED_HOSTS lacks {host}, the host of SITE_URL: requests to this host are answered 400."
     if not settings.NUM_PROXIES:
         yield (
             "W006",
             (
-                "NUM_PROXIES is 0: behind a proxy all clients share its address in logins and limits, and a page "
-                "that was asked for by https is taken for one without."
+                "NUM_PROXIES is 0: behind a proxy, all clients have the proxy's address in logins and limits, "
+                "and https requests count as requests without TLS."
             ),
         )
     if not settings.SESSION_COOKIE_SECURE:
@@ -143,55 +143,58 @@ def _secrets() -> Iterator[tuple[str, str]]:
     if settings.DEBUG:
         yield "E008", "DEBUG is on: error pages show settings and source to every client."
     if is_guessable(settings.SECRET_KEY):
-        yield "E009", "SECRET_KEY can be guessed: `openssl rand -hex 32` makes one that cannot."
+        yield "E009", "SECRET_KEY can be guessed: create one with `openssl rand -hex 32`."
     one_key = settings.ENCRYPTION_KEYS == [settings.SECRET_KEY]
     if one_key and not is_set("ENCRYPTION_KEYS"):
         yield (
             "W010",
-            ("ENCRYPTION_KEYS is not set: SECRET_KEY encrypts what is kept, and cannot change without losing it."),
+            "ENCRYPTION_KEYS is not set: SECRET_KEY encrypts stored secrets. If SECRET_KEY changes, they are lost.",
         )
     elif any(map(is_guessable, settings.ENCRYPTION_KEYS)):
-        yield "E011", "ENCRYPTION_KEYS has a key that can be guessed: `openssl rand -hex 32` makes one that cannot."
+        yield (
+            "E011",
+            "ENCRYPTION_KEYS has a key that can be guessed: replace it (docs/operating.md#new-encryption-keys).",
+        )
     elif one_key:
         yield (
             "W010",
-            "ENCRYPTION_KEYS is the same as SECRET_KEY, which cannot change without losing what it encrypts.",
+            "ENCRYPTION_KEYS is the same as SECRET_KEY: use separate keys (docs/operating.md#new-encryption-keys).",
         )
     if not settings.STAFF_SECOND_FACTOR:
-        yield "W019", "STAFF_SECOND_FACTOR is off: a password alone opens the admin."
+        yield "W019", "STAFF_SECOND_FACTOR is off: staff need only a password for the admin."
     if is_open_to_others(settings.STATE_DIR):
         yield (
             "E017",
-            f"STATE_DIR is {settings.STATE_DIR}, which other users of this machine can read: chmod 700 it.",
+            f"STATE_DIR is {settings.STATE_DIR}, which other users of this machine can read: set its mode to 0700.",
         )
 
 
 def _services() -> Iterator[tuple[str, str]]:
     if settings.DATABASES["default"].get("HOST") == str(addresses.socket_folder(settings.STATE_DIR)):
-        yield "W012", "DATABASE_URL is not set: the embedded database is there for `make serve` and commands alone."
+        yield "W012", "DATABASE_URL is not set: the embedded database is only for `make serve` and commands."
     if addresses.redis_url(settings.STATE_DIR) == settings.REDIS_URL:
-        yield "W013", "REDIS_URL is not set: the embedded broker is there for `make serve` alone."
+        yield "W013", "REDIS_URL is not set: the embedded broker is only for `make serve`."
     if settings.EMAIL_BACKEND == CONSOLE:
         yield (
             "E014",
-            "EMAIL_URL is not set: invitations and password links would go to the worker's log, for its readers.",
+            "EMAIL_URL is not set: invitations and password links would be written to the worker's log.",
         )
     elif settings.DEFAULT_FROM_EMAIL.rstrip(">").endswith(".example"):
-        yield "W015", f"MAIL_FROM is {settings.DEFAULT_FROM_EMAIL}: mail servers take no mail from such a domain."
+        yield "W015", f"MAIL_FROM is {settings.DEFAULT_FROM_EMAIL}: mail servers refuse mail from this domain."
 
     redis = urlsplit(settings.REDIS_URL)
     if redis.hostname and not redis.password and not _is_loopback(redis.hostname):
         yield (
             "W020",
-            "REDIS_URL has no password: anyone who reaches that server can send tasks to workers and lift limits.",
+            "REDIS_URL has no password: anyone who reaches that server can send tasks to workers and reset limits.",
         )
     yield from _watching()
     named = {"PLATFORM_DOMAIN": [settings.PLATFORM_DOMAIN], "DNS_NAMESERVERS": settings.DNS_NAMESERVERS}
     for variable, names in named.items():
         if any(name.rstrip(".").endswith(".example") for name in names):
-            yield "W023", f"{variable} is {','.join(names)}: customers are shown names that exist nowhere."
+            yield "W023", f"{variable} is {','.join(names)}: customers see names that do not exist."
     if settings.SMS_GATEWAY == SMS_CONSOLE:
-        yield "E018", "SMS_GATEWAY is accounts.sms.console: codes would go to the worker's log, for its readers."
+        yield "E018", "SMS_GATEWAY is accounts.sms.console: codes would be written to the worker's log."
 
 
 def _watching() -> Iterator[tuple[str, str]]:
@@ -201,7 +204,10 @@ def _watching() -> Iterator[tuple[str, str]]:
             "OPERATOR_EMAIL and OPERATOR_WEBHOOK are not set: no alert is sent if workers, clock or hosts fail.",
         )
     if not settings.METRICS_TOKEN:
-        yield "W022", "METRICS_TOKEN is not set: /metrics answers nobody, so nothing can watch this installation."
+        yield (
+            "W022",
+            "METRICS_TOKEN is not set: /metrics refuses all requests, so nothing can monitor this installation.",
+        )
 
 
 def is_open_to_others(folder: Path) -> bool:

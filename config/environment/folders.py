@@ -13,7 +13,7 @@ def state_variable() -> str:
     state, root = settings.STATE_DIR, places.ROOT
     if state == places.default_state():
         return ""
-    # A relative path starts at the project's folder, whatever the folder of the command.
+    # In the source tree, a relative path starts at the project's folder, whatever the folder of the command.
     return f"STATE_DIR={shlex.quote(str(state.relative_to(root) if state.is_relative_to(root) else state))} "
 
 

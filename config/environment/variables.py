@@ -141,7 +141,7 @@ class Environment:
         given = self._given(name)
         found = _split(given)
         if given and not found:
-            _fail(name, "is a list with nothing in it")
+            _fail(name, "is an empty list")
         return found or list(default or [])
 
     def hosts(self, name: str, default: list[str]) -> list[str]:
@@ -269,7 +269,7 @@ class Environment:
             found = (starting_folder() / (self._given(name) or default)).resolve()
             nearest = next(each for each in (found, *found.parents) if each.exists())
         except (OSError, RuntimeError) as error:  # the path is too long, or has a circle of links
-            _fail(name, f"no folder can be there: {getattr(error, 'strerror', None) or error}")
+            _fail(name, f"the folder cannot be created: {getattr(error, 'strerror', None) or error}")
         return found if nearest.is_dir() else _fail(name, f"{nearest} is not a folder")
 
     def state_folder(self, name: str) -> Path:
@@ -283,7 +283,7 @@ class Environment:
         """Return `folder`, the variable's value, if this user can write to it or create it."""
         nearest = next(each for each in (folder, *folder.parents) if each.exists())
         if not os.access(nearest, os.W_OK | os.X_OK):
-            _fail(name, f"{nearest} is not this user's to write to")
+            _fail(name, f"this user cannot write to {nearest}")
         return folder
 
     def database(self, name: str) -> dict[str, Any] | None:

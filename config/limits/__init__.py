@@ -1,1 +1,1 @@
-"""Limits of what one client may ask: requests in a time, and seconds of work."""
+"""Limits of one client: its requests in a time, and its seconds of work."""

@@ -190,13 +190,13 @@ class Reporter:
             store(values, batch=batch)
         except (redis.RedisError, OSError) as error:
             if not self.failing:
-                log.warning("what this process counts cannot be added to Redis: %s", error)
+                log.warning("the counts of this process cannot be added to Redis: %s", error)
             self.failing = True
         else:
             self.failing, self.batch = False, None
 
     def start(self) -> None:
-        """Report every `EVERY` seconds from now on, in a thread of its own."""
+        """Report every `REPORT_SECONDS` seconds from now on, in a thread of its own."""
         threading.Thread(target=self._run, name="counts", daemon=True).start()
 
     def stop(self) -> None:

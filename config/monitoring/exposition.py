@@ -27,18 +27,18 @@ class Installation(Collector):
         try:
             found = dict(counts.stored())
         except (redis.RedisError, OSError) as error:
-            log.warning("counts cannot be read: %s", error)
+            log.warning("the counts in Redis cannot be read: %s", error)
             found = None
         yield from _counted(found or {})
         try:
             measured = [metric for function in all_measures() for metric in function()]
         except Error as error:
-            log.warning("measures cannot be taken: %s", error)
+            log.warning("the metrics of the database cannot be read: %s", error)
             connection.close()
             measured = None
         yield from measured or ()
-        yield _flag("skerry_redis_up", "Whether Redis, which is the broker too, answers.", found is not None)
-        yield _flag("skerry_database_up", "Whether PostgreSQL answers.", measured is not None)
+        yield _flag("skerry_redis_up", "1 if Redis, which is also the broker, answers, else 0.", found is not None)
+        yield _flag("skerry_database_up", "1 if PostgreSQL answers, else 0.", measured is not None)
 
 
 def _flag(name: str, documentation: str, value: bool) -> Metric:

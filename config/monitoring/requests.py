@@ -12,7 +12,7 @@ REQUESTS = Counter(
 )
 SECONDS = Histogram(
     "skerry_request_seconds",
-    "The time that requests took in their process, without their bodies' way.",
+    "The time of requests in their process, without the transfer of their bodies.",
     ("method", "route"),
 )
 ANY_METHOD = {401, 405}

@@ -18,7 +18,7 @@ from config.version import VERSION
 
 CLOSED = "There are no metrics here: METRICS_TOKEN is not set."
 SILENT = Trouble("database", "The database does not answer.")
-REFUSED = "Metrics are for those who have METRICS_TOKEN."
+REFUSED = "Metrics need the token METRICS_TOKEN."
 
 
 @require_safe

@@ -23,10 +23,10 @@ from config.errors import DomainError, Problem
 UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 """SQLSTATEs of PostgreSQL."""
 NO_TABLES = (
-    "The database {where} has no tables. `manage.py migrate` creates them. If make serve runs with another"
+    f"The database {{where}} has no tables. `{MANAGE} migrate` creates them. If {serve_command()} runs with another"
     " STATE_DIR, set the same STATE_DIR for the command."
 )
-OLD_TABLES = "The database {where} lacks {missing}: run `manage.py migrate`."
+OLD_TABLES = f"The database {{where}} lacks {{missing}}: run `{MANAGE} migrate`."
 
 
 def refused(error: DomainError) -> CommandError:
@@ -44,7 +44,7 @@ def is_unreachable(error: Exception) -> bool:
 
 
 def named(message: str) -> str:
-    """Return the line that names the variable DATABASE_URL as the cause of the database's message `said`."""
+    """Return the line that names the variable DATABASE_URL as the cause of the database's `message`."""
     return f"DATABASE_URL: {message}"
 
 

@@ -15,7 +15,7 @@ from config.server.consoles import Ended, Occupied
 
 log = logging.getLogger(__name__)
 
-USED = "This page was let in once, a while ago: open the console again."
+USED = "This page has used its ticket already. Open the console again."
 
 
 class ConsoleBroker:

@@ -37,7 +37,7 @@ class Drain:
         self.begun = True
         for each in self.callbacks:
             each()
-        log.info("draining: this process goes on for %g seconds, and is not ready for more", seconds)
+        log.info("draining: this process continues for %g seconds, and is not ready for new requests", seconds)
         loop.call_later(seconds, _stop)
 
 

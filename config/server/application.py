@@ -317,7 +317,7 @@ def no_room(exchange: Exchange, error: OSError) -> None:
     """Answer a request whose body cannot be stored: the disk of temporary files is full."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         raise error
-    log.error("a body cannot be kept: %s", error)
+    log.error("the body of a request cannot be stored: %s", error)
     refuse(exchange, reasons.NO_ROOM, 503)
 
 

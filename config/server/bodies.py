@@ -115,7 +115,7 @@ async def up_to(pieces: Pieces, most: int) -> IO[bytes]:
 
 
 async def discard(pieces: Pieces) -> None:
-    """Read on after the answer, up to `DISCARDED` bytes.
+    """Read on after the answer, up to `MAX_DISCARDED_BYTES` bytes.
 
     Closing the connection earlier would reset a client that still sends, and the client would lose the answer.
     """

@@ -55,16 +55,16 @@ MAX_MESSAGE_BYTES = 64 * 1024
 CLOSED, TEXT = 0, 2
 """The kinds of messages besides bytes."""
 
-TOO_MANY_CONSOLES = "Too many consoles are open: try again in a while."
-BUSY = "Its host does not answer in time: try again in a while."
-HERE_NO_MORE = "The platform does not answer: try again in a while."
-FAULT = "The console does not work, which is the platform's fault: tell its support."
-BY_MACHINE = "The console has ended: the instance is off, or boots again."
+TOO_MANY_CONSOLES = "Too many consoles are open. Try again later."
+BUSY = "The host of the instance does not answer. Try again later."
+HERE_NO_MORE = "The platform does not answer. Try again later."
+FAULT = "The console does not work because of an error of the platform. Contact support."
+BY_MACHINE = "The console has ended, because the instance is off or boots again."
 IDLE = "Nothing was typed for {minutes} minutes."
 LEFT = "They left."
-LOST = "The browser was not heard of any more."
-STOPPED = "The server stops: come again."
-SLOW = "The browser did not take what was shown."
+LOST = "The browser does not answer any more."
+STOPPED = "The server is stopping. Open the console again."
+SLOW = "The browser did not accept the output."
 TOO_LARGE = "The browser sent too much at once."
 
 
@@ -233,7 +233,7 @@ class Consoles:
             await self._turn_away(handshake, refused)
             return
         except Exception:
-            log.exception("a ticket for a console cannot be looked up")
+            log.exception("the ticket of a console cannot be checked")
             await self._turn_away(handshake, Ended(HERE_NO_MORE, again=True))
             return
         now = monotonic()
@@ -268,7 +268,7 @@ class Consoles:
         except ProtocolClosed:
             ended = Ended(LEFT)
         except Exception:
-            log.exception("a console ends by a fault")
+            log.exception("a console ends because of an error")
             ended = Ended(FAULT)
         finally:
             if console is not None:
@@ -384,7 +384,7 @@ class Consoles:
                 ):  # a database that hangs must not delay the ends by time
                     await self._renew()
             except Exception:  # the next renewal may succeed, and LOST_SECONDS bounds it
-                log.exception("it cannot be looked up which consoles have to end")
+                log.exception("the consoles that must close cannot be read")
 
     async def _renew(self) -> None:
         there = {client.session: client for client in self.clients}

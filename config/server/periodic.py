@@ -18,7 +18,7 @@ class BackgroundService(Protocol):
 
 
 class Periodic:
-    """Calls `function` every `seconds` while the event loop turns, in a thread of its own, and `at_end` at the end.
+    """Calls `function` every `seconds` while the event loop runs, in a thread of its own, and `at_end` at the end.
 
     The loop counts the time: a process whose loop hangs calls nothing, and a call that takes long delays the next.
     Of failures in a row, the first is logged whole. The others are probably the same, and are logged in one line.

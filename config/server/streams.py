@@ -97,7 +97,7 @@ class Streams(Application):
         try:
             await self._copy(pieces, receiving)
         except TimeoutError:
-            log.info("PUT from %s: it did not come in time after %d bytes", scope.client, pieces.received)
+            log.info("PUT from %s: timed out after %d bytes", scope.client, pieces.received)
             refuse(exchange, TOO_SLOW, 408)
             return
         except Exception as error:  # noqa: BLE001 - whatever it was, the view answers

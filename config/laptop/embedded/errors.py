@@ -25,11 +25,10 @@ def last_lines(log: Path, count: int = 12) -> str:
 
 
 def full_disk(folder: Path, message: str, log: Path | None = None) -> str | None:
-    """Return a sentence for an error caused by a full disk, or None for any other error. `said` is the error's
-    text.
+    """Return a sentence for an error caused by a full disk, or None for any other error.
 
-    A server that cannot write its own log ends at once, and its clients only see the connection close. Then the end
-    of the server's `log` has the cause.
+    `message` is the text of the error, and `folder` is on the disk. A server that cannot write its own log ends at
+    once, and its clients only see the connection close. Then the end of the server's `log` has the cause.
     """
     try:
         free = shutil.disk_usage(folder).free
@@ -39,5 +38,6 @@ def full_disk(folder: Path, message: str, log: Path | None = None) -> str | None
         return None
     left = f"{free // 1024**2} MB left"
     return (
-        f"The disk that holds {folder} is full ({left}). Make room there, or set STATE_DIR to a folder elsewhere."
+        f"The disk of {folder} is full ({left}). Free some space there, or set STATE_DIR to a folder on another "
+        "disk."
     )

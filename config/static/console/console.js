@@ -111,7 +111,7 @@ function connect(address) {
   buttons.leave.hidden = false;
   const mine = (socket = new WebSocket(address));
   mine.binaryType = "arraybuffer";
-  let last = { ended: "The connection broke.", again: true };
+  let last = { ended: "The connection was lost.", again: true };
   let alive = null;
   mine.onopen = () => (alive = setInterval(() => mine.send("alive"), ALIVE));
   mine.onmessage = ({ data }) => {

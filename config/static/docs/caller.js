@@ -1,4 +1,4 @@
-// Who calls: with a token that the server makes for the session, with one that was pasted, or with none. Tokens are in
+// The caller: with a token that the server creates for the session, with a pasted token, or without a token. Tokens are in
 // this object alone; nothing of the page or the browser keeps them.
 
 export class Refused extends Error {
@@ -71,7 +71,7 @@ export class Caller {
     });
     if (!answer.headers.get("Content-Type")?.startsWith("application/json")) {
       const help = { address: location.pathname, words: "Load the page again" };
-      throw new Refused("Somebody has signed in or out here since.", help);
+      throw new Refused("Somebody signed in or out after you opened this page.", help);
     }
     const made = await answer.json();
     if (!answer.ok) throw new Refused(made.reason, made.help);

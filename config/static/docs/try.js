@@ -74,7 +74,7 @@ export function tryOut(form, caller) {
   async function send() {
     const request = requestOf(form);
     if (new URL(request.address).href.split("?")[0] !== request.address.split("?")[0]) {
-      return complain("Browsers would change this path before they send it: try the line for curl.");
+      return complain("Browsers change this path before they send it. Use the line for curl.");
     }
     const token = await caller.token();
     const headers = token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers;
