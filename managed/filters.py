@@ -6,7 +6,7 @@ from managed.models import Contact, Credential, Issue, Service
 
 
 class ContactFilterSet(FilterSet):
-    """Contacts of an account."""
+    """Filters of contacts of an account."""
 
     id = NumberFilter()
     group = CharFilter()
@@ -16,7 +16,7 @@ class ContactFilterSet(FilterSet):
 
 
 class CredentialFilterSet(FilterSet):
-    """Credentials of an account."""
+    """Filters of credentials of an account."""
 
     id = NumberFilter()
 
@@ -25,7 +25,7 @@ class CredentialFilterSet(FilterSet):
 
 
 class IssueFilterSet(FilterSet):
-    """Issues of an account."""
+    """Filters of issues of an account."""
 
     id = NumberFilter()
 
@@ -34,7 +34,7 @@ class IssueFilterSet(FilterSet):
 
 
 class ServiceFilterSet(FilterSet):
-    """Services of an account."""
+    """Filters of services of an account."""
 
     id = NumberFilter()
 
@@ -43,7 +43,7 @@ class ServiceFilterSet(FilterSet):
 
 
 class ComputeSettingsFilterSet(FilterSet):
-    """Instances of an account, with their settings."""
+    """Filters of instances of an account, with their settings."""
 
     id = NumberFilter()
 

@@ -29,4 +29,6 @@ def probes() -> Iterator[Metric]:
     )
     lag = (found["clock"] - found["first"]).total_seconds() if found["first"] else 0.0
     yield GaugeMetricFamily("skerry_probes_due", "Checks of services that are due.", value=found["number"])
-    yield GaugeMetricFamily("skerry_probe_late_seconds", "For how long the first of them has been due.", value=lag)
+    yield GaugeMetricFamily(
+        "skerry_probe_late_seconds", "The time that the oldest due check has waited.", value=lag
+    )

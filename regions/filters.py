@@ -5,7 +5,7 @@ from regions.models import Region
 
 
 class RegionFilterSet(FilterSet):
-    """Regions."""
+    """Filters of regions."""
 
     id = CharFilter()
     country = CharFilter()

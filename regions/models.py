@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-RETIRED = "This region is retired: it takes nothing new."
+RETIRED = "This region is retired. Choose another region."
 CAPABILITIES = (
     "Bare Metal",
     "Block Storage",
@@ -29,7 +29,7 @@ def position() -> models.PositiveSmallIntegerField:
     return models.PositiveSmallIntegerField(
         default=AFTER_CATALOGUE,
         db_default=AFTER_CATALOGUE,
-        help_text="Its place in lists: the smallest comes first. The catalogue has 10, 20, 30 …",
+        help_text="The position in lists: the smallest comes first. The catalogue has 10, 20, 30 …",
     )
 
 
@@ -49,7 +49,7 @@ class Region(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.OK)
     retired = models.BooleanField(
         default=False,
-        help_text="Takes nothing new: no computes, volumes, load balancers or arrivals. What is there stays.",
+        help_text="Takes no new computes, volumes or load balancers, and no moved computes. Existing ones stay.",
     )
     resolvers_ipv4 = models.TextField(blank=True, help_text="Comma-separated resolver addresses.")
     resolvers_ipv6 = models.TextField(blank=True, help_text="Comma-separated resolver addresses.")

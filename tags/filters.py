@@ -5,7 +5,7 @@ from tags.models import Tag
 
 
 class TagFilterSet(FilterSet):
-    """Tags of an account."""
+    """Filters of tags of an account."""
 
     label = CharFilter()
 

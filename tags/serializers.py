@@ -16,12 +16,12 @@ class TagResource(Resource):
     label = CharField(
         min_length=MIN_LABEL_LENGTH,
         max_length=MAX_LABEL_LENGTH,
-        help_text="The tag itself: 3 to 50 characters, compared exactly.",
+        help_text="The tag: 3 to 50 characters. Case matters.",
     )
 
 
 def ids(kind: str) -> ListField:
-    about = f"The ids of the {kind}s that are to carry it."
+    about = f"The ids of the {kind}s that get the tag."
     return ListField(child=IdField(min_value=1), required=False, help_text=about)
 
 
@@ -41,7 +41,7 @@ class TaggedResource(Resource):
         KINDS,
         source="entity_type",
         help_text=Meanings(
-            "What kind of thing it is.",
+            "The kind of the entity.",
             {
                 "compute": "An instance.",
                 "domain": "A domain.",
@@ -50,7 +50,7 @@ class TaggedResource(Resource):
             },
         ),
     )
-    data = DictField(help_text="The object, as its own operation shows it.")
+    data = DictField(help_text="The object, as the operation of its kind shows it.")
 
     class Meta:
         read_only = True

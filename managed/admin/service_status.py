@@ -102,8 +102,10 @@ class StatusDisplay:
                 service.error or "no error was reported",
             )
             if service.issue is not None and service.issue.ticket.status == Ticket.Status.CLOSED:
-                yield "Its ticket was closed while the service is down. Nobody is notified again until the"
-                " service was up."
+                yield (
+                    "Its ticket is closed, but the service is still down. Nobody is notified again until the"
+                    " service has been up."
+                )
         if self.late:
             yield format_html(
                 '<strong class="problem">No check for {}. Check that a worker runs.</strong>',

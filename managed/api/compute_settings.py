@@ -26,7 +26,7 @@ class ComputeSettingsViewSet(ReadOnlyModelViewSet[Actor, Instance]):
 
     @operation(WRITE, UNRESTRICTED, request=ComputeSettingsWish)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of the SSH settings of a compute. Fields that are omitted keep their values."""
+        """Change the given SSH settings of a compute. Fields that are omitted keep their values."""
         instance, given = self.get_object(), self.body(partial=True)
         compute_settings.update(self.actor, instance, given.get("ssh", {}), given.problems)
         return self.retrieve(request, id=id)

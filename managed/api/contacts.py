@@ -38,7 +38,7 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
 
     @operation(WRITE, UNRESTRICTED)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of a contact. Fields that are omitted keep their values."""
+        """Change the given fields of a contact. Fields that are omitted keep their values."""
         contact = self.get_object()
         changes: dict[str, Any] = self.validated(partial=True)
         return Response(self.get_serializer(contacts.update(self.actor, contact, changes)).data)

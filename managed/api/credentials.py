@@ -57,7 +57,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
 
     @operation(WRITE, UNRESTRICTED)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a credential: staff have it no more.
+        """Delete a credential. Staff can no longer use it.
 
         Services that refer to the credential lose the reference. This cannot be undone.
         """
@@ -67,7 +67,7 @@ class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, UNRESTRICTED)
     def revoke(self, request: Request, id: int) -> Response:
-        """Delete a credential: staff have it no more.
+        """Delete a credential. Staff can no longer use it.
 
         It does the same as `DELETE`. This cannot be undone.
         """

@@ -27,7 +27,7 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
 
     @operation(WRITE, UNRESTRICTED, request=ServiceWish)
     def create(self, request: Request) -> Response:
-        """Add a service and begin to check it.
+        """Add a service and start its checks.
 
         It is `pending` until the first check.
         """
@@ -36,14 +36,14 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
 
     @operation(WRITE, UNRESTRICTED, request=ServiceWish)
     def update(self, request: Request, id: int) -> Response:
-        """Change what is given of a service. Fields that are omitted keep their values."""
+        """Change the given fields of a service. Fields that are omitted keep their values."""
         service, given = self.get_object(), self.body(partial=True)
         services.update(self.actor, service, spec_of(given), given.problems)
         return self.retrieve(request, id=id)
 
     @operation(WRITE, UNRESTRICTED)
     def destroy(self, request: Request, id: int) -> Response:
-        """Delete a service: it is checked no more.
+        """Delete a service. It is no longer checked.
 
         Its issues are kept. This cannot be undone.
         """
@@ -63,6 +63,6 @@ class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, UNRESTRICTED, response=ServiceResource)
     def enable(self, request: Request, id: int) -> Response:
-        """Check a service again that was disabled. It is `pending` until the next check."""
+        """Enable a disabled service, so that it is checked again. It is `pending` until the next check."""
         services.enable(self.actor, self.get_object())
         return self.retrieve(request, id=id)

@@ -24,7 +24,7 @@ class Credential(models.Model):
 
     class Meta:
         ordering = ("id",)
-        permissions = [("decrypt_credential", "Can read what credentials hold")]
+        permissions = [("decrypt_credential", "Can read secrets of credentials")]
         constraints = [
             models.UniqueConstraint(
                 fields=("account", "label"),
@@ -63,8 +63,8 @@ class Decryption(models.Model):
     key_pair = models.ForeignKey(
         KeyPair, null=True, blank=True, on_delete=models.CASCADE, related_name="decryptions"
     )
-    label = models.CharField(max_length=75, help_text="Of what was read, then.")
-    username = models.CharField(max_length=150, help_text="Who read it.")
+    label = models.CharField(max_length=75, help_text="The label of the credential at that time.")
+    username = models.CharField(max_length=150, help_text="The username of the reader.")
     reason = models.CharField(max_length=500)
     created = models.DateTimeField(auto_now_add=True)
 

@@ -59,27 +59,29 @@ class Service(models.Model):
     service_type = models.CharField(max_length=3, choices=Type)
     address = models.CharField(max_length=100)
     timeout = models.PositiveSmallIntegerField(help_text="Seconds.")
-    body = models.CharField(max_length=100, null=True, blank=True, help_text="Text that the answer has to contain.")
+    body = models.CharField(max_length=100, null=True, blank=True, help_text="Text that the response must contain.")
     consultation_group = models.CharField(max_length=50, blank=True)
     notes = models.TextField(null=True, blank=True)
     region = models.ForeignKey(
         Region, null=True, blank=True, on_delete=models.PROTECT, related_name="+",
-        help_text="Of a private address.",
+        help_text="The region of a private address.",
     )  # fmt: skip
     credentials = models.ManyToManyField(Credential, blank=True, related_name="services")
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 
-    next_check_at = models.DateTimeField(db_default=Now(), help_text="Counts unless disabled.")
+    next_check_at = models.DateTimeField(
+        db_default=Now(), help_text="The time of the next check, unless the service is disabled."
+    )
     lease_until = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
     checked_at = models.DateTimeField(null=True, blank=True)
-    failures = models.PositiveSmallIntegerField(default=0, help_text="In a row.")
-    error = models.TextField(blank=True, help_text="What was wrong at the last check.")
+    failures = models.PositiveSmallIntegerField(default=0, help_text="The number of failed checks in a row.")
+    error = models.TextField(blank=True, help_text="The problem that the last check found.")
     issue = models.ForeignKey(
         Issue, null=True, blank=True, on_delete=models.SET_NULL, related_name="failing",
-        help_text="The open issue that it is part of.",
+        help_text="The open issue that includes the service.",
     )  # fmt: skip
 
     objects = OwnedQuerySet["Service"].as_manager()
@@ -111,8 +113,8 @@ class Measurement(models.Model):
     span = models.IntegerField(choices=Span, default=Span.CHECK, help_text="Seconds.")
     at = models.DateTimeField()
     checks = models.PositiveIntegerField(default=1)
-    failed = models.PositiveIntegerField(default=0, help_text="Of the checks.")
-    milliseconds = models.FloatField(null=True, help_text="Average of those that did not fail.")
+    failed = models.PositiveIntegerField(default=0, help_text="The number of failed checks.")
+    milliseconds = models.FloatField(null=True, help_text="The average of the successful checks.")
 
     class Meta:
         constraints = [

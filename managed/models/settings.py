@@ -15,7 +15,9 @@ class ComputeSettings(models.Model):
     )
     access = models.BooleanField(default=True, help_text="Whether staff may log in.")
     user = models.CharField(max_length=32, null=True, blank=True)
-    ip = models.CharField(max_length=45, default=ANY, help_text="An address of the compute, or any of them.")
+    ip = models.CharField(
+        max_length=45, default=ANY, help_text="An address of the compute, or any for all addresses."
+    )
     port = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:

@@ -47,9 +47,9 @@ REDIRECTED = (301, 302, 303, 307, 308)
 
 
 REFUSED = {
-    guard.FORBIDDEN: "it leads to an address that the platform does not check",
-    guard.NEEDS_REGION: "it leads to a private address, and it has no region",
-    guard.NO_REGION: "it has a region, and leads to an address that is not private",
+    guard.FORBIDDEN: "it resolves or redirects to an address that the platform does not check",
+    guard.NEEDS_REGION: "it resolves or redirects to a private address, but has no region",
+    guard.NO_REGION: "it has a region, but resolves or redirects to an address that is not private",
 }
 CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
 """Characters that URLs contain unencoded. Others are percent-encoded in the target of a redirect."""
@@ -209,14 +209,14 @@ def _words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not valid: {getattr(error.certificate_error, 'verify_message', '')}"
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
-        return "no TLS connection came about"
+        return "the TLS handshake failed"
     if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError) or _cut_off(error):
-        return "it closed the connection before the answer was whole"
+        return "it closed the connection before the end of the answer"
     if isinstance(error, aiohttp.ClientConnectorError | OSError):
         cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
         # Addresses that fail in different ways have no common errno.
-        return "no connection came about" + (f": {os.strerror(cause.errno).lower()}" if cause.errno else "")
-    return "what it answered is not HTTP"
+        return "the connection failed" + (f": {os.strerror(cause.errno).lower()}" if cause.errno else "")
+    return "the answer is not HTTP"
 
 
 def _cut_off(error: Exception) -> bool:

@@ -121,9 +121,11 @@ class Prober:
             outcome = await check(probe)
             await self._loop.run_in_executor(self._books, _settle, probe, outcome)
         except Stalled:
-            log.warning("too busy to tell whether service %s answers in time: it is due again", probe.service_id)
+            log.warning(
+                "too busy to measure whether service %s answers in time: the check is due again", probe.service_id
+            )
         except Exception:
-            log.exception("the check of service %s came to nothing: it is due again", probe.service_id)
+            log.exception("the check of service %s has no result: the check is due again", probe.service_id)
 
     def _forget(self, probe: Probe) -> None:
         del self._tasks[id(probe)]

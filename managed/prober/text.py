@@ -48,12 +48,12 @@ class Search:
         self._left = PREFIX_BYTES
         encoding = encoding.strip().lower()
         if encoding not in (*PLAIN, *PACKED):
-            raise Unreadable("the answer is compressed in a way that was not asked for")
+            raise Unreadable("the answer has an unknown compression")
         self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in PACKED else None
 
     @property
     def ended(self) -> bool:
-        """Whether the first `PREFIX` bytes, or all of the compressed data, have been searched."""
+        """Whether the first `PREFIX_BYTES` bytes, or all of the compressed data, have been searched."""
         return not self._left or (self._unpacker is not None and self._unpacker.eof)
 
     def feed(self, part: bytes) -> bool:
@@ -64,7 +64,7 @@ class Search:
             try:
                 piece = self._unpacker.decompress(part, PIECE_BYTES)
             except zlib.error:
-                raise Unreadable("the answer could not be unpacked") from None
+                raise Unreadable("the answer could not be decompressed") from None
             if self._found(piece):
                 return True
             part = self._unpacker.unconsumed_tail

@@ -51,19 +51,19 @@ class SSHResource(Resource):
         source="managed_settings.user",
         read_only=True,
         allow_null=True,
-        help_text="The user that staff log in as; null, the default, is root.",
+        help_text="The user that staff log in as. Null, the default, means root.",
     )
     ip = Computed(
         CharField(default="any"),
         ip,
         "managed_settings__ip",
-        help_text="The address that staff log in at; `any`, the default, is each of them.",
+        help_text="The address for logins of staff. `any`, the default, means all addresses.",
     )
     port = IntegerField(
         source="managed_settings.port",
         read_only=True,
         allow_null=True,
-        help_text="The port of SSH; null, the default, is 22.",
+        help_text="The port of SSH. Null, the default, means 22.",
     )
 
 
@@ -73,7 +73,7 @@ class ComputeSettingsResource(Resource):
     id = IntegerField(read_only=True, help_text="The instance's id.")
     label = CharField(read_only=True, help_text="The instance's label.")
     group = CharField(read_only=True, help_text="The instance's group.")
-    ssh = SSHResource(source="*", read_only=True, help_text="How staff log in.")
+    ssh = SSHResource(source="*", read_only=True, help_text="The settings for logins of staff by SSH.")
 
 
 class SSHWish(Resource):
@@ -87,20 +87,20 @@ class SSHWish(Resource):
         allow_blank=True,
         allow_null=True,
         validators=[printable],
-        help_text="The user that staff log in as; null is root.",
+        help_text="The user that staff log in as. Null means root.",
     )
     ip = CharField(
         max_length=45,
         required=False,
         validators=[any_or_address],
-        help_text="An address of the instance, or `any`.",
+        help_text="An address of the instance, or `any` for all addresses.",
     )
     port = IntegerField(
-        min_value=1, max_value=65535, required=False, allow_null=True, help_text="The port of SSH; null is 22."
+        min_value=1, max_value=65535, required=False, allow_null=True, help_text="The port of SSH. Null means 22."
     )
 
 
 class ComputeSettingsWish(Resource):
     """The body that changes managed settings."""
 
-    ssh = SSHWish(required=False, help_text="What is to change of how staff log in.")
+    ssh = SSHWish(required=False, help_text="The changed settings for logins of staff by SSH.")

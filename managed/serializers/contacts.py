@@ -20,22 +20,22 @@ class Phone(Resource):
 
 
 class ContactResource(Resource):
-    """A person whom the platform tells of problems."""
+    """A person who is notified of problems."""
 
     id = IntegerField(read_only=True)
     name = CharField(
         min_length=2,
         max_length=64,
         validators=[printable("name")],
-        help_text="Who it is: 2 to 64 characters.",
+        help_text="The name of the contact, 2 to 64 characters.",
     )
-    email = EmailField(max_length=128, help_text="Where mails about problems go.")
+    email = EmailField(max_length=128, help_text="The mail address for messages about problems.")
     phone = Phone(source="*", required=False, help_text="The telephone numbers.")
     group = CharField(
         min_length=2,
         max_length=50,
         required=False,
         allow_null=True,
-        help_text="The group that services consult; null for none.",
+        help_text="The group of the contact, which services refer to. Null for none.",
     )
     updated = DateTimeField(read_only=True)

@@ -17,7 +17,7 @@ def label(**kwargs: Any) -> CharField:
 def username() -> CharField:
     return CharField(
         min_length=0, max_length=5000, required=False, allow_blank=True, trim_whitespace=False, write_only=True,
-        help_text="The name to sign in with; up to 5000 characters, never shown again.",
+        help_text="The username, up to 5000 characters. It is not shown again.",
     )  # fmt: skip
 
 
@@ -32,9 +32,11 @@ class CredentialResource(Resource):
     """A credential. No answer contains its username or password."""
 
     id = IntegerField(read_only=True)
-    label = label(help_text="A name for it, unique on the account; 2 to 75 characters.")
+    label = label(help_text="A name for the credential, unique on the account, 2 to 75 characters.")
     last_decrypted = DateTimeField(
-        read_only=True, allow_null=True, help_text="When staff last read it, in UTC; null where they never did."
+        read_only=True,
+        allow_null=True,
+        help_text="The time at which staff last read the secret, in UTC. Null if never.",
     )
 
 

@@ -19,7 +19,7 @@ class IssueEntity(Resource):
         ChoiceField(["ticket"]),
         "ticket",
         help_text=Meanings(
-            "What kind of thing it is.",
+            "The kind of the entity.",
             {
                 "ticket": "A ticket.",
             },
@@ -33,9 +33,9 @@ class IssueResource(Resource):
     """A problem that checks of services have found."""
 
     id = IntegerField()
-    created = DateTimeField(help_text="When the problem was found, in UTC.")
+    created = DateTimeField(help_text="The time at which the problem was detected, in UTC.")
     services = ListField(child=IntegerField(), help_text="The ids of the services that failed.")
-    entity = IssueEntity(source="*", help_text="The ticket that was opened.")
+    entity = IssueEntity(source="*", help_text="The ticket of the issue.")
 
     class Meta:
         read_only = True

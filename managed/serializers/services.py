@@ -27,11 +27,11 @@ class ServiceResource(Resource):
         Service.Status.choices,
         read_only=True,
         help_text=Meanings(
-            "What the checks found.",
+            "The status of the service.",
             {
-                "disabled": "It is not checked.",
-                "pending": "It was not checked yet.",
-                "ok": "It works.",
+                "disabled": "The service is not checked.",
+                "pending": "The service was not checked yet.",
+                "ok": "The service works.",
                 "problem": "Two checks in a row failed.",
             },
         ),
@@ -39,11 +39,11 @@ class ServiceResource(Resource):
     service_type = ChoiceField(
         Service.Type.choices,
         help_text=Meanings(
-            "How it is checked.",
+            "The type of the checks.",
             {
-                "url": "Its address is fetched; the answer has a status below 400, and `body` in it where "
-                "that is set.",
-                "tcp": "A connection to its address is made.",
+                "url": "A request for the address. The answer must have a status below 400 and contain `body`, "
+                "if it is set.",
+                "tcp": "A connection to the address.",
             },
         ),
     )
@@ -51,17 +51,17 @@ class ServiceResource(Resource):
         min_length=3,
         max_length=64,
         validators=[printable("label")],
-        help_text="A name for it, 3 to 64 characters.",
+        help_text="A name for the service, 3 to 64 characters.",
     )
     address = CharField(
-        min_length=3, max_length=100, help_text="What is checked: a URL, or for `tcp` a host and port."
+        min_length=3, max_length=100, help_text="The address to check: a URL, or a host and port for `tcp`."
     )
     timeout = IntegerField(
         min_value=1, max_value=MAX_TIMEOUT, help_text="The timeout of a check in seconds, 1 to 255."
     )
     body = CharField(
         min_length=0, max_length=100, required=False, allow_blank=True, allow_null=True, trim_whitespace=False,
-        help_text="Text that the answer has to contain; null for any.",
+        help_text="Text that the answer must contain. Null for any answer.",
     )  # fmt: skip
     consultation_group = CharField(
         min_length=0,
@@ -75,18 +75,18 @@ class ServiceResource(Resource):
         required=False,
         allow_blank=True,
         allow_null=True,
-        help_text="What staff should know; null or up to 65,535 characters.",
+        help_text="Notes for staff, up to 65,535 characters. May be null.",
     )
     region = CharField(
         source="region_id",
         required=False,
         allow_null=True,
-        help_text="The region of a private address; null for public ones, which must not have it.",
+        help_text="The region of a private address. It must be null for public addresses.",
     )
     credentials: Field = Annotated(
         ListField(child=IntegerField()),
         CREDENTIALS,
-        help_text="The ids of the credentials that staff use to mend it.",
+        help_text="The ids of the credentials that staff use to repair the service.",
     )
     created = DateTimeField(read_only=True)
     updated = DateTimeField(read_only=True)
@@ -96,7 +96,9 @@ class ServiceWish(ServiceResource):
     """The body of a service to monitor."""
 
     credentials = ListField(
-        child=IdField(), required=False, help_text="The ids of the credentials that staff may use to mend it."
+        child=IdField(),
+        required=False,
+        help_text="The ids of the credentials that staff may use to repair the service.",
     )
 
 

@@ -58,5 +58,5 @@ def _make(actor: Actor) -> str:
         pair = KeyPair.objects.create(
             account=account, public=f"{line} managed@account-{account.pk}", encrypted=encrypted
         )
-        record_event(actor, ACTION, key_ref(account), message="The SSH key of managed was made.")
+        record_event(actor, ACTION, key_ref(account), message="The SSH key of managed was created.")
     return pair.public

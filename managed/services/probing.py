@@ -94,9 +94,9 @@ RETURNING id, account_id, fence, statement_timestamp(), service_type, address, C
 def claim(most: int) -> list[Probe]:
     """Claim up to `most` due services, the longest waiting first.
 
-    Services whose next check is further ahead than `LATE` allows come last. No account has more than PROBE_SHARE
-    checks in progress, or a batch or two more if several processes claim at once. Otherwise an account with
-    thousands of hanging services would leave no capacity for others.
+    Services whose next check is further ahead than `MAX_INTERVALS` allows come last. No account has more than
+    PROBE_SHARE checks in progress, or a batch or two more if several processes claim at once. Otherwise an account
+    with thousands of hanging services would leave no capacity for others.
     """
     values = {
         "most": most, "margin": MARGIN_SECONDS, "share": settings.PROBE_SHARE,

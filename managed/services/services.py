@@ -115,15 +115,15 @@ def check_now(actor: Actor, service: Service) -> None:
     """
     locked = _lock_row(service)
     if locked.status == Service.Status.DISABLED:
-        raise Invalid("It is disabled: enable it, and it is checked at once.")
+        raise Invalid("The service is disabled. Enable it to start a check.")
     if not (locked.account.is_active and locked.account.managed):
-        raise Invalid("Nothing of its account is checked: it is suspended, or managed is off.")
+        raise Invalid("The service is not checked, because its account is suspended or managed is off.")
     if Service.objects.filter(pk=locked.pk, lease_until__gt=Now()).exists():  # on the database's clock, like leases
-        raise Invalid("It is being checked right now.")
+        raise Invalid("A check of the service is running now.")
     # a late service keeps its place in the queue
     locked.next_check_at = Least("next_check_at", Now())
     locked.save(update_fields=["next_check_at"])
-    record_event(actor, ACTION, service_ref(locked), message=f"A check of {locked.label} was asked for.")
+    record_event(actor, ACTION, service_ref(locked), message=f"A check of {locked.label} was requested.")
 
 
 @transaction.atomic

@@ -88,7 +88,7 @@ def _split(address: str) -> SplitResult:
     except ValueError:
         raise Invalid(NOT_VALID, "address") from None
     if "@" in split.netloc:
-        raise Invalid("address must not hold a username or password: use credentials", "address")
+        raise Invalid("address must not contain a username or password: use credentials", "address")
     # Python's parser ignores characters next to the brackets.
     if ("[" in split.netloc or "]" in split.netloc) and not _IN_BRACKETS.fullmatch(split.netloc):
         raise Invalid(NOT_VALID, "address")

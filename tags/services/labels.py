@@ -16,7 +16,7 @@ from config.errors import Busy, Missing, Problems
 from tags.models import Tag, Tagging
 from tags.services import check_labels, check_may_tag, check_room
 
-TRIES = 5
+MAX_TRIES = 5
 """The number of times that a deletion starts again because objects get the tag at the same time."""
 
 Entity = tuple[str, int]
@@ -50,7 +50,7 @@ def create(
             problems.add("label", reason)
     tag = Tag(account_id=actor.account_id, label=label or "")
     entities = {(kind, pk) for kind, keys in wanted.items() for pk in keys}
-    locked = _lock_row(actor, entities)
+    locked = _lock_entities(actor, entities)
     for kind in sorted({kind for kind, _ in entities - locked}):
         problems.add(f"{kind}s", f"{kind}s is not valid")
     note_taken(tag, problems)
@@ -71,20 +71,20 @@ def delete(actor: Actor, tag: Tag) -> None:
 
     A request that tags an object locks the object first and the tag's row afterwards, and so does this function.
     Once the tag is locked, the function looks for objects that got the tag in between. If there are any, it
-    releases all locks and starts again. Raises `Busy` after `TRIES` attempts.
+    releases all locks and starts again. Raises `Busy` after `MAX_TRIES` attempts.
     """
     check_may_tag(actor)
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         if _delete(actor, tag):
             return
-    raise Busy("Objects are being given this tag: try again.")
+    raise Busy("Another request is adding this tag to objects. Try again.")
 
 
 @transaction.atomic
 def _delete(actor: Actor, tag: Tag) -> bool:
     """Delete the tag, and return True. If objects got the tag meanwhile, change nothing and return False."""
     carrying = _carrying(tag)
-    locked = _lock_row(actor, carrying)
+    locked = _lock_entities(actor, carrying)
     if not Tag.objects.select_for_update().filter(pk=tag.pk).exists():
         raise Missing
     if not _carrying(tag) <= carrying:
@@ -101,7 +101,7 @@ def _carrying(tag: Tag) -> set[Entity]:
     return set(Tagging.objects.filter(tag=tag).values_list("entity_type", "entity_id"))
 
 
-def _lock_row(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
+def _lock_entities(actor: Actor, entities: Iterable[Entity]) -> set[Entity]:
     """Lock the account's own objects among `entities`, kind by kind and in key order. Return them."""
     locked = set()
     for kind, rows in _by_kind(entities):
