@@ -114,13 +114,13 @@ class CancelBackupsView(ConfirmationPage):
 
     tab = TAB
     operations = frozenset({"compute_instances_backups_cancel"})
-    heading = "Cancel backups of {page.instance}"
+    heading = "Disable backups of {page.instance}"
     introduction = "All backups and the snapshot are deleted. This cannot be undone."
-    verb = "Cancel backups"
+    verb = "Disable backups"
 
     def perform(self, form: forms.Form) -> str:
         backups.cancel(self.actor, self.instance)
-        return f"Backups of {self.instance} are cancelled."
+        return f"Backups of {self.instance} are disabled."
 
 
 class ScheduleForm(InstanceForm):
@@ -130,7 +130,7 @@ class ScheduleForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["backups.schedule.window"] = ChoiceField(
-            label="Window", choices=WINDOWS, help_text="Each day's backup starts in these two hours."
+            label="Time window", choices=WINDOWS, help_text="The daily backup starts in these two hours."
         )
         self.fields["backups.schedule.day"] = ChoiceField(
             label="Day of the weekly backup", choices=DAYS, help_text="The day in UTC."
@@ -174,8 +174,10 @@ class SnapshotView(FormPage):
     kind = "snapshot"
     operations = frozenset({"compute_instances_backups_create"})
     heading = "Take a snapshot"
-    introduction = "When it is complete, it replaces the snapshot before. The instance is busy meanwhile."
-    verb = "Take the snapshot"
+    introduction = (
+        "When the snapshot is complete, it replaces the previous snapshot. The instance is busy until then."
+    )
+    verb = "Take snapshot"
 
     def unavailable(self) -> str:
         return super().unavailable() if self.instance.backups_enabled else backups.NOT_ENABLED
@@ -189,7 +191,7 @@ class RestoreForm(InstanceForm):
     body = RestoreRequest
     compute_id = ChoiceField(label="Restore to", number=True)
     overwrite = FlagField(
-        label="Delete all disks and profiles there first",
+        label="Delete all disks and profiles of the target instance first",
         help_text="This cannot be undone. Without it, the instance needs room for the disks of the backup.",
     )
 
@@ -207,7 +209,7 @@ class RestoreBackupView(FormPage):
     tab = TAB
     operations = frozenset({"compute_instances_backups_restore"})
     heading = "Restore {page.backup}"
-    introduction = "The disks of the backup take {page.backup.size} MB."
+    introduction = "The disks of the backup take {page.size}."
     verb = "Restore"
 
     @cached_property

@@ -28,7 +28,7 @@ Users: TypeAlias = list[tuple[str, str]]
 
 
 def users_with_keys(actor: Actor) -> Users:
-    """The users whose SSH keys can be chosen, with the labels of the keys: the actor before the others.
+    """The users whose SSH keys can be chosen, with the labels of `MAX_LISTED` keys: the actor before the others.
 
     Restricted users choose their own keys alone, because they do not see other users. One query.
     """
@@ -69,7 +69,7 @@ def offer_regions(
 ) -> None:
     """Offer all regions in the field ``region``, after the choices of `before`. One query.
 
-    Regions that accept no instances of the type are disabled with the reason, and so are those that are `full`.
+    Regions without the `capability` are disabled with the reason, and so are those that are `full`.
     `reasons` has further reasons, by the ids of the regions.
     """
     rows = list(Region.objects.order_by("position", "pk"))
@@ -133,7 +133,7 @@ def _script_refusal(script: StackScript, image: Image | None) -> str:
 def volumes_for(actor: Actor, instance: Instance) -> list[Volume]:
     """The volumes of the instance, then the free ones of its region, as far as the actor may change them.
 
-    Two queries.
+    The second value is a sentence if there are more. Two queries.
     """
     here = Volume.objects.writable_by(actor).filter(region=instance.region_id).order_by("label", "pk")
     return [*here.filter(instance=instance), *here.filter(instance=None)[:MOST_CHOICES]]

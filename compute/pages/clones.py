@@ -35,9 +35,7 @@ class CloneForm(BodyForm):
     type = ChoiceField(label="Type of the new instance")
     group = TextField(label="Group of the new instance", max_length=50)
     backups_enabled = FlagField(label="Enable backups of the new instance")
-    configs = ListField(
-        label="Configuration profiles", number=True, help_text="With the disks that they boot with."
-    )
+    configs = ListField(label="Configuration profiles", number=True, help_text="Their disks are copied too.")
     disks = ListField(label="Further disks", number=True)
 
     def as_body(self) -> dict[str, Any]:

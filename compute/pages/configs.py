@@ -60,9 +60,9 @@ class ConfigsView(PartTab):
 
         gone = deleting(self.instance)
         if self.instance.status == Instance.Status.RUNNING:
-            boot = verb("Reboot with it", "reboot", refusals["reboot"])
+            boot = verb("Reboot with profile", "reboot", refusals["reboot"])
         else:
-            boot = verb("Boot with it", "boot", refusals["boot"], posted=True)
+            boot = verb("Boot with profile", "boot", refusals["boot"], posted=True)
         return boot, verb("Edit", "edit", gone), verb("Delete", "delete", gone)
 
 
@@ -103,7 +103,7 @@ class NewConfigView(ConfigFormPage):
     form_class = ConfigForm
     operations = frozenset({"compute_instances_configs_create"})
     heading = "Create a configuration profile"
-    verb = "Create the profile"
+    verb = "Create profile"
 
     def get_initial(self) -> dict[str, Any]:
         return {
@@ -157,8 +157,8 @@ class DeleteConfigView(ConfigPage, ConfirmationPage):
 
     operations = frozenset({"compute_instances_configs_destroy"})
     heading = "Delete {page.config}"
-    introduction = "The disks stay. An instance that runs with the profile runs on."
-    verb = "Delete the profile"
+    introduction = "The disks stay. If the instance runs with this profile, it keeps running."
+    verb = "Delete profile"
 
     def unavailable(self) -> str:
         return deleting(self.instance)

@@ -25,7 +25,10 @@ class DeviceField(ChoiceField):
 def device_fields(
     slots: Iterable[str], disks: Iterable[Disk], volumes: Mapping[int, str]
 ) -> dict[str, DeviceField]:
-    """The fields of the slots, by name. `volumes` has the names of the volumes that can be chosen, by id."""
+    """The fields of the slots, by name. `volumes` has the names of the volumes that can be chosen, by id.
+
+    The first field has the help text `more`, which says that there are further volumes.
+    """
     choices: list[Any] = [("", "empty")]
     named = [(disk_choice(disk.pk), f"{disk.label} ({disk.filesystem})") for disk in disks]
     if named:

@@ -22,7 +22,7 @@ FILESYSTEMS = (
     ("ext4", "ext4"),
     ("ext3", "ext3"),
     ("swap", "swap"),
-    ("raw", "raw: anything, the platform does not look at it"),
+    ("raw", "raw: any content, the platform does not read it"),
     ("initrd", "initrd: a first root file system, for kernels"),
 )
 TAB = "instance-storage"
@@ -43,7 +43,7 @@ class DiskForm(DeployForm):
     field_order = ("label", "size", "image", "filesystem", "root_pass")
     no_image = "none"
     label = TextField(
-        label="Label", help_text="Left empty, it follows from the image or the size.",
+        label="Label", help_text="If empty, the platform chooses a label.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
     size = NumberField(label="Size")
@@ -68,8 +68,8 @@ class NewDiskView(DeployPage):
     kind = "disk_create"
     operations = frozenset({"compute_instances_disks_create"})
     heading = "Create a disk"
-    introduction = "Add the disk to a configuration profile afterwards, so that the instance has it."
-    verb = "Create the disk"
+    introduction = "To use the disk, add it to a configuration profile afterwards."
+    verb = "Create disk"
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "instance": self.instance}
@@ -135,8 +135,8 @@ class ResizeDiskView(DiskPage, FormPage):
     kind = "disk_resize"
     operations = frozenset({"compute_instances_disks_resize"})
     heading = "Resize {page.disk}"
-    introduction = "The job fails if the instance runs with the disk, or if its files need more space."
-    verb = "Resize the disk"
+    introduction = "The job fails if the running instance uses the disk, or if the files need more space."
+    verb = "Resize disk"
 
     def get_initial(self) -> dict[str, Any]:
         return {"size": self.disk.size}
@@ -159,7 +159,7 @@ class CloneDiskView(DiskPage, ConfirmationPage):
     operations = frozenset({"compute_instances_disks_clone"})
     heading = "Clone {page.disk}"
     introduction = "The copy needs {page.disk.size} MB. {page.space} MB are left."
-    verb = "Clone the disk"
+    verb = "Clone disk"
 
     @property
     def space(self) -> int:
@@ -173,9 +173,7 @@ class CloneDiskView(DiskPage, ConfirmationPage):
 
 class DiskPasswordForm(InstanceForm):
     body = DiskPassword
-    password = root_password_field(
-        "Up to 128 characters. It must be strong enough by an estimate.", label="New root password"
-    )
+    password = root_password_field("Up to 128 characters. Weak passwords are refused.", label="New root password")
 
 
 class DiskPasswordView(DiskPage, FormPage, Confirmed):
@@ -186,7 +184,7 @@ class DiskPasswordView(DiskPage, FormPage, Confirmed):
     operations = frozenset({"compute_instances_disks_password"})
     heading = "Root password of {page.disk}"
     introduction = "The password of root in the system on the disk. The instance must be off."
-    verb = "Set the password"
+    verb = "Set password"
 
     def perform(self, form: DiskPasswordForm) -> str:
         root_passwords.reset_on(self.actor, self.disk, form.given.get("password"), form.given.problems)
@@ -209,9 +207,9 @@ class DiskImageView(DiskPage, FormPage):
     form_class = DiskImageForm
     operations = frozenset({"images_create"})
     grant = "add_images"
-    heading = "Make an image of {page.disk}"
+    heading = "Create an image from {page.disk}"
     introduction = "The image keeps the files of the disk. New disks can be deployed from it."
-    verb = "Make the image"
+    verb = "Create image"
 
     @cached_property
     def may_change(self) -> bool:
@@ -235,8 +233,8 @@ class DeleteDiskView(DiskPage, ConfirmationPage):
     kind = "disk_delete"
     operations = frozenset({"compute_instances_disks_destroy"})
     heading = "Delete {page.disk}"
-    introduction = "All data on the disk are lost, and no profile has it any more. This cannot be undone."
-    verb = "Delete the disk"
+    introduction = "All data on the disk is lost. The disk is removed from all profiles. This cannot be undone."
+    verb = "Delete disk"
 
     def perform(self, form: forms.Form) -> str:
         disks.delete(self.actor, self.disk)

@@ -202,7 +202,7 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
 
     def get_success_url(self) -> str:
         if self.made is None:  # `perform` has set it
-            raise TypeError("no instance was made")
+            raise TypeError("no instance was created")
         return page_after(self.request, self.made)
 
     def made_before(self) -> int | None:

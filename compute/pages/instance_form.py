@@ -72,7 +72,7 @@ class NewInstanceForm(BodyForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": 64, "spellcheck": "false"}),
     )  # fmt: skip
     vlan_address = TextField(
-        label="Address in the VLAN", help_text="Such as 10.0.0.1/24. May be empty.",
+        label="Address in the VLAN", help_text="Optional, such as 10.0.0.1/24.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )  # fmt: skip
     firewall_id = ChoiceField(label="Firewall", number=True)

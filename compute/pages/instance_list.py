@@ -64,7 +64,8 @@ class StatesView(AccountPage):
 
 
 def states_of(account_id: int, instances: Collection[Instance]) -> dict[str, Any]:
-    """The changing part of the rows of a list: the events under way, by the instances' ids. One query.
+    """The changing part of the rows of a list: the events under way, by the instances' ids. One query, and a second
+    one if a job works on an instance that its event does not name, such as the target of a clone.
 
     `seen` is the hash by which a page knows whether the part has changed (`config.pages.views.fragment`).
     """

@@ -28,7 +28,10 @@ CHANGED = "instance-changed"
 
 
 class InstanceView(InstanceTab, TemplateView):
-    """``/home/instances/<id>``: the overview with addresses, type, transfer and events."""
+    """``/home/instances/<id>``: the overview with addresses, type, transfer and events.
+
+    htmx gets the part above the events alone, if it has changed.
+    """
 
     template_name = "compute/instance_overview.html"
     tab = "instance"

@@ -28,9 +28,9 @@ class MigrateView(FormPage):
     form_class = MigrateForm
     heading = "Move {page.instance}"
     introduction = (
-        "Moves the instance to another region, with its disks and configuration profiles. It gets other addresses "
-        "there: its present ones, their names and its IPv6 ranges stay behind. A running instance is shut down, "
-        "and booted again at the end."
+        "Moves the instance to another region, with its disks and configuration profiles. It gets new addresses "
+        "there, and loses its current addresses, their reverse names and its IPv6 ranges. A running instance is "
+        "shut down, and booted again at the end."
     )
     verb = "Move"
 

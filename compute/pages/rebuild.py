@@ -12,7 +12,7 @@ from compute.serializers.rebuild import RebuildRequest
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from config.pages.forms import FlagField
 
-UNCONFIRMED = "Tick this box to confirm that all disks are deleted."
+UNCONFIRMED = "Tick the box to confirm that all disks are deleted."
 
 
 class RebuildForm(DeployForm):

@@ -32,7 +32,7 @@ class ResizeView(FormPage):
     kind = "resize"
     form_class = ResizeForm
     heading = "Resize {page.instance}"
-    introduction = "Gives the instance another type. A running instance is shut down, and booted again at the end."
+    introduction = "A running instance is shut down for the resize, and booted again at the end."
     verb = "Resize"
 
     def perform(self, form: ResizeForm) -> str:
@@ -68,8 +68,8 @@ class UpgradeView(FormPage):
         if plan is None:
             return ""
         return (
-            f"Gives the instance the type {plan}, which replaces {self.instance.type}. A running instance is "
-            "shut down, and booted again at the end."
+            f"Changes the type from {self.instance.type} to {plan}. A running instance is shut down, and booted "
+            "again at the end."
         )
 
     def unavailable(self) -> str:

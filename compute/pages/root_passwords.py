@@ -28,7 +28,7 @@ def root_password_field(
 
 SHOWN_ONCE = "root_password"
 """The session's key for a generated password that the next page shows: the instance's id, and the password."""
-BOTH_GIVEN = "Type a password, or generate one. Both were sent."
+BOTH_GIVEN = "Type a password or generate one, not both."
 
 
 class RootPasswordForm(BodyForm):

@@ -100,7 +100,7 @@ class SelectedView(SelectionPage):
         if verb in PAGES:
             query = urlencode({"id": self.chosen, "back": self.back}, doseq=True)
             return redirect(f"{reverse(PAGES[verb])}?{query}")
-        return HttpResponseBadRequest("There is no such verb.", content_type="text/plain")
+        return HttpResponseBadRequest("This action does not exist.", content_type="text/plain")
 
 
 class DeleteSelectedView(SelectionPage, TemplateView):
@@ -115,7 +115,7 @@ class DeleteSelectedView(SelectionPage, TemplateView):
         count = len(selection["rows"])
         return super().get_context_data(
             verb=f"Delete {counted(count, 'instance')}",
-            unavailable="" if count else "You may delete none of the chosen instances.",
+            unavailable="" if count else "You may not delete any of the chosen instances.",
             **selection,
             **kwargs,
         )
@@ -157,7 +157,7 @@ class TagSelectedView(SelectionPage, FormView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         selection = self.selection()
         tags = sorted({tag for row in selection["rows"] for tag in row.tags})
-        unavailable = "" if selection["rows"] else "You may tag none of the chosen instances."
+        unavailable = "" if selection["rows"] else "You may not tag any of the chosen instances."
         return super().get_context_data(**selection, tags=tags, unavailable=unavailable, **kwargs)
 
     def form_valid(self, form: TagForm) -> HttpResponse:

@@ -49,7 +49,7 @@ class AlertsForm(BodyForm):
 class WatchdogForm(BodyForm):
     body = InstanceResource
     partial = True
-    watchdog_enabled = FlagField(label="Boot the instance again when it goes off by itself")
+    watchdog_enabled = FlagField(label="Boot the instance again if it powers off unexpectedly")
 
 
 FORMS: Mapping[str, type[BodyForm]] = {"general": GeneralForm, "alerts": AlertsForm, "watchdog": WatchdogForm}
@@ -91,7 +91,7 @@ class SettingsView(InstanceTab, ServiceFormView):
 
     def perform(self, form: BodyForm) -> str:
         instances.update(self.actor, self.instance, changes_of(form.given), form.given.problems)
-        return "The settings are saved."
+        return "The settings were saved."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context = super().get_context_data(**kwargs)

@@ -65,7 +65,7 @@ class StorageView(PartTab):
             return Verb(label, reverse(f"instance-disk-{page}", args=[self.instance.pk, disk.pk]), reason)
 
         image = (
-            (verb("Make an image", "image", NOT_READY if deleting else ""),) if self.actor.may("add_images") else ()
+            (verb("Create image", "image", NOT_READY if deleting else ""),) if self.actor.may("add_images") else ()
         )
         if not self.may_change:
             return image
@@ -74,7 +74,7 @@ class StorageView(PartTab):
             verb("Resize", "resize", refusals["disk_resize"] or unready),
             verb("Clone", "clone", refusals["disk_clone"] or unready),
             *image,
-            verb("Set the root password", "password", refusals["password_reset"] or unready),
+            verb("Set root password", "password", refusals["password_reset"] or unready),
             verb("Delete", "delete", refusals["disk_delete"]),
         )
 

@@ -40,9 +40,9 @@ class AddFirewallView(FormPage):
     tab = TAB
     renamed = {"id": "firewall"}
     operations = frozenset({"networking_firewalls_devices_create"})
-    heading = "Put a firewall on"
+    heading = "Attach a firewall"
     introduction = "An instance has one enabled firewall at most."
-    verb = "Put it on"
+    verb = "Attach firewall"
 
     def unavailable(self) -> str:
         return deleting(self.instance)
@@ -53,7 +53,7 @@ class AddFirewallView(FormPage):
         if firewall is None:
             raise Invalid("Choose a firewall.", "firewall")
         firewalls.add_device(self.actor, firewall, form.given.get("id"), form.given.problems)
-        return f"The firewall {firewall} is on {self.instance}."
+        return f"The firewall {firewall} was attached to {self.instance}."
 
 
 class RemoveFirewallView(ConfirmationPage):
@@ -61,9 +61,9 @@ class RemoveFirewallView(ConfirmationPage):
 
     tab = TAB
     operations = frozenset({"networking_firewalls_devices_destroy"})
-    heading = "Take {page.device.firewall} off"
+    heading = "Detach {page.device.firewall} from {page.instance}"
     introduction = "The firewall no longer filters the traffic of {page.instance}."
-    verb = "Take it off"
+    verb = "Detach firewall"
 
     @cached_property
     def device(self) -> FirewallDevice:
@@ -78,4 +78,4 @@ class RemoveFirewallView(ConfirmationPage):
 
     def perform(self, form: forms.Form) -> str:
         firewalls.remove_device(self.actor, self.device)
-        return f"The firewall {self.device.firewall} is no longer on {self.instance}."
+        return f"The firewall {self.device.firewall} was detached from {self.instance}."

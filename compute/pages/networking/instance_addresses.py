@@ -77,7 +77,7 @@ class RdnsForm(InstanceForm):
     body = RdnsRequest
     rdns = TextField(
         label="Reverse name",
-        help_text="The name must lead to the address already. Left empty, it is the platform's own.",
+        help_text="The name must already resolve to the address. If empty, the platform's default name is used.",
     )
 
     def as_body(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class DeleteAddressView(AddressPage, NetworkPage, ConfirmationPage):
     operations = frozenset({"compute_instances_ips_destroy"})
     heading = "Delete {page.row}"
     introduction = "The instance loses the address, and another customer may get it."
-    verb = "Delete the address"
+    verb = "Delete address"
 
     def perform(self, form: forms.Form) -> str:
         assign.delete(self.actor, self.row)
@@ -138,7 +138,7 @@ class NewRangeView(NetworkPage):
     operations = frozenset({"networking_ipv6_ranges_create"})
     heading = "Create an IPv6 range"
     introduction = "The range is routed to the SLAAC address of the instance."
-    verb = "Create the range"
+    verb = "Create range"
 
     def perform(self, form: RangeForm) -> str:
         made = ranges.create(self.actor, range_spec(form.given), form.given.problems)
@@ -150,8 +150,8 @@ class DeleteRangeView(NetworkPage, ConfirmationPage):
 
     operations = frozenset({"networking_ipv6_ranges_destroy"})
     heading = "Delete {page.range}"
-    introduction = "The addresses of the range lead nowhere from then on."
-    verb = "Delete the range"
+    introduction = "The addresses of the range stop working."
+    verb = "Delete range"
 
     @cached_property
     def range(self) -> IPv6Range:

@@ -16,7 +16,7 @@ from compute.services.networking.overview import networking
 from config.errors import Busy
 
 TAB = "instance-network"
-LAST_PUBLIC_ADDRESS = "It is the last public address."
+LAST_PUBLIC_ADDRESS = "This is the last public address of the instance."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class NetworkView(PartTab):
         ipv4 = [
             *(self._ipv4(row, "public", moving, last=len(found.public) == 1) for row in found.public),
             *(self._ipv4(row, "private", moving) for row in found.private),
-            *(AddressRow(row.address, f"kept in {row.region_id}") for row in found.reserved),
-            *(AddressRow(row.address, "shared: of another instance") for row in found.shared),
+            *(AddressRow(row.address, f"reserved in {row.region_id}") for row in found.reserved),
+            *(AddressRow(row.address, "shared: belongs to another instance") for row in found.shared),
         ]
         ipv6 = [
             *([AddressRow(found.slaac.address, "SLAAC")] if found.slaac else []),
@@ -92,14 +92,14 @@ class NetworkView(PartTab):
             ),
         ]
         if row.public:
-            verbs.insert(0, self._verb("Set the reverse name", "address-rdns", row.address, reason=moving))
+            verbs.insert(0, self._verb("Edit reverse name", "address-rdns", row.address, reason=moving))
         return AddressRow(row.address, kind, name, tuple(verbs) if self.may_change else ())
 
     def _range(self, row: IPv6Range, moving: str) -> AddressRow:
         slaac = row.instance.ipv6 if row.instance else None
         shared = row.is_shared  # type: ignore[attr-defined] # the overview annotates it
         target = route_target(row.route_target, slaac, shared)
-        note = "shared" if shared else f"routed to {target}" if target else "routed nowhere"
+        note = "shared" if shared else f"routed to {target}" if target else "not routed"
         own = row.kind == IPv6Range.Kind.RANGE and row.instance_id == self.instance.pk and self.may_change
         verbs = (self._verb("Delete", "range-delete", row.pk, reason=moving),) if own else ()
         return AddressRow(str(row), note, "", verbs)
@@ -121,7 +121,7 @@ class NetworkView(PartTab):
         writable = Firewall.objects.writable_keys(self.actor, keys) if self.may_change else ()
 
         def verbs(device: FirewallDevice) -> tuple[Verb, ...]:
-            verb = self._verb("Take it off", "firewall-remove", device.pk)
+            verb = self._verb("Detach", "firewall-remove", device.pk)
             return (verb,) if device.firewall_id in writable else ()
 
         return [Row(device, verbs(device)) for device in devices]
