@@ -24,7 +24,7 @@ MOMENT = 1_800_000_000
 
 def code(*, ahead: int = 0) -> str:
     """Return the authenticator app's code, now or `ahead` steps from now. Some clocks run ahead."""
-    return pyotp.TOTP(SECRET).at(MOMENT + ahead * second_factor.STEP)
+    return pyotp.TOTP(SECRET).at(MOMENT + ahead * second_factor.STEP_SECONDS)
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ ASKING = (
     "ssh_port",
 )
 """Calls that have no effect."""
-PARTITIONED = "The image is no ext file system: disks here have no partitions."
+PARTITIONED = "The image is not an ext file system without partitions."
 FILES = 8
 """The size in MB of the files on a new disk."""
 
@@ -133,7 +133,7 @@ class MemoryDriver:
         if disk.name not in disks:
             original, files = self._original(disk)
             if files > disk.size:
-                raise Refused(f"The disk needs {files} MB for what it is made from.")
+                raise Refused(f"The disk needs {files} MB for the content of its source.")
             password = disk.root_password or (original.root_password if original else None)
             disks[disk.name] = replace(disk, root_password=password)
             self.used[disk.name] = files
@@ -149,17 +149,17 @@ class MemoryDriver:
         if disk.image is None or "/" in disk.image:
             return None, min(disk.size, self._files(disk.name))
         if disk.image not in self.archives:
-            raise Refused("There is no such archive.")
+            raise Refused("The archive does not exist.")
         return self.contents.get(disk.image), self.archives[disk.image]
 
     def _machine(self, machine: str) -> dict[str, Any]:
         if machine not in self.machines:
-            raise Refused("There is no such machine.")
+            raise Refused("The machine does not exist.")
         return self.machines[machine]
 
     def _disk(self, machine: str, disk: str) -> DiskSpec:
         if disk not in self.disks(machine):
-            raise Refused("There is no such disk.")
+            raise Refused("The disk does not exist.")
         return self.machines[machine]["disks"][disk]
 
     def _files(self, name: str) -> int:
@@ -194,7 +194,7 @@ class MemoryDriver:
         number = self._call("set_password")
         there = self._disk(machine, disk)
         if there.root_password is None:
-            raise Refused("There is no system on the disk to set a password in.")
+            raise Refused("The disk has no system with passwords.")
         if self._in_use(machine, disk):
             raise Refused("The disk is in use by a machine that is on.")
         self.machines[machine]["disks"][disk] = replace(there, root_password=password)
@@ -265,7 +265,7 @@ class MemoryDriver:
         number = self._call("create_volume")
         if volume.name not in self.volumes:
             if volume.copy_of is not None and volume.copy_of not in self.volumes:
-                raise Refused("The volume to copy is not there.")
+                raise Refused("The volume to copy does not exist.")
             self.volumes[volume.name] = volume
         self.after(number, "create_volume")
         return DONE
@@ -273,7 +273,7 @@ class MemoryDriver:
     def resize_volume(self, volume: str, size: int) -> Progress:
         number = self._call("resize_volume")
         if volume not in self.volumes:
-            raise Refused("There is no such volume.")
+            raise Refused("The volume does not exist.")
         if self.volumes[volume].size > size:
             raise Refused("A volume only grows.")
         self.volumes[volume] = replace(self.volumes[volume], size=size)
@@ -310,7 +310,7 @@ class MemoryDriver:
 
     def _check_free(self, machine: str, volume: str) -> None:
         if volume not in self.volumes:
-            raise Refused("There is no such volume.")
+            raise Refused("The volume does not exist.")
         if any(volume in self.plugged(other) for other in self.machines if other != machine):
             raise Refused("Another machine has the volume.")
 

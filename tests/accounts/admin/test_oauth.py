@@ -59,7 +59,7 @@ def test_suspending_ends_all_that_users_gave_and_is_told(admin, app):
     event = Event.objects.get(action="oauth_client_update")
     assert (event.username, event.message, event.entity_id) == ("staff", "The client is suspended.", app.pk)
     assert "suspended already" in messages_of(do(admin, app, "suspend"))
-    assert "which is more" in messages_of(do(admin, app, "disable"))
+    assert "The client is suspended" in messages_of(do(admin, app, "disable"))
     assert "authorize the app again" in messages_of(do(admin, app, "activate"))
     assert status(app) == "active"
 

@@ -83,7 +83,7 @@ def test_the_index_tells_of_what_was_given_up_and_what_is_late(admin, message):
     index = reverse("admin:index")
     assert "Mails and messages" not in admin.get(index).content.decode()
     give_up(message)
-    assert "Mails and messages: 1 given up, 0 late" in admin.get(index).content.decode()
+    assert "Mails and messages: 1 failed, 0 late" in admin.get(index).content.decode()
 
 
 def test_one_that_was_given_up_is_sent_again(admin, world):

@@ -113,7 +113,7 @@ def test_support_keeps_a_ticket_open(admin, world, ticket):
     assert event.message == "This ticket can only be closed by support."
     with pytest.raises(Exception, match="only be closed by support"):
         tickets.close(world.actor, ticket)
-    assert "so already" in messages_of(do(admin, ticket, "keep-open"))
+    assert "already has this setting" in messages_of(do(admin, ticket, "keep-open"))
     do(admin, ticket, "let-close")
     tickets.close(world.actor, ticket)
     assert "closed" in messages_of(do(admin, ticket, "keep-open"))
@@ -205,7 +205,7 @@ class TestFiles:
     def test_one_that_is_not_on_this_host_is_said_so(self, admin, file):
         path_of(file).unlink()
         answer = admin.get(self.address(file), follow=True)
-        assert "is not on this host" in messages_of(answer)
+        assert "is not on this machine" in messages_of(answer)
 
 
 def test_the_list_costs_the_same_however_long(admin, ticket):

@@ -19,7 +19,7 @@ def address_in(page) -> str:
     return re.findall(r'<code id="shown-once"[^>]*>http://[^/]+(/token/[\w-]+)</code>', page.content.decode())[0]
 
 
-def test_the_link_stands_on_the_answer_alone_and_whoever_opens_it_sees_a_token(admin, owner):
+def test_the_link_is_only_on_the_answer_and_leads_to_a_token(admin, owner):
     page = do(admin, owner, "hand-over-token", **GOOD)
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
@@ -61,13 +61,13 @@ def test_everything_is_everything_and_no_days_are_for_ever(admin, owner):
 
 def test_staff_have_no_use_for_one(admin, staff):
     page = do(admin, staff, "hand-over-token", **GOOD)
-    assert "on no account" in page.content.decode()
+    assert "has no account" in page.content.decode()
     assert not TokenLink.objects.exists()
 
 
 def test_a_link_is_taken_back(admin, owner):
     path = address_in(do(admin, owner, "hand-over-token", **GOOD))
-    assert "taken back" in messages_of(do(admin, TokenLink.objects.get(), "take-back"))
+    assert "revoked" in messages_of(do(admin, TokenLink.objects.get(), "take-back"))
     assert Client().post(path).status_code == 404
     assert Event.objects.latest("pk").message == "Support took a link to a token back, ci."
 

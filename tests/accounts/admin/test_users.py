@@ -170,7 +170,7 @@ class TestSigningIn:
         answer = admin.post(f"{address}?next={page_address(owner)}", {"confirmed": "yes"})
         assert answer["Location"] == page_address(owner)
         assert not TrustedDevice.objects.exists()
-        assert Event.objects.get().message == "A trusted device was revoked."
+        assert Event.objects.get().message == "A remembered browser was removed."
 
     def test_a_browser_of_staff_is_forgotten_and_nobody_told(self, admin, staff):
         do(admin, TrustedDeviceFactory(user=staff), "forget")
@@ -296,7 +296,7 @@ class TestFindingWhoCameIn:
             assert not admin.get(list_address(model), {"q": "198.51.100.1"}).context["cl"].result_list
             assert not admin.get(list_address(model), {"q": "other"}).context["cl"].result_list
 
-    def test_one_who_is_gone_is_found_by_the_name_it_had(self, admin, login, owner):
+    def test_a_deleted_user_is_found_by_its_name(self, admin, login, owner):
         owner.delete()
         page = admin.get(list_address(Login), {"q": "worldowner"})
         assert "worldowner (removed)" in page.content.decode()

@@ -122,7 +122,7 @@ class TestTheList:
         later = (now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
         assert found(api, created={"+gte": later}) == [first.pk]
 
-    def test_is_asked_for_what_nobody_has_seen_or_read(self, api, account):
+    def test_can_be_filtered_by_seen_and_read(self, api, account):
         what = {"account": account, "of": True, "action": "disk_create", "entity_id": 1}
         first, then = (EventFactory(**what) for _ in range(2))
         api.post(f"/v4/account/events/{first.pk}/seen")
@@ -179,7 +179,7 @@ class TestTheList:
             {"+gt": "private/1"},
         ],
     )
-    def test_refuses_what_is_the_id_of_nothing(self, api, account, wanted):
+    def test_refuses_an_invalid_id(self, api, account, wanted):
         answer = api.get("/v4/account/events", x_filter={"entity.id": wanted})
         assert errors(answer) == {"X-Filter": "entity.id is not valid"}
 
@@ -216,11 +216,11 @@ class TestARestrictedUser:
     def of_instance(self, account, instance) -> Event:
         return EventFactory(account=account, of=True, entity_id=instance.pk, username="owner")
 
-    def test_sees_nothing_of_what_it_has_no_grant_on(self, api, of_instance):
+    def test_sees_no_events_of_entities_without_a_grant(self, api, of_instance):
         assert ids(api.get("/v4/account/events")) == []
         assert api.get(f"/v4/account/events/{of_instance.pk}").status_code == 404
 
-    def test_sees_what_happens_to_what_it_has_a_grant_on(self, api, restricted, instance, of_instance):
+    def test_sees_events_of_entities_with_a_grant(self, api, restricted, instance, of_instance):
         EventFactory(account=instance.account, action="ticket_create", entity_type="user", entity_id=instance.pk)
         GrantFactory(user=restricted, entity_id=instance.pk)
         assert ids(api.get("/v4/account/events")) == [of_instance.pk]
@@ -245,7 +245,7 @@ class TestARestrictedUser:
         (event,) = api.get("/v4/account/events").json()["data"]
         assert event["entity"]["label"] == "restricted"
 
-    def test_sees_nothing_of_what_it_may_see_no_more_though_it_changed_it(self, api, restricted, of_instance):
+    def test_sees_no_events_of_entities_that_it_may_not_see_any_more(self, api, restricted, of_instance):
         Event.objects.update(username="restricted")
         assert found(api) == []
         GrantFactory(user=restricted, entity_id=of_instance.entity_id)
@@ -276,14 +276,14 @@ class TestARestrictedUser:
             assert api.post(f"/v4/account/events/{hidden.pk}/{mark}").status_code == 404
         assert not Event.objects.filter(seen=True).exists()
 
-    def test_sees_nothing_of_who_had_its_name_before(self, api, restricted, account):
+    def test_sees_no_events_of_an_earlier_user_of_its_name(self, api, restricted, account):
         EventFactory(
             account=account, action="token_create", entity_type="token", entity_id=1, username="restricted"
         )
         User.objects.filter(pk=restricted.pk).update(date_joined=now() + timedelta(seconds=1))
         assert found(api) == []
 
-    def test_sees_what_concerns_the_account_only_with_access_to_it(self, api, account):
+    def test_sees_events_of_the_account_only_with_access_to_it(self, api, account):
         event = EventFactory(account=account, entity_type="account", entity_id=account.pk)
         EventFactory(account=account, action="user_create", entity_type="user", entity_id=1)
         assert ids(api.get("/v4/account/events")) == [event.pk]

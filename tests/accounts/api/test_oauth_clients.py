@@ -154,7 +154,7 @@ def test_bad_values_are_refused_by_name(api, body, field):
 @pytest.mark.parametrize(
     "place", ["https://app.example/a%sb", "https://app.example/a?b%sc", "https://app%sx.example/"]
 )
-def test_what_may_be_registered_is_what_the_page_takes(owner, place):
+def test_an_address_that_may_be_registered_works_at_the_page(owner, place):
     """One address with all printable characters that are accepted one by one."""
     app = App(public=False)
     passing = "".join(each for each in map(chr, range(33, 127)) if check_redirect_uri(place % each) is None)

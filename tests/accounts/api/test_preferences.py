@@ -138,17 +138,17 @@ def is_json(text: str) -> bool:
         return False
 
 
-LONG = "9" * 309
+LONG_NUMBER = "9" * 309
 
 
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        (f'{{"a":{LONG}}}', "a"),
-        (f'{{"a":"x","b":-{LONG}}}', "b"),
-        (f'{{"a":{{"b":[1,[],{{"c":2}},{{"d:,[":{{}},"e" : 0.{LONG}e5}}]}}}}', "a.b[3].e"),
-        (f'{{"a":[{LONG},1],"b":"\\"{{"}}', "a[0]"),
-        (f'{{"\\ud800":1E{LONG}}}', "\\ud800"),
+        (f'{{"a":{LONG_NUMBER}}}', "a"),
+        (f'{{"a":"x","b":-{LONG_NUMBER}}}', "b"),
+        (f'{{"a":{{"b":[1,[],{{"c":2}},{{"d:,[":{{}},"e" : 0.{LONG_NUMBER}e5}}]}}}}', "a.b[3].e"),
+        (f'{{"a":[{LONG_NUMBER},1],"b":"\\"{{"}}', "a[0]"),
+        (f'{{"\\ud800":1E{LONG_NUMBER}}}', "\\ud800"),
     ],
 )
 def test_a_number_of_more_than_308_digits_is_refused_by_its_name(api, body, field):

@@ -94,7 +94,7 @@ def test_one_that_support_keeps_open_is_not_closed(api, account):
     assert api.get(f"{PATH}/{ticket.pk}").json()["closable"] is False
 
 
-def test_a_closed_one_is_told_along_with_what_else_is_wrong(api, account):
+def test_a_closed_one_is_reported_with_all_other_problems(api, account):
     ticket = TicketFactory(account=account)
     api.post(f"{PATH}/{ticket.pk}/close")
     answer = api.post(f"{PATH}/{ticket.pk}/replies", {})
@@ -244,7 +244,7 @@ class TestAttachments:
         assert list(folder.iterdir()) == []
 
     def test_a_ticket_has_so_many_files_and_no_more(self, api, path, folder, monkeypatch):
-        monkeypatch.setattr(tickets, "MOST_FILES", 2)
+        monkeypatch.setattr(tickets, "MAX_FILES", 2)
         for number in range(2):
             assert api.post(f"{path}/attachments", File.form(f"{number}.txt", b"x")).json() == {}
         answer = api.post(f"{path}/attachments", File.form("third.txt", b"x"))

@@ -86,7 +86,7 @@ class TestInviting:
         assert not Message.objects.exists()
 
     @pytest.mark.django_db(transaction=True)
-    def test_of_many_who_want_a_name_at_once_one_gets_it(self, account, owner):
+    def test_one_of_many_simultaneous_requests_gets_a_name(self, account, owner):
         clients = [token_of(owner) for _ in range(6)]
 
         def invite(number: int) -> int:
@@ -144,7 +144,7 @@ class TestChanging:
         script.refresh_from_db()
         assert (image.created_by, script.username) == ("kari", "kari")
 
-    def test_what_another_did_who_had_the_old_name_before_stays_its_own(self, api, account, restricted):
+    def test_events_of_an_earlier_user_of_the_name_stay_its_own(self, api, account, restricted):
         theirs = EventFactory(account=account, username="restricted")
         User.objects.filter(pk=restricted.pk).update(date_joined=now() + timedelta(seconds=1))
         api.put(f"{PATH}/restricted", {"username": "kari"})

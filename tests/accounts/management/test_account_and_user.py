@@ -93,7 +93,7 @@ def test_staff_belong_to_no_account_and_may_do_everything_in_the_admin():
         (["ops", "--account", "0", "--email", "a@example.com"], "account: There is no account 0."),
         (
             ["ops", "--account", "Cast", "--email", "a@example.com"],
-            "account: 'Cast' is not the number of an",
+            "account: 'Cast' is not the id of an",
         ),
         (["ops", "--account", "9" * 30, "--email", "a@example.com"], "account: '999"),
     ],

@@ -75,7 +75,7 @@ def test_who_does_it_is_asked_of_links_alone(owner):
     ("arguments", "reason"),
     [
         (["nobody"], "There is no user 'nobody'."),
-        (["staff"], "belongs to no account"),
+        (["staff"], "has no account"),
         (["owner", "--scopes", "computes"], "Unknown scope: computes"),
         (["owner", "--scopes", " "], "At least one scope is required"),
         (["owner", "--expiry", "soon"], "is not a time"),

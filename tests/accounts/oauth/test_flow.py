@@ -99,14 +99,14 @@ class TestACode:
         assert error_of(app.exchange(code)) == "invalid_grant"
         assert not OAuthAccessToken.objects.exists()
 
-    def test_used_twice_ends_what_it_gave(self, app, owner):
+    def test_used_twice_ends_its_tokens(self, app, owner):
         code, other = app.code(owner), app.tokens(owner)["access_token"]
         given = app.exchange(code).json()["access_token"]
         assert error_of(app.exchange(code)) == "invalid_grant"
         assert call(given).status_code == 401
         assert call(other).status_code == 200
 
-    def test_used_twice_ends_what_was_got_for_its_refresh_token(self, web, owner):
+    def test_used_twice_ends_the_tokens_of_its_refresh_token(self, web, owner):
         code = web.code(owner)
         fresh = web.refresh(web.exchange(code).json()["refresh_token"]).json()
         assert error_of(web.exchange(code)) == "invalid_grant"
@@ -298,7 +298,7 @@ class TestEnding:
         assert call(token["access_token"]).status_code == 401
         asked = app.ask(browser)
         assert asked.status_code == 400
-        assert "Dashboard is suspended: it can be given no access at present." in asked.content.decode()
+        assert "Dashboard is suspended: it cannot get access now." in asked.content.decode()
         assert error_of(app.exchange(code), 401) == "invalid_client"
         assert error_of(app.refresh(token["refresh_token"]), 401) == "invalid_client"
         assert error_of(app.revoke(token["access_token"]), 401) == "invalid_client"

@@ -40,14 +40,14 @@ class TestSigningIn:
     def test_leads_to_no_other_site(self):
         assert sign_in(Client(), "owner", next="https://evil.example/")["Location"] == "/home"
 
-    def test_says_who_is_signed_in_and_signs_out_by_get(self):
+    def test_is_signed_out_by_get(self):
         browser = Client()
         sign_in(browser, "owner")
         assert b"signed in as <strong>owner" in browser.get("/login").content
         assert browser.get("/logout")["Location"] == "/signed-out"
         assert b"Password" in browser.get("/login").content
 
-    def test_refuses_wrong_passwords_and_who_is_suspended(self, owner):
+    def test_refuses_wrong_passwords_and_suspended_users(self, owner):
         assert (
             b"correct username and password"
             in Client().post("/login", {"username": "owner", "password": "wrong"}).content

@@ -58,6 +58,6 @@ def test_one_that_fails_for_the_last_time_is_given_up(message, monkeypatch):
 
 
 def test_one_that_is_in_hand_is_not_due_for_workers_of_the_release_before(message):
-    """During an upgrade, workers of the release before run too. They select messages by `run_at` alone."""
+    """During an upgrade, workers of the previous release run too. They select messages by `run_at` alone."""
     assert outbox.claim() == message
     assert not Message.objects.filter(given_up=False, run_at__lte=Now()).exists()

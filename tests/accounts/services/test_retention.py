@@ -79,7 +79,7 @@ def test_personal_tokens_that_ran_out_go(owner):
     assert left(PersonalToken) == kept
 
 
-def test_set_ups_that_were_not_confirmed_go_but_what_is_on_stays_on(owner, stranger, restricted):
+def test_unconfirmed_second_factors_are_deleted_and_confirmed_ones_kept(owner, stranger, restricted):
     late, soon = now() - timedelta(minutes=1), now() + timedelta(minutes=1)
     secret = encrypt_json({"secret": "S"})
     SecondFactor.objects.create(user=owner, encrypted=secret, pending=secret, pending_until=late)

@@ -93,11 +93,11 @@ def test_texts_of_customers_and_drivers_are_escaped(admin):
 
 
 def test_a_window_that_does_not_reach_back_is_told(admin, monkeypatch):
-    monkeypatch.setattr(board, "WINDOW", 2)
+    monkeypatch.setattr(board, "MAX_JOBS", 2)
     for _ in range(3):
         ended()
     assert figure(admin, "Jobs that ended, per minute").description.startswith("2 jobs ended")
-    assert figure(admin, "Jobs that ended, per minute").note.startswith("Of the newest 2 jobs")
+    assert figure(admin, "Jobs that ended, per minute").note.startswith("Only the newest 2 jobs are counted")
 
 
 def test_an_empty_platform_has_a_first_page(admin, db):

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 Kind = Drift.Kind
 VERBS = {
-    "Set aside": {Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST},
+    "Quarantine": {Kind.UNKNOWN_MACHINE, Kind.UNKNOWN_DISK, Kind.UNKNOWN_VOLUME, Kind.WRONG_HOST},
     "Delete for good": {Kind.SET_ASIDE, Kind.LEFTOVER, Kind.SHELL},
     "Define it again": {Kind.MISSING_MACHINE, Kind.WRONG_SIZE},
     "Set the host to this one": {Kind.WRONG_HOST},
@@ -95,8 +95,8 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
 
     messages = messages_of(do(admin, row, "set-aside"))
     job = Job.objects.get(kind="set_aside_host_object")
-    assert f"job {job.pk} sets it aside on {running.host}." in messages
-    assert f"job {job.pk} sets it aside" in LogEntry.objects.get().change_message
+    assert f"job {job.pk} quarantines the object on {running.host}." in messages
+    assert f"job {job.pk} quarantines the object" in LogEntry.objects.get().change_message
     assert job.created_by == "staff"
     assert "being repaired" in admin.get(list_address(Drift)).content.decode()
     assert "Busy" in messages_of(do(admin, row, "set-aside")) or "busy" in messages_of(do(admin, row, "set-aside"))
@@ -107,7 +107,7 @@ def test_setting_aside_asks_first_is_logged_and_is_a_job(admin, running, driver)
 def test_a_verb_of_another_kind_is_refused(admin, running):
     row = drift(running.host, Kind.UNKNOWN_MACHINE)
     for verb in ("delete", "define-again", "point-here"):
-        assert "does not apply to drift of this kind" in messages_of(do(admin, row, verb))
+        assert "does not apply to a difference of this kind" in messages_of(do(admin, row, verb))
     assert not Job.objects.filter(kind="set_aside_host_object").exists()
 
 

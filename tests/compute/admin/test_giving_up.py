@@ -83,7 +83,7 @@ def test_staff_have_to_be_sure_and_say_why(admin, deletion):
 def test_a_job_whose_host_answers_is_not_given_up(admin, deletion, running):
     job, _ = deletion
     Host.objects.filter(pk=running.host_id).update(unreachable_since=None)
-    assert "Its host answers" in do(admin, job, "give-up", **SURE).content.decode()
+    assert "A host of the job answers" in do(admin, job, "give-up", **SURE).content.decode()
     job.refresh_from_db()
     assert "given_up" not in job.data
 
@@ -95,7 +95,7 @@ def buttons_of(admin, job) -> list[str]:
 
 def test_the_button_stands_on_the_page_of_a_job_that_is_undoing_on_a_silent_host(admin, deletion, running):
     job, _ = deletion
-    assert "Give up undoing" in buttons_of(admin, job)
-    assert "Give up undoing" not in buttons_of(admin, running.jobs.earliest("pk"))
+    assert "Stop undoing" in buttons_of(admin, job)
+    assert "Stop undoing" not in buttons_of(admin, running.jobs.earliest("pk"))
     Host.objects.update(unreachable_since=None)
-    assert "Give up undoing" not in buttons_of(admin, job)
+    assert "Stop undoing" not in buttons_of(admin, job)

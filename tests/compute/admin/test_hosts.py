@@ -95,7 +95,7 @@ def test_an_address_between_hosts_is_its_own_and_told_to_all(admin, running):
     fields |= {"vcpus": host.vcpus, "disk": host.disk // 1024}
     for address, expected in (
         ("198.18.0.2", "Another host has this address."),
-        ("127.0.0.1", "Must be an address that other hosts reach."),
+        ("127.0.0.1", "Must be an address that other hosts can reach."),
         ("fd00::1", "Enter a valid IPv4 address."),
     ):
         response = admin.post(page_address(host), {**fields, "underlay": address})

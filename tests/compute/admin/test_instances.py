@@ -29,7 +29,7 @@ def test_a_button_puts_a_job_on_the_instance(verb, during, admin, running, notif
     assert job.kind == verb
     assert job.created_by == "staff"
     assert Event.objects.filter(action=f"compute_{verb}", username="staff").exists()
-    assert f"job {job.pk} is on its way" in messages_of(response)
+    assert f"job {job.pk} was started" in messages_of(response)
     entry = LogEntry.objects.get()
     assert entry.object_id == str(running.pk)
     assert f"job {job.pk}" in entry.change_message

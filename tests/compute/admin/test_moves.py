@@ -44,7 +44,7 @@ def test_staff_may_start_it_before_its_time(admin, running):
     HostFactory(region=running.region)
     migration = HostMigrationFactory(instance=running)
 
-    assert "is on its way" in messages_of(do(admin, migration, "start"))
+    assert "was started" in messages_of(do(admin, migration, "start"))
 
     running.refresh_from_db()
     migration.refresh_from_db()

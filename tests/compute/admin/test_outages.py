@@ -188,9 +188,9 @@ def test_another_one_that_runs_is_enough(admin):
 
 def test_workers_that_have_other_queues_take_no_jobs(admin):
     Heartbeat.objects.filter(kind="worker").update(queues=["clock"])
-    assert texts(admin) == ["No worker takes jobs: those that run have other queues"]
+    assert texts(admin) == ["No worker serves the queue celery: jobs wait"]
     Heartbeat.objects.filter(kind="worker").update(queues=["celery"])
-    assert texts(admin) == ["No worker has the queue of the clock: what it begins waits"]
+    assert texts(admin) == ["No worker serves the queue clock: regular work waits"]
 
 
 def test_a_broker_that_does_not_answer_is_named_in_the_workers_place(admin, settings):
@@ -268,7 +268,7 @@ def test_the_filter_offers_few_accounts_however_many_there_are(admin, running):
     [
         ("active", 2, "attempt 2 of 5"),
         ("active", 5, "last attempt (5 of 5)"),
-        ("active", 7, "given up, ending: attempt 7"),
+        ("active", 7, "too many failures, ending: attempt 7"),
         ("undoing", 7, "undoing, attempt 7"),
     ],
 )

@@ -54,7 +54,7 @@ def test_staff_detach_and_delete_it_as_customers_do(admin, attached, driver):
     refused = use(admin, attached, "delete")
     assert "must be detached before it can be deleted" in messages_of(refused)
     answer = use(admin, attached, "detach")
-    assert "is on its way" in messages_of(answer)
+    assert "was started" in messages_of(answer)
     assert work(Job.objects.get(finished_at=None), driver).state == "done"
     assert Event.objects.get(action="volume_detach").username == "staff"
     assert "deleted. Its data will be deleted" in messages_of(use(admin, attached, "delete"))

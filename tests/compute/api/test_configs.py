@@ -199,8 +199,8 @@ def test_nothing_is_in_two_slots(api, config, disks, world):
     mine = VolumeFactory(account=world.account)
     devices = {"sda": disk(disks[0].pk), "sdb": disk(disks[0].pk), "sdc": volume(mine.pk), "sdd": volume(mine.pk)}
     assert errors(put_devices(api, config, **devices)) == {
-        "devices.sdb.disk_id": "It is in sda already.",
-        "devices.sdd.volume_id": "It is in sdc already.",
+        "devices.sdb.disk_id": "The slot sda already has it.",
+        "devices.sdd.volume_id": "The slot sdc already has it.",
     }
 
 

@@ -98,7 +98,7 @@ def test_what_could_not_be_made_is_attached_nowhere(api, world, running, driver)
     assert work(making, driver).state == "failed"
     assert api.get(at(volume)).status_code == 404
     assert work(job_of("volume_attach"), driver).state == "failed"
-    assert event_of("volume_attach").message == "The volume was not made."
+    assert event_of("volume_attach").message == "The volume could not be created."
     assert not VolumeDevice.objects.exists()
 
 

@@ -103,7 +103,7 @@ def test_jobs_that_are_not_ready_are_not_claimed(columns):
 
 
 def test_jobs_that_the_release_before_inserts_are_claimed_beside_others():
-    """A process of the release before writes none of the columns that decide."""
+    """A process of the previous release writes none of the columns that decide."""
     with connection.cursor() as cursor:
         for _ in range(3):
             cursor.execute(

@@ -50,7 +50,7 @@ def broker(monkeypatch) -> deque[int]:
         {"ready": False, "attempt": 1, "lease_until": Now() - timedelta(seconds=1), "notified_at": None},
         {"ready": True, "lease_until": Now() - timedelta(seconds=1)},
     ],
-    ids=["its wait is over", "its worker died", "its worker of the release before died"],
+    ids=["its wait is over", "its worker died", "its worker of the previous release died"],
 )
 def test_a_job_that_is_ready_again_is_notified_of_once(columns, broker):
     job = ready(FLOOD)

@@ -57,10 +57,10 @@ def test_a_port_of_the_host_leads_in_where_it_has_one(instance, driver, monkeypa
 
 
 def test_who_cannot_be_reached_is_told_in_a_line(instance, driver):
-    with pytest.raises(CommandError, match="There is no instance nobody"):
+    with pytest.raises(CommandError, match="No instance has the id or label nobody"):
         how("nobody")
     InstanceFactory(label="web-1", account=AccountFactory())
-    with pytest.raises(CommandError, match=f"say which by its id, of {instance.pk}, "):
+    with pytest.raises(CommandError, match=f"Use one of their ids: {instance.pk}, "):
         how("web-1")
     driver.stop(f"skerry-{instance.pk}")
     with pytest.raises(CommandError, match="web-1 is not running"):

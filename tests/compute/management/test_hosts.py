@@ -115,7 +115,7 @@ def test_a_host_without_the_volumes_of_its_region_is_not_added(region, machine):
     Host.objects.update(enabled=True)
     Region.objects.update(capabilities=["Block Storage", "Computes"])
     machine.report = replace(machine.report, volumes=False)
-    with pytest.raises(CommandError, match="no volumes, and older has those of the region"):
+    with pytest.raises(CommandError, match="no volumes, but older has the volumes of the region"):
         add(region)
     assert not Host.objects.filter(label="hv1").exists()
 
@@ -207,7 +207,9 @@ def by_ssh(region, monkeypatch) -> Iterator[Host]:
 
 def test_a_host_that_keeps_the_platform_s_key_keeps_its_row(by_ssh, monkeypatch):
     for _ in range(2):
-        with pytest.raises(CommandError, match=r"hv1 is not removed: .* Permission denied .*\n.*--leave-key"):
+        with pytest.raises(
+            CommandError, match=r"hv1 was not removed, because .* Permission denied .*\n.*--leave-key"
+        ):
             call_command("host_remove", "hv1")
     assert Host.objects.get(label="hv1").enabled
     Host.objects.filter(label="hv1").update(enabled=False)
@@ -245,5 +247,5 @@ def test_a_host_that_nobody_knows_is_said(region):
 
 def test_nobody_compares_keys_of_a_host_that_cannot_be_added(region, monkeypatch):
     monkeypatch.setattr(joining, "presented", lambda location: pytest.fail("the machine was asked"))
-    with pytest.raises(CommandError, match=r"no such region.\nlabel: Another host has this label"):
+    with pytest.raises(CommandError, match=r"region does not exist.\nlabel: Another host has this label"):
         call_command("host_add", "older", region="nowhere", ssh="root@hv1", driver="qemu")

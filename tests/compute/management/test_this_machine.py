@@ -63,8 +63,8 @@ def test_one_line_installs_all_that_is_missing(path):
     with pytest.raises(CommandError) as caught:
         call_command("host_local", programs=True)
     assert str(caught.value) == (
-        "Real machines need programs that are not here: qemu-system-x86_64, mke2fs, debugfs, resize2fs. On Debian "
-        "and Ubuntu: sudo apt-get install --no-install-recommends qemu-system-x86 e2fsprogs"
+        "Real machines need programs that are not installed: qemu-system-x86_64, mke2fs, debugfs, resize2fs. On "
+        "Debian and Ubuntu: sudo apt-get install --no-install-recommends qemu-system-x86 e2fsprogs"
     )
     for program in ("qemu-system-x86_64", "mke2fs", "debugfs", "resize2fs"):
         put(path, program)

@@ -88,7 +88,9 @@ def test_lasting_trouble_is_reported_once_and_so_is_its_end():
     alarms.check_alarms()
     [first] = mail.outbox
     assert first.to == ["night@example.com"]
-    assert first.subject.startswith("[Skerry] No clock runs: nothing is tried again or begins by itself (last seen")
+    assert first.subject.startswith(
+        "[Skerry] No clock runs: no job is retried, and no regular work starts (last seen"
+    )
     assert "Wrong now:\n- No clock runs" in first.body
     assert "/admin/" in first.body
 

@@ -164,7 +164,7 @@ def test_seeding_again_adds_nothing_and_keeps_what_staff_changed(seeded):
 
 def test_without_demo_there_are_no_places(db):
     added = {name for name, count in seed().items() if count}
-    assert added == {"instance types", "kernels", "images", "stack scripts"}
+    assert added == {"instance types", "kernels", "images", "stack scripts", "resource prices"}
     assert not Region.objects.exists()
 
 
@@ -202,7 +202,7 @@ def test_seeding_with_update_resets_what_exists_but_no_retirement(seeded):
 
 
 def test_what_staff_made_by_the_same_names_is_left_to_them(small, db):
-    """A region of staff's gets no hosts beside its own, and no pool over its addresses."""
+    """A region that staff made gets no hosts, and no pool that overlaps its addresses."""
     region = Region.objects.create(id="us-east", country="no", capabilities=["Computes"])
     Host.objects.create(label="metal-1", region=region)
     AddressPool.objects.create(region=region, kind="public", network="198.18.0.0/24", gateway="198.18.0.1")
@@ -224,7 +224,7 @@ def test_a_label_that_staff_gave_a_host_elsewhere_is_left_to_it(small, db):
 def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
     """Such a database has the rows. Only the migration records that they were seeded."""
     remember = import_module("compute.migrations.0003_seeded_rows").remember
-    noted = set(SeededRow.objects.exclude(kind__in=("pool", "script")).values_list("kind", "key"))
+    noted = set(SeededRow.objects.exclude(kind__in=("pool", "script", "price")).values_list("kind", "key"))
     SeededRow.objects.all().delete()
     Host.objects.filter(region="us-east").delete()
     Image.objects.filter(pk="compute/debian11").delete()
@@ -284,7 +284,7 @@ def test_the_command_says_what_it_added(small, db):
         call_command("seed", *arguments, stdout=out)
         return out.getvalue().splitlines()
 
-    assert seed() == ["37 instance types", "40 kernels", "40 images", "4 stack scripts"]
+    assert seed() == ["37 instance types", "40 kernels", "40 images", "4 stack scripts", "6 resource prices"]
     assert seed("--demo") == ["11 regions", "22 hosts", "57 address pools"]
     assert seed("--demo", "--update") == ["nothing to add"]
 

@@ -179,7 +179,7 @@ def test_a_job_past_its_deadline_is_rolled_back(world, driver):
 
     assert job.state == "failed"
     assert not Instance.objects.filter(pk=instance.pk).exists()
-    assert Event.objects.get(pk=job.event_id).message == "This took too long and was given up."
+    assert Event.objects.get(pk=job.event_id).message == "This took too long, and the platform stopped it."
 
 
 def test_the_status_is_what_the_driver_says_and_not_what_was_planned(running, driver):

@@ -50,11 +50,11 @@ def test_it_boots_six_times_in_fifteen_minutes_and_then_leaves_it_off(instance, 
     instance.refresh_from_db()
     assert instance.status == "offline"
     assert {event.message for event in Event.objects.filter(action="lassie_reboot")} == {
-        "The compute powered itself off. Its watchdog boots it."
+        "The compute powered itself off. The watchdog boots it."
     }
     assert Event.objects.get(action="compute_shutdown").message == (
         "The compute powered itself off. "
-        "Its watchdog leaves it off: it was booted more than 5 times within 15 minutes."
+        "The watchdog does not boot it again: it was booted more than 5 times within 15 minutes."
     )
 
 

@@ -57,7 +57,7 @@ def test_staff_turn_one_off_and_on(admin, firewall, running):
 def test_staff_are_told_why_one_is_not_turned_on(admin, world, firewall, running):
     other = Firewall.objects.create(account=world.account, label="other", status="disabled")
     other.devices.create(instance=running)
-    assert "has an enabled firewall already" in messages_of(do(admin, other, "enable"))
+    assert "has another enabled firewall already" in messages_of(do(admin, other, "enable"))
 
 
 def test_a_host_is_told_again(admin, firewall, running, driver):
@@ -72,7 +72,7 @@ def test_a_host_that_is_behind_for_long_needs_attention(admin, firewall, running
     driver.before = failing_at(len(driver.calls), times=1)
     packet_filters.apply(running.pk, driver)
     index = reverse("admin:index")
-    line = "Firewall rules that are late on hosts: of 1 instance"
+    line = "Instances whose firewall rules are late on the host: 1"
     assert line not in admin.get(index).content.decode()
     PacketFilter.objects.update(changed=Now() - 2 * LATE_AFTER)
     assert line in admin.get(index).content.decode()

@@ -356,7 +356,7 @@ class TestChanging:
         second = firewall(world, on=instance, status="disabled")
         first = firewall(world, on=instance)
         refused = api.put(path(second), {"status": "enabled", "label": "another"})
-        assert errors(refused) == {"status": "A compute it is on has an enabled firewall already."}
+        assert errors(refused) == {"status": "A compute with this firewall has another enabled firewall already."}
         assert api.get(path(second)).json()["label"] != "another"
         assert api.put(path(first), {"status": "disabled"}).status_code == 200
         assert api.put(path(second), {"status": "enabled"}).status_code == 200

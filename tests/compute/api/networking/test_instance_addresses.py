@@ -362,12 +362,12 @@ class TestForwardRecords:
     def test_none_or_another_will_not(self, api, instance, settings):
         refused = self.put(api, instance, settings, "known", "mail.example.com")
         assert refused.status_code == 400
-        assert "no forward record" in errors(refused)["rdns"]
+        assert "No A record" in errors(refused)["rdns"]
         assert Address.objects.get(address="198.18.0.2").rdns is None
 
     def test_a_name_server_that_does_not_answer_is_said(self, api, instance, settings):
         refused = self.put(api, instance, settings, "never", "web.example.com")
-        assert "try again later" in errors(refused)["rdns"]
+        assert "Try again later" in errors(refused)["rdns"]
 
     def test_restoring_the_default_asks_nobody(self, api, instance, settings):
         assert self.put(api, instance, settings, "never", None).status_code == 200
@@ -379,7 +379,7 @@ class TestTheResolver:
     @pytest.fixture
     def dns(self, settings, monkeypatch) -> Iterator[NameServer]:
         # honest answers may take long on a busy machine
-        monkeypatch.setattr(resolver, "GRACE", 120.0)
+        monkeypatch.setattr(resolver, "GRACE_SECONDS", 120.0)
         settings.RDNS_TIMEOUT = 120
         with NameServer() as server:
             settings.PROBE_NAMESERVERS = [server.setting]
@@ -411,7 +411,7 @@ class TestTheResolver:
         dns.names["web.example.com"] = ["198.18.0.2"]
         assert api.put(ips(instance, "198.18.0.2"), {"rdns": "web.example.com"}).status_code == 200
         refused = api.put(ips(instance, "198.18.0.2"), {"rdns": "mail.example.com"})
-        assert "no forward record" in errors(refused)["rdns"]
+        assert "No A record" in errors(refused)["rdns"]
 
 
 class TestWhoMay:

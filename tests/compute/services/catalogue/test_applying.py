@@ -21,7 +21,7 @@ from tests.compute.services.catalogue.files import apply, exported, refusals
 from tests.factories import InstanceTypeFactory, RegionFactory, StaffFactory
 
 pytestmark = pytest.mark.django_db
-ALL = ("regions", "types", "kernels", "images", "pools", "hosts")
+ALL = ("regions", "types", "kernels", "images", "pools", "hosts", "prices", "trust_levels")
 
 
 def ids(client, path: str) -> list[str]:
@@ -85,9 +85,9 @@ def test_what_is_gone_from_the_file_is_retired_while_somebody_has_it_and_else_re
 def test_a_file_applied_before_seed_has_the_kernels_that_the_platform_names(db):
     mine = {"id": "compute/mine", "label": "Mine", "version": "1"}
     assert refusals({"kernels": [mine]}) == [
-        "kernels.compute/latest-64bit: It has to be in the file, or come from `manage.py seed`: "
+        "kernels.compute/latest-64bit: Add it to the file, or run `manage.py seed` first: "
         "configuration profiles have it by default.",
-        "kernels.compute/grub2: It has to be in the file, or come from `manage.py seed`: "
+        "kernels.compute/grub2: Add it to the file, or run `manage.py seed` first: "
         "what is deployed from an image boots with it.",
     ]  # fmt: skip
     named = [{**mine, "id": name} for name in ("compute/latest-64bit", "compute/grub2")]
@@ -150,7 +150,7 @@ def test_all_that_cannot_be_is_said_at_once_and_nothing_is_changed(world):
         "hosts.us-test-h1.memory", "hosts.hv1", "hosts.hv2.region", "hosts.hv3",
     ]  # fmt: skip
     assert "pools.198.18.0.0/24: Cannot be removed: 1 address of it is in use." in lines
-    assert "hosts.us-test-h1.memory: Computes hold 2048 of it." in lines
+    assert "hosts.us-test-h1.memory: Computes use 2048 of it." in lines
     assert (Region.objects.count(), InstanceType.objects.get().label) == (1, "Test 2GB")
     assert not SeededRow.objects.exists()
     assert not LogEntry.objects.exists()
@@ -238,7 +238,7 @@ def test_nothing_is_applied_where_the_installation_changed_since_the_plan(world)
     catalogue = read(json.dumps(file))
     plan = applying.planned(catalogue)
     InstanceType.objects.update(price_monthly=9)
-    with pytest.raises(Invalid, match="changed since the plan was shown"):
+    with pytest.raises(Invalid, match="changed after the plan was shown"):
         applying.apply(catalogue, plan)
     assert InstanceType.objects.get().label == "Test 2GB"
 
@@ -282,7 +282,7 @@ def test_without_a_terminal_nothing_is_applied_unasked(world, tmp_path, monkeypa
     file = exported("types")
     file["types"][0]["label"] = "New"
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
-    with pytest.raises(CommandError, match="Nobody is there to ask"):
+    with pytest.raises(CommandError, match="The command cannot ask without a terminal"):
         command(tmp_path, file)
     assert InstanceType.objects.get().label == "Test 2GB"
 
@@ -299,7 +299,7 @@ def test_at_a_terminal_the_plan_is_shown_and_yes_alone_applies_it(world, tmp_pat
         output = command(tmp_path, file)
         assert output.startswith("types\n  ~ g6-test-2: label 'Test 2GB' -> New\nPlan: 0 to add, 1 to change,")
     else:
-        with pytest.raises(CommandError, match=r"Nothing is applied\."):
+        with pytest.raises(CommandError, match=r"Nothing was applied\."):
             command(tmp_path, file)
     assert InstanceType.objects.get().label == label
 
@@ -309,8 +309,8 @@ def test_at_a_terminal_the_plan_is_shown_and_yes_alone_applies_it(world, tmp_pat
     [
         (["apply", "nowhere.yaml"], "nowhere.yaml: No such file or directory."),
         (["export", "/nowhere/catalogue.yaml"], "/nowhere/catalogue.yaml: No such file or directory."),
-        (["export", "--only", "types,prices"], "There is no section 'prices': regions, types"),
-        (["release", "prices"], "There is no section 'prices'"),
+        (["export", "--only", "types,plans"], "There is no section 'plans'. Use one of: regions, types"),
+        (["release", "plans"], "There is no section 'plans'"),
     ],
 )
 def test_each_mistake_in_a_command_is_one_line(world, arguments, line):

@@ -95,14 +95,14 @@ def test_one_silent_host_is_enough(move, target):
 def test_an_active_job_is_not_given_up(move, target):
     lose(target)
     Job.objects.filter(pk=move.pk).update(state="active")
-    with pytest.raises(Invalid, match="Only a job that is undoing"):
+    with pytest.raises(Invalid, match="only if the job is undoing"):
         give_up(STAFF, Job.objects.get(pk=move.pk), REASON)
 
 
 def test_a_job_that_ended_meanwhile_is_refused(move, target):
     lose(target)
     Job.objects.filter(pk=move.pk).update(state="failed", finished_at=Now())
-    with pytest.raises(Invalid, match="ended meanwhile"):
+    with pytest.raises(Invalid, match="already ended"):
         give_up(STAFF, move, REASON)
 
 

@@ -31,5 +31,5 @@ def test_a_fingerprint_is_that_of_ssh_keygen():
 
 @pytest.mark.parametrize("text", ["", "ssh-ed25519", "ssh-ed25519 !!"])
 def test_text_that_is_no_key_has_no_fingerprint(text):
-    with pytest.raises(ValueError, match="no public key"):
+    with pytest.raises(ValueError, match="not a public key"):
         access.fingerprint(text)

@@ -156,7 +156,7 @@ def test_a_row_is_not_pointed_away_from_a_host_that_may_have_the_machine(world, 
     machine["host"] = str(other.uuid)
     compare(driver, other)
     compare(driver, other)
-    with pytest.raises(Invalid, match="may have the machine as well"):
+    with pytest.raises(Invalid, match="may also have the machine"):
         drift_verbs.point_here(STAFF, Drift.objects.get(kind=Kind.WRONG_HOST))
 
 
@@ -200,7 +200,7 @@ def test_a_machine_of_the_wrong_size_is_defined_again_and_stays_on(driver, insta
 def test_a_machine_that_is_on_and_lost_its_definition_gets_it_back(driver, instance, machine):
     machine["memory"] = machine["vcpus"] = None
     drift = seen(Kind.WRONG_SIZE, driver, machine_name(instance.pk))
-    assert "no longer defined" in drift.detail
+    assert "not defined any more" in drift.detail
     work(drift_verbs.define_again(STAFF, drift), driver)
     is_over(drift, driver)
     assert machine["on"]

@@ -105,7 +105,7 @@ def test_a_refused_move_stays_pending_and_does_not_stop_the_others(world, instan
 
 def test_of_many_refused_moves_none_stands_in_the_way_of_another(world, instance, other, monkeypatch):
     """There are more moves than one run takes. The next run takes a random part of them."""
-    monkeypatch.setattr(moves, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(moves, "MAX_AT_ONCE", 2)
     large = InstanceTypeFactory(id="g6-large", memory=other.memory + 1)
     for _ in range(3):
         big = InstanceFactory(account=world.account, host=world.host, region=world.region, type=large)

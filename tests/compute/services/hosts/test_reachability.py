@@ -123,7 +123,7 @@ def test_a_host_answers_again_when_it_returns_an_error_to_the_watchdog(host, dri
     host.refresh_from_db()
     assert host.unreachable_since is None
     _, refusal, answer = logged(logging.WARNING)
-    assert refusal == f"WARNING host {host.label} could not tell the watchdog what is off: Not now."
+    assert refusal == f"WARNING host {host.label} could not report the machines that are off: Not now."
     assert answer.startswith(f"WARNING host {host.label} answers again, after ")
 
 

@@ -41,7 +41,7 @@ def test_a_new_host_takes_no_instances(region):
 @pytest.mark.parametrize(
     ("given", "field", "reason"),
     [
-        ({"driver": "none"}, "driver", "There is no driver"),
+        ({"driver": "none"}, "driver", "The driver does not exist"),
         ({"driver": "qemu"}, "driver", "The hosts of a region have one driver"),
         ({"label": "older"}, "label", "Another host"),
         ({"label": ""}, "label", "A label"),

@@ -60,7 +60,7 @@ def test_types_say_why_the_region_does_not_take_them(world):
 def test_types_say_that_the_image_is_too_large(world):
     InstanceTypeFactory(id="small", disk=1500)
     wanted = Wanted(image=world.image.pk)
-    reason = "The image needs 1300 MB, which this type does not have beside 512 MB of swap."
+    reason = "The image (1300 MB) and 512 MB of swap need more disk space than this type has."
     assert reasons(find_offers(world.actor, wanted).types) == {"g6-test-2": "", "small": reason}
     assert find_offers(world.actor, Wanted(image=world.image.pk, swap_size=200, type="small")).type
     assert find_offers(world.actor, Wanted(image=world.image.pk, type="small")).type is None

@@ -201,7 +201,7 @@ def test_one_that_could_not_be_attached_stays(world, instance, volume, driver):
 
     def hook(number: int, name: str) -> None:
         if name == "plug":
-            raise Refused("There is no slot.")
+            raise Refused("The slot is not valid.")
         if name == "unplug":
             driver.before = lambda number, name: None
             instances.delete(world.actor, Instance.objects.get(pk=instance.pk))
@@ -212,7 +212,7 @@ def test_one_that_could_not_be_attached_stays(world, instance, volume, driver):
     assert (volume.status, volume.instance_id) == ("active", None)
     assert_volumes_sound(driver)
     assert Event.objects.get(action="volume_create").status == "finished"
-    assert Event.objects.get(action="volume_attach").message == "There is no slot."
+    assert Event.objects.get(action="volume_attach").message == "The slot is not valid."
 
 
 def refuse(call: str, reason: str, number: int, name: str) -> None:

@@ -197,7 +197,7 @@ class TestStaff:
         mail_ports.set_open(staff_actor, world.account, True)
         event = Event.objects.latest("pk")
         assert (event.action, event.username, event.entity_type) == ("account_update", "staff", "account")
-        assert event.message == "The computes may connect out to TCP ports 25, 465 and 587."
+        assert event.message == "The computes can now open connections to the TCP ports 25, 465 and 587."
         mail_ports.set_open(staff_actor, world.account, False)
         assert "are dropped" in Event.objects.latest("pk").message
 

@@ -521,7 +521,7 @@ class TestTheExporter:
         assert ": written (skerry-" in out.getvalue()
         assert exporter.places.folder == running.folder
         call_command("balance", "--region", "us-test", stdout=out)
-        assert ": as it was (skerry-" in out.getvalue()
+        assert ": unchanged (skerry-" in out.getvalue()
         with pytest.raises(CommandError, match="no region us-nowhere"):
             call_command("balance", "--region", "us-nowhere")
 
