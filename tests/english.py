@@ -1,14 +1,16 @@
 """A lint for plain English: ``python -m tests.english``, which ``make lint`` runs.
 
-It reports sentences that are too long, docstrings that begin with a pronoun, and names that are private words of
-this project. Names are read where they are bound: definitions, parameters, assignments and imports. Docstrings and
-the pages in Markdown are read. Tables, code and lists of links are not sentences. Exits with 1 if it reports
-anything.
+Sentences that are too long are reported, docstrings and comments that begin with a pronoun, and names that are
+private words of this project. Names are read where they are bound: definitions, parameters, assignments and
+imports. Docstrings, first lines of comments and the pages in Markdown are read. Tables, code and lists of links are
+not sentences. Exits with 1 if there are findings.
 """
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +26,8 @@ PRIVATE_NAMES = frozenset({
 })  # fmt: skip
 """Names with a meaning that only this project knew. Plain words replaced them. A leading underscore is ignored."""
 BARE_CONSTANTS = frozenset({
-    "FULL", "HELD", "HOLD", "KEPT", "LARGEST", "LOCK", "LOOK", "MOST", "OFF", "PATIENCE", "SAID", "TASK", "TOLD",
+    "EVERY", "FULL", "HELD", "HOLD", "KEPT", "LARGEST", "LOCK", "LONG", "LOOK", "MOST", "OFF", "PATIENCE", "SAID",
+    "SHORT", "SHORTEST", "STILL", "TASK", "TOLD",
 })  # fmt: skip
 """Names of constants of a module that lack their noun. Members of an enumeration have the noun in its name."""
 
@@ -64,14 +67,24 @@ def long_sentences(text: str) -> Iterator[str]:
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the docstrings of a module with their lines: of modules, classes and functions, and below constants."""
+    """Yield the docstrings of a module with their lines: of modules, classes and functions, and below variables."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            for statement in node.body if isinstance(node, ast.Module | ast.ClassDef) else node.body[:1]:
-                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                    text = statement.value.value
-                    if isinstance(text, str):
-                        yield statement.lineno, text
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            yield node.lineno, node.value.value
+
+
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the first lines of the comments of a module, without their ``#``."""
+    previous = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            if token.start[0] != previous + 1:
+                yield token.start[0], token.string.lstrip("#: ")
+            previous = token.start[0]
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -107,6 +120,9 @@ def check_module(path: str, source: str) -> Iterator[Finding]:
         if FIRST_WORDS.match(text.strip()):
             yield Finding(path, line, f"a docstring begins with a pronoun: {text.strip()[:60]}…")
         yield from (Finding(path, line, problem) for problem in long_sentences(text))
+    for line, text in comments(source):
+        if FIRST_WORDS.match(text):
+            yield Finding(path, line, f"a comment begins with a pronoun: {text[:60]}…")
     yield from (Finding(path, line, f"{name} is a private word") for line, name in private_names(tree))
 
 

@@ -4,7 +4,8 @@ pyproject.toml.
 A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and reports their number at
 its end. ``--slow`` runs the marked tests alone, ``--everything`` runs all, ``--also guest`` adds the tests of
 one mark. A run that names tests runs them, whatever their marks. Marks of `APART` are left out of ``--slow``
-and ``--everything`` too.
+and ``--everything`` too. ``--services`` leaves out quick tests that use neither a database nor a broker: their
+result does not depend on these, and .ci/run has run them already.
 
 A test without the required mark fails when it starts the program: an audit hook refuses the start.
 """
@@ -12,6 +13,7 @@ A test without the required mark fails when it starts the program: an audit hook
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ MARKS = {
     "generated": "plays through many actions or inputs drawn at random",
     "guest": "has a program that the platform writes for (HAProxy, Knot, nftables, QEMU) do its work",
     "system": "runs the platform as processes: web, workers, clock, what a laptop has in place of services",
-    "tour": "types what the documents show into a shell beside a server",
+    "tour": "types the commands of the documents into a shell, while a server runs",
     "upgrade": "applies every migration by itself, one after the other",
 }
 """In alphabetical order."""
@@ -62,6 +64,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests alone that are marked as taking long")
     parser.addoption("--everything", action="store_true", help="run the tests that take long as well")
     parser.addoption(
+        "--services", action="store_true", help="leave out quick tests that use neither a database nor a broker"
+    )
+    parser.addoption(
         "--also", action="append", default=[], choices=[*MARKS], help="run those with this mark as well"
     )
 
@@ -92,10 +97,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         unasked = set(marks_of(item)).difference(config.option.also)
         marks = set(marks_of(item)) if slow else unasked
         chosen = everything if slow is None else bool(marks) == slow
+        if config.option.services and not marks_of(item) and not uses_services(item):
+            chosen = False
         (kept if chosen and not unasked.intersection(APART) else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
     config.stash[LEFT_OUT] = Counter(mark for item in left for mark in marks_of(item)[:1])
+
+
+def uses_services(item: pytest.Item) -> bool:
+    """Tell whether a test uses the database by a mark or a fixture, or its file names a service."""
+    fixtures = {"db", "transactional_db"}.intersection(getattr(item, "fixturenames", ()))
+    return bool(fixtures) or item.get_closest_marker("django_db") is not None or names_service(item.path)
+
+
+@cache
+def names_service(path: Path) -> bool:
+    text = path.read_text().lower()
+    return any(name in text for name in ("redis", "valkey", "postgres", "psycopg", "connection", "broker", "rates"))
 
 
 def marks_of(item: pytest.Item) -> list[str]:

@@ -13,12 +13,13 @@ ROOMS = {"browser": "browser", "clients": "clients", "system": "system", "tours"
 
 
 def config(**given) -> SimpleNamespace:
-    none = {"slow": False, "everything": False, "keyword": "", "markexpr": "", "file_or_dir": [], "also": []}
+    none = {"slow": False, "everything": False, "services": False}
+    none |= {"keyword": "", "markexpr": "", "file_or_dir": [], "also": []}
     return SimpleNamespace(option=SimpleNamespace(**none | given))
 
 
 def item(*marks: str) -> SimpleNamespace:
-    return SimpleNamespace(get_closest_marker=lambda name: name in marks)
+    return SimpleNamespace(get_closest_marker=lambda name: name if name in marks else None)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,21 @@ def test_tests_of_a_mark_run_as_well(given, kept):
     asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
     budgets.pytest_collection_modifyitems(asked, items)
     assert [names[id(each)] for each in items] == kept
+
+
+def test_a_run_on_services_leaves_out_what_uses_none(tmp_path):
+    plain, named = tmp_path / "plain.py", tmp_path / "named.py"
+    plain.write_text("assert 1 + 1 == 2")
+    named.write_text('URL = "redis://127.0.0.1"')
+    items = [item(), item(), item(), item("guest")]
+    names = ("neither", "names a broker", "asks for a database", "guest")
+    for each, path, fixtures in zip(items, (plain, named, plain, plain), ([], [], ["db"], []), strict=True):
+        each.path, each.fixturenames = path, fixtures
+    name_of = dict(zip(map(id, items), names, strict=True))
+    asked = config(everything=True, services=True)
+    asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
+    budgets.pytest_collection_modifyitems(asked, items)
+    assert [name_of[id(each)] for each in items] == ["names a broker", "asks for a database", "guest"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.english import ROOT, check_module, check_page
 
-LONG = " ".join(["word"] * 31)
+LONG_SENTENCE = " ".join(["word"] * 31)
 
 
 def problems_of_module(source: str, path: str = "config/example.py") -> list[str]:
@@ -19,19 +19,40 @@ def test_a_docstring_that_begins_with_a_pronoun_is_found():
     assert all("begins with a pronoun" in line for line in found)
 
 
+def test_a_docstring_below_an_attribute_is_read():
+    assert (
+        len(
+            problems_of_module(
+                'class A:\n    def send(self):\n        self.sent = 1\n        """What is sent."""\n'
+            )
+        )
+        == 1
+    )
+
+
+def test_a_comment_that_begins_with_a_pronoun_is_found():
+    found = problems_of_module(
+        '"""Send."""\n\n# What is sent.\n\nA = 1  #: Those that fit\n\n# A text:\n# what is sent\n# What else\n'
+    )
+    assert [line.split(":")[1] for line in sorted(found)] == ["3", "5"]
+    assert all("a comment begins with a pronoun" in line for line in found)
+
+
 @pytest.mark.parametrize("text", ["Send it.", "Whatsoever", "Items that fit."])
 def test_other_first_words_are_allowed(text):
-    assert problems_of_module(f'"""{text}"""') == []
+    assert problems_of_module(f'"""{text}"""\n# {text}\n') == []
 
 
 def test_long_sentences_are_found_in_docstrings_and_pages():
-    assert len(problems_of_module(f'"""Short. {LONG}. Short."""')) == 1
-    assert len(list(check_page("docs/example.md", f"# Title\n\nShort. {LONG}.\n\n- {LONG}\n"))) == 2
+    assert len(problems_of_module(f'"""Short. {LONG_SENTENCE}. Short."""')) == 1
+    assert (
+        len(list(check_page("docs/example.md", f"# Title\n\nShort. {LONG_SENTENCE}.\n\n- {LONG_SENTENCE}\n"))) == 2
+    )
 
 
 def test_code_tables_and_short_items_are_no_long_sentences():
     items = "\n".join(["- a few words of one item"] * 10)
-    page = f"{items}\n\n```sh\n{LONG}\n```\n\n| {LONG} |\n\nOne `{LONG}` is one word.\n"
+    page = f"{items}\n\n```sh\n{LONG_SENTENCE}\n```\n\n| {LONG_SENTENCE} |\n\nOne `{LONG_SENTENCE}` is one word.\n"
     assert list(check_page("docs/example.md", page)) == []
 
 

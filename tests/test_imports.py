@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from compute.drivers.qemu.bundle import SHARED
+from compute.drivers.qemu.bundle import SHARED_MODULES
 from tests.imports import (
     APPS,
     CONFIG,
@@ -104,7 +104,7 @@ def test_drivers_know_neither_django_nor_anything_of_ours():
 
 
 def test_the_agent_imports_nothing_of_ours_but_itself_and_what_is_packed_with_it():
-    packed = {name.removesuffix(".py").replace("/", ".") for name in SHARED}
+    packed = {name.removesuffix(".py").replace("/", ".") for name in SHARED_MODULES}
     agent = "compute.drivers.qemu.agent"
     found = [each for each in IMPORTS if within(each.module, agent, *packed) and within(each.target, *OURS)]
     assert len(found) > 50
