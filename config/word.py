@@ -5,7 +5,7 @@ when they are declared or compiled. If no word is set, all functions here return
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -66,7 +66,7 @@ class Word:
 
     def renamed(self, value: Any) -> Any:
         """Return JSON of the platform with the word in all keys and texts."""
-        return _renamed(value, self.on_wire) if self.is_set else value
+        return rename_all(value, self.on_wire) if self.is_set else value
 
 
 def _translation(forms: Mapping[str, str], articles: bool = True) -> Any:
@@ -88,13 +88,16 @@ def _translation(forms: Mapping[str, str], articles: bool = True) -> Any:
     return lambda text: pattern.sub(translate, text) if pattern else text
 
 
-def _renamed(value: Any, rename: Any) -> Any:
+def rename_all(value: Any, rename: Callable[[str], str]) -> Any:
+    """Return JSON with all keys and texts renamed by a function."""
     if isinstance(value, str):
         return rename(value)
     if isinstance(value, Mapping):
-        return {rename(key) if isinstance(key, str) else key: _renamed(each, rename) for key, each in value.items()}
+        return {
+            rename(key) if isinstance(key, str) else key: rename_all(each, rename) for key, each in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_renamed(each, rename) for each in value]
+        return [rename_all(each, rename) for each in value]
     return value
 
 

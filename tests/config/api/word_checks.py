@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from accounts.models import Event, OAuthAccessToken, PersonalToken, User
+from accounts.quotas import RESOURCE_QUOTAS
+from accounts.services.quotas import Resources
 from compute.models import Disk, Image, Instance
 from compute.serializers.backups import RestoreRequest
 from compute.serializers.disks import DeployRequest
@@ -113,10 +115,16 @@ def check_events(owner: Caller, image: str, *made: Any) -> None:
     message = owner("GET", f"/v4/account/events/{event.pk}")["message"]
     assert message == f"The volume my-compute in sdb is not attached to the {ONE}."
     assert message_on_wire("Support read the key: a compute is down") == "Support read the key: a compute is down"
+    quota = "The quota of memory of {} is 65536 MB: for a compute"
+    assert message_on_wire(quota.format("computes")) == quota.format(MANY), "the reason is a text of staff"
     event.action, event.message = "stackscript_revise", "The compute was deleted."
     event.save()
     message = owner("GET", f"/v4/account/events/{event.pk}")["message"]
     assert message == "The compute was deleted.", "a customer wrote it"
+    (refused,) = Resources(dict.fromkeys(RESOURCE_QUOTAS, 3), dict.fromkeys(RESOURCE_QUOTAS, 3)).refusals(
+        {"instances": 1}
+    )
+    assert refused.startswith(f"The account's quota of {MANY} is 3: ")
     both = "The compute was deleted. The compute was deleted."
     assert message_on_wire(both) == both.replace("compute", ONE)
 

@@ -62,7 +62,7 @@ def found() -> dict[str, Any]:
         word_checks.check(scene, call)
         transaction.set_rollback(True)
     client.APIClient._call = with_word(call)  # type: ignore[method-assign]
-    return {"document": renamed(document, word.to_neutral), "operations": dict(operations(scene))}
+    return {"document": word.rename_all(document, word.to_neutral), "operations": dict(operations(scene))}
 
 
 def with_word(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def with_word(call: Callable[..., Any]) -> Callable[..., Any]:
     from config import word
 
     def worded(self: Any, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
-        sent = renamed(body, word.on_wire)
+        sent = word.rename_all(body, word.on_wire)
         answer = call(self, method, word.on_wire(path), sent, headers)
         assert word.on_wire(path) == path or call(self, method, path, body, headers).status_code == 404
         return answer
@@ -91,20 +91,11 @@ def operations(scene: Any) -> Any:
         restart_sequences(FIRST_MADE_ID, FIRST_MADE_NUMBER)
         _, answer = exchange(neutral, scene, caller)
         is_json = answer.status_code == 200 and answer["Content-Type"] == "application/json"
-        response = steady(renamed(answer.json(), word.to_neutral)) if is_json else None
+        response = steady(word.rename_all(answer.json(), word.to_neutral)) if is_json else None
         scopes = word.to_neutral(answer["X-Accepted-OAuth-Scopes"])
         left = sorted(set(NEUTRAL_TEXT.findall(answer.content.decode()))) if is_json else []
         found = {"response": response, "scopes": scopes, "left": left}
         yield f"{route.method.upper()} {neutral.documented}", found
-
-
-def renamed(value: Any, rename: Callable[[str], str]) -> Any:
-    """Return JSON with other keys and texts."""
-    if isinstance(value, str):
-        return rename(value)
-    if isinstance(value, dict):
-        return {rename(key): renamed(each, rename) for key, each in value.items()}
-    return [renamed(each, rename) for each in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":
