@@ -63,6 +63,7 @@ class Step(Generic[R, D]):
     persist: Callable[[R], None] | None = None
     event: str | None = None
     when: Callable[[D], bool] = lambda data: True
+    former_name: str | None = None
 
 
 @dataclass(frozen=True)  # without slots, which cannot be had together with ``Kind[…](…)``
@@ -116,8 +117,11 @@ class Kind(Generic[R, D]):
         return tuple(step for step in self.steps if step.when(data))
 
     def position(self, name: str, data: D) -> int:
-        """The index in the plan of the step called `name`."""
-        return [step.name for step in self.plan(data)].index(name)
+        """The index in the plan of the step called `name`, now or formerly. Raises `ValueError` for other names."""
+        for index, step in enumerate(self.plan(data)):
+            if name in (step.name, step.former_name):
+                return index
+        raise ValueError(name)
 
     def percent(self, position: int, within: int, data: D) -> int:
         """Return the percentage of the current event, while the step at `position` is at `within` percent.
@@ -143,6 +147,6 @@ def register(kinds: Iterable[Kind[Any, Any]]) -> None:
     for kind in kinds:
         if KINDS.setdefault(kind.name, kind) is not kind:
             raise ValueError(f"{kind.name}: two kinds have this name")
-        names = [step.name for step in kind.steps]
+        names = [name for step in kind.steps for name in (step.name, step.former_name) if name]
         if len(names) != len(set(names)) or not names:
             raise ValueError(f"{kind.name}: step names must be unique")

@@ -133,7 +133,7 @@ def _known(job: Job) -> JobData:
     kind = KINDS.get(job.kind)
     if kind is not None:
         data = kind.read(job.data)
-        if job.step in [step.name for step in kind.plan(data)]:
+        if any(job.step in (step.name, step.former_name) for step in kind.plan(data)):
             return data
     raise Unknown(f"This worker knows no step {job.step} of {job.kind}.")
 

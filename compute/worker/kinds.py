@@ -229,7 +229,10 @@ IMPORT_IMAGE = Kind[ImportData](
             when=lambda data: data.size is None,
         ),
         Step("load", images.import_upload, undo=images.delete_import),
-        Step("tidy", images.delete_upload, undo=images.delete_file, persist=images.mark_available),
+        Step(
+            "delete_upload", images.delete_upload, undo=images.delete_file, persist=images.mark_available,
+            former_name="tidy",
+        ),
     ),
     on_rollback=images.remove_image_row,
     has_external_effects=True,

@@ -21,7 +21,7 @@ from compute.services.hosts import drift_verbs
 from compute.services.hosts.moves import migrate
 from compute.services.images.images import begin_upload, create_from_disk, delete
 from compute.services.images.uploads import receive, sign
-from compute.services.instances import disks, root_passwords
+from compute.services.instances import disks, instances, root_passwords
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from compute.services.instances.rescue import rescue
@@ -299,7 +299,7 @@ def _delete_host_object(world: World, driver: MemoryDriver) -> Job:
 
 
 def _tidy_of_earlier_release(world: World, driver: MemoryDriver) -> Job:
-    """The same deletion, as the release before enqueues it."""
+    """The same deletion, as the previous release enqueues it."""
     name = "aside/skerry-999999"
     driver.aside[name] = (str(world.host.uuid), {})
     data = HostObjectData(host_id=world.host.pk, kind=Drift.Kind.SET_ASIDE, name=name)
@@ -317,7 +317,16 @@ def _redefine(world: World, driver: MemoryDriver) -> Job:
 
 WITHOUT_EVENT = {"set_aside_host_object", "delete_host_object", "tidy"}
 """The kinds whose jobs belong to no account."""
+
+
+def _delete(world: World, driver: MemoryDriver) -> Job:
+    job = instances.delete(world.actor, deployed(world, driver))
+    assert job is not None
+    return job
+
+
 STAGES: dict[str, Stage] = {
+    "delete": _delete,
     "redefine": _redefine,
     "set_aside_host_object": _set_aside_host_object,
     "delete_host_object": _delete_host_object,

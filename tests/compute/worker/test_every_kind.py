@@ -46,6 +46,31 @@ def test_ends_well(kind, world, driver):
     assert_sound(job, driver, instance_id)
 
 
+RENAMED = [
+    (kind.name, step.name, step.former_name) for kind in KINDS.values() for step in kind.steps if step.former_name
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "former"), RENAMED)
+def test_a_job_at_a_step_with_its_former_name_ends_well(kind, name, former, world, driver):
+    from compute.worker.run import Run
+
+    job = staged(kind, world, driver)
+    data = KINDS[kind].read(job.data)
+    for step in KINDS[kind].plan(data)[: KINDS[kind].position(name, data)]:
+        run = Run(job, data, driver)
+        while step.do(run) is not None:
+            continue
+        if step.persist:
+            step.persist(run)
+    Job.objects.filter(pk=job.pk).update(step=former)
+
+    work_through(job, driver)
+
+    assert job.state == "done", job.error
+    assert_sound(job, driver, job.instance_id)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_death_at_any_call_changes_nothing_in_the_end(kind, moment, world):
