@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 T = TypeVar("T")
 PIECE = re.compile(r"(\[[0-9]+\])")
@@ -60,6 +60,11 @@ class DomainError(Exception):
         error = cls(problems[0].reason, problems[0].field)
         error.problems = problems
         return error
+
+    def with_fields(self, named: Callable[[str | None], str | None]) -> Self:
+        """Name the fields of the problems as `named` says, such as those of a form. Return the error itself."""
+        self.problems = tuple(Problem(each.reason, named(each.field)) for each in self.problems)
+        return self
 
 
 class Invalid(DomainError):

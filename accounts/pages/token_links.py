@@ -11,6 +11,7 @@ from accounts.pages.tokens import shown
 from accounts.scopes import describe_all, split_scopes
 from accounts.services import token_links
 from config.errors import Invalid, Missing
+from config.pages.reasons import reason_on_page
 
 
 class TokenLinkView(Page):
@@ -28,7 +29,7 @@ class TokenLinkView(Page):
         except Missing:
             return self._page(None)
         except Invalid as error:
-            return self._page(token_links.link_of(key), problem=" ".join(each.reason for each in error.problems))
+            return self._page(token_links.link_of(key), problem=" ".join(map(reason_on_page, error.problems)))
         return render(self.request, "accounts/token_made.html", shown(token, readable, handed_over=True))
 
     def _page(self, link: TokenLink | None, problem: str = "") -> HttpResponse:

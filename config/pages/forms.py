@@ -1,7 +1,8 @@
 """`BodyForm`: a form whose values the serializer of an API request checks.
 
-A form and the API give the same reasons for the same mistake, because both ask the same serializer. The form itself
-only turns the texts of a browser into JSON values, and draws the inputs.
+A form and the API give the same reasons for the same mistake, because both ask the same serializer. Forms show them
+in the words of pages (`config.pages.reasons`). The form itself only turns the texts of a browser into JSON values,
+and draws the inputs.
 """
 
 import re
@@ -14,9 +15,11 @@ from config.api.parsers import NUL
 from config.api.serializers import Body, Resource
 from config.display.integers import is_integer
 from config.errors import DomainError
+from config.pages.reasons import entry_at, entry_text, reason_on_page, text_on_page
 
 TAG = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=[,\n]|$)|([^,\n]+)')
 """A tag in a list separated by commas: in double quotes, of which two stand for one, or plain."""
+TAGS_HELP = "Separated by commas. A tag that has a comma is in double quotes."
 LIST_POSITION = re.compile(r"\[\d+\].*$")
 """The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""
 
@@ -84,8 +87,7 @@ class SelectWithReasons(forms.Select):
 
     def create_option(self, name: str, value: Any, label: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         option = super().create_option(name, value, label, *args, **kwargs)
-        reason = self.reasons.get(str(value))
-        if reason:
+        if reason := text_on_page(self.reasons.get(str(value), "")):
             option["label"] = f"{label}: {reason}"
             option["attrs"]["disabled"] = True
         return option
@@ -129,6 +131,9 @@ class WordsField(TextField):
 class TagsField(WordsField):
     """Tags, separated by commas. A tag that has a comma is in double quotes: else saving a form would split it."""
 
+    def __init__(self, *, label: str = "Tags", help_text: str = TAGS_HELP, **kwargs: Any):
+        super().__init__(label=label, help_text=help_text, **kwargs)
+
     def to_python(self, value: Any) -> Any:
         text = TextField.to_python(self, value) or ""
         found = [quoted.replace('""', '"') if quoted else plain.strip() for quoted, plain in TAG.findall(text)]
@@ -165,6 +170,8 @@ class BodyForm(forms.Form):
     """Whether fields that are omitted keep their value, as in a PUT."""
     blank: ClassVar[frozenset[str]] = frozenset()
     """The fields whose empty input is a value: an empty text or list, not "not given"."""
+    reason: str = ""
+    """The reason why the form cannot be sent, such as that there is nothing to choose. Empty if it can be sent."""
     given: Body
 
     def as_body(self) -> dict[str, Any]:
@@ -208,14 +215,20 @@ class BodyForm(forms.Form):
 
 
 def add_problems(form: forms.Form, error: DomainError, fields: Mapping[str, str] | None = None) -> None:
-    """Show a service's problems at the form's fields.
+    """Show a service's problems at the form's fields, in the words of pages.
 
     `fields` maps the service's field names to different form names.
     """
     renamed = fields or {}
+    body: Mapping[str, Any] = {}
+    if any((problem.field or "").endswith("]") for problem in error.problems):
+        # Read before the first problem is added: Django then drops the value of its field.
+        body = form.as_body() if isinstance(form, BodyForm) else dict(form.cleaned_data)
     for problem in error.problems:
         sent = problem.field or ""
         name = renamed.get(sent, sent)
         while name not in form.fields and LIST_POSITION.search(name):
             name = LIST_POSITION.sub("", name)
-        form.add_error(name if name in form.fields else None, problem.reason)
+        entry = entry_at(body, sent)
+        shown = "" if entry is None else entry_text(entry, form.fields.get(name))
+        form.add_error(name if name in form.fields else None, reason_on_page(problem, name, form.fields, shown))
