@@ -12,7 +12,7 @@ from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Least
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpRequest, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
@@ -30,6 +30,7 @@ from config.admin.tasks import Task
 from config.admin.value_formats import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
 from config.admin.verbs import Verb
 from config.display.integers import is_id
+from config.web.downloads import as_download
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -199,10 +200,7 @@ class TicketPage(ReadOnlyPage):
                 f"{kept.name} is not on this machine. Check that all machines share the folder ATTACHMENTS_DIR.",
             )
             return HttpResponseRedirect(page_of(ticket))
-        response = FileResponse(file, as_attachment=True, filename=kept.name, content_type=kept.media_type)
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
-        return response
+        return as_download(file, kept.name, kept.media_type)
 
     def matches(self, term: str) -> Q:
         if is_id(term):

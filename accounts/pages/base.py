@@ -1,6 +1,7 @@
 """The base classes of all pages of users, and their actor."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,8 +18,10 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.actors import Actor
 from accounts.models import GlobalGrants, User
+from accounts.services import attempts
+from config.pages.grants import granted
 from config.pages.policies import POLICY_OF_PAGES
-from config.pages.views import is_htmx
+from config.pages.views import Limited, is_htmx
 
 
 class Page(View):
@@ -53,23 +56,36 @@ class SignInRequired(LoginRequiredMixin, View):
         return redirect_to_login(self.request.get_full_path() if hasattr(self, "get") else reverse("home"))
 
 
-class AccountPage(SignInRequired, Page):
+class AccountPage(SignInRequired, Page, Limited):
     """A page of the console, on which a signed-in user sees and changes objects of the account.
 
-    `grant` is the account-level grant of its operations, such as ``add_computes``. A test compares it with the
-    API's. It is empty if the operations need none, as for a user's own keys. Users without the grant are answered
-    403. Staff, who are on no account, are answered 404.
+    `grant` is the account-level grant of its operations, such as ``add_computes`` or ``account:read_only``. A test
+    compares it with the API's. It is empty if the operations need none, as for a user's own keys. Users without
+    the grant are answered 403. Staff, who are on no account, are answered 404.
     """
 
     grant: ClassVar[str] = ""
+    throttle_scope: ClassVar[str] = ""
+    """The name of the limit that the API has for the same operation. Pages and the API share the count."""
+    expensive: ClassVar[bool] = False
+    """Whether the API measures the time of the same operation."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.user.is_authenticated:
             if signed_in(request).account_id is None:
                 raise Http404
-            if self.grant and not self.actor.may(self.grant):
+            if self.grant and not granted(self.actor, self.grant):
                 raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Count the page's operation under the limits that the API has for it."""
+        if self.throttle_scope:
+            attempts.check_with_api(self.throttle_scope, self.actor.person, self.actor.account_id)
+        return self.measured() if self.expensive else nullcontext()
+
+    def measured(self) -> AbstractContextManager[None]:
+        return attempts.measured_with_api(self.actor.account_id)
 
     @cached_property
     def actor(self) -> Actor:
@@ -114,11 +130,11 @@ def actor_of(user: User) -> Actor:
 def with_grants(user: User) -> Actor:
     """Return the user as an actor for services, with all scopes and the account-level grants.
 
-    One query if restricted.
+    One query for each user object that is restricted: Django keeps the grants at the user.
     """
     if not user.restricted:
         return actor_of(user)
-    grants = GlobalGrants.objects.filter(user=user).first() or GlobalGrants(user=user)
+    grants = getattr(user, "global_grants", None) or GlobalGrants(user=user)
     return Actor(
         user.account_id or 0,
         user.pk,

@@ -32,17 +32,13 @@ from django.utils.timezone import now
 
 from config.admin.log import staff_id
 from config.display.plurals import counted
+from config.display.spreadsheets import harmless
 
 MAX_ROWS = 50_000
 """The maximum number of rows in one file. If there are more rows, the last line says so."""
 CHUNK = 1_000
 MAX_LOGGED_LENGTH = 1_000
 """The maximum number of characters of an export's filters that are logged."""
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""The first characters of texts that a spreadsheet would read as formulas.
-
-Customers choose labels, and staff open the files.
-"""
 
 
 class ExportMixin(admin.ModelAdmin):
@@ -115,9 +111,3 @@ class ExportMixin(admin.ModelAdmin):
         if isinstance(value, SafeString):
             return unescape(strip_tags(value))
         return "" if value is None else str(value)
-
-
-def harmless(value: Any) -> str:
-    """Return the value as one line of text. If a spreadsheet would read a formula, a quote is put before it."""
-    text = " ".join(str(value).split())
-    return f"'{text}" if text.startswith(FORMULAS) else text

@@ -58,6 +58,7 @@ class TimeSeriesChart:
     unit: str
     bars: list[Bar]
     lines: list[tuple[str, str]]
+    """The classes and the points of each line."""
     value_ticks: list[Tick]
     time_ticks: list[Tick]
     legend: list[tuple[str, str]]
@@ -90,7 +91,7 @@ class TimeSeriesChart:
         return cls(
             name, title, description, unit,
             bars=_bars(bars, steps, highest),
-            lines=[(each.tone, points) for each in lines for points in _runs(each, steps, highest)],
+            lines=[run for each in lines for run in _runs(each, steps, highest)],
             value_ticks=[Tick(_y(value, highest), _short(value)) for value in (highest, highest / 2, 0)],
             time_ticks=axis.ticks(),
             legend=[(each.name, each.tone) for each in series],
@@ -155,15 +156,23 @@ def _bars(series: Sequence[Series], steps: int, highest: float) -> list[Bar]:
     return found
 
 
-def _runs(series: Series, steps: int, highest: float) -> list[str]:
-    """Yield the points of each line without a gap, on a square of 100 by 100 that the template stretches."""
+def _runs(series: Series, steps: int, highest: float) -> list[tuple[str, str]]:
+    """Return the tone and the points of each line without a gap, on a square of 100 by 100 that the template
+    stretches.
+
+    A value without neighbours is a line from a point to itself, which is drawn as a dot.
+    """
     found: list[list[str]] = [[]]
     for at, value in enumerate(series.values):
         if value is None:
             found.append([])
         else:
             found[-1].append(f"{(at + 0.5) * 100 / steps:.2f},{100 - 100 * value / highest:.2f}")
-    return [" ".join(run if len(run) > 1 else run * 2) for run in found if run]
+    return [
+        (series.tone, " ".join(run)) if len(run) > 1 else (f"{series.tone} dot", " ".join(run * 2))
+        for run in found
+        if run
+    ]
 
 
 def _rows(axis: _TimeAxis, series: Sequence[Series]) -> list[list[str]]:

@@ -1,6 +1,14 @@
-"""Sizes and prices, formatted for people."""
+"""Sizes, prices and amounts, formatted for people."""
+
+from decimal import Decimal
+
+from config.display.plurals import counted
 
 MB_OF_GB = 1024
+MB_OF_TRAFFIC = 1_000_000
+"""The bytes of a MB of traffic."""
+UNITS_OF_TIME = (("week", 604800), ("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+"""The units of durations with their length in seconds, the longest first."""
 
 
 def size(megabytes: int) -> str:
@@ -11,8 +19,26 @@ def size(megabytes: int) -> str:
     return f"{gigabytes} GB"
 
 
+def traffic(count: int) -> str:
+    """Format bytes of traffic for people, with 1,000,000 bytes for each MB: ``0.25 MB``, ``3.8 GB``."""
+    megabytes = count / MB_OF_TRAFFIC
+    amount, unit = (megabytes / 1000, "GB") if megabytes >= 1000 else (megabytes, "MB")
+    return f"{amount:,.2f}".rstrip("0").rstrip(".") + f" {unit}"
+
+
 def price(dollars: float) -> str:
     """Format a price in dollars, with cents if there are any, or with all its decimals: ``$5``, ``$2.50``."""
     whole, _, decimals = f"{dollars:,.4f}".partition(".")
     decimals = decimals.rstrip("0")
     return f"${whole}.{decimals:0<2}" if decimals else f"${whole}"
+
+
+def dollars(amount: Decimal, decimals: int = 2) -> str:
+    """Format an amount in dollars with a fixed number of decimals: ``$1,234.50``."""
+    return f"${amount:,.{decimals}f}"
+
+
+def duration(seconds: int) -> str:
+    """Format a number of seconds in the largest unit that divides it: ``5 minutes``, ``1 day``, ``90 seconds``."""
+    unit, length = next((unit, length) for unit, length in UNITS_OF_TIME if seconds % length == 0)
+    return counted(seconds // length, unit)

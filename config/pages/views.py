@@ -2,10 +2,12 @@
 itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import blake2b
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import IntegrityError
 from django.forms import Form
@@ -16,17 +18,18 @@ from django.views.generic import FormView, View
 from config.api.exceptions import violated
 from config.errors import DomainError, Invalid, Missing, TooMany
 from config.pages.forms import add_problems
+from config.pages.reasons import reason_on_page, text_on_page
 from config.web.headers import too_many
 
-UNCHANGED = 204
+UNCHANGED_STATUS = 204
 """htmx swaps nothing for an answer with this status."""
 
 
 class ServiceFormView(FormView):
     """A form whose values a service receives.
 
-    The reasons of a refusal are shown at the form's fields. The database's constraints refuse values that are
-    taken, as for the API. Subclasses define `perform` and `get_success_url`.
+    The reasons of a refusal are shown at the form's fields in the words of pages. The database's constraints refuse
+    values that are taken, as for the API. Subclasses define `perform` and `get_success_url`.
     """
 
     renamed: ClassVar[Mapping[str, str]] = {}
@@ -38,7 +41,8 @@ class ServiceFormView(FormView):
 
     def form_valid(self, form: Form) -> HttpResponse:
         try:
-            message = self.perform(form)
+            with self.limited():
+                message = self.perform(form)
         except Missing as error:
             if error.problems[0].field is None:  # another request was first
                 raise Http404 from error
@@ -46,10 +50,7 @@ class ServiceFormView(FormView):
         except DomainError as error:
             return self.refused(form, error)
         except IntegrityError as error:
-            problem = violated(error)
-            if problem is None:
-                raise
-            return self.refused(form, Invalid(problem["reason"], problem["field"]))
+            return self.refused(form, _refusal(error))
         if message:
             messages.success(self.request, message)
         return redirect(self.get_success_url())
@@ -61,6 +62,59 @@ class ServiceFormView(FormView):
         return too_many(page, error.seconds) if isinstance(error, TooMany) else page
 
 
+UPDATE = "update"
+"""The name of the button that shows a form again with updated choices, and of the value that htmx sends for it."""
+
+
+class FormPage(ServiceFormView):
+    """A page with one form, and its texts. `back` is the address of its button *Cancel*.
+
+    In the texts, `{page.name}` is replaced by the page's attribute of that name, as in `{page.object}`.
+    """
+
+    template_name = "components/form_page.html"
+    heading: ClassVar[str] = ""
+    introduction: ClassVar[str] = ""
+    verb: ClassVar[str] = ""
+    """The text of the button."""
+    dangerous: ClassVar[bool] = False
+
+    def unavailable(self) -> str:
+        """Return the reason why the form cannot be sent now; empty if it can."""
+        return ""
+
+    def back_address(self) -> str:
+        return self.get_success_url()
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(
+            heading=self.heading.format(page=self), introduction=self.introduction.format(page=self),
+            verb=self.verb, dangerous=self.dangerous, back=self.back_address(), **kwargs,
+        )  # fmt: skip
+        reason = self.unavailable() or getattr(context["form"], "reason", "")
+        return {"unavailable": text_on_page(reason), **context}
+
+
+class UpdatedFormPage(FormPage):
+    """A page whose form changes with its input. Sent with `UPDATE`, the form is shown again and nothing is done.
+
+    htmx sends the form when an input changes, and takes the changed part from the page. Without JavaScript, a
+    button does so.
+    """
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if UPDATE not in request.POST:
+            return super().post(request, *args, **kwargs)
+        form = self.get_form()
+        form.full_clean()
+        form.errors.clear()
+        self.check_update(form)
+        return self.render_to_response(self.get_context_data(form=form))
+
+    def check_update(self, form: Any) -> None:
+        """Add the problems that are shown before the form is sent for good. By default none."""
+
+
 def fragment(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
     """Answer a request for a part of a page that updates itself: the part, or 204 if it has not changed.
 
@@ -68,7 +122,7 @@ def fragment(request: HttpRequest, template: str, context: Mapping[str, Any]) ->
     with the next request.
     """
     if request.GET.get("seen") == context["seen"]:
-        return HttpResponse(status=UNCHANGED)
+        return HttpResponse(status=UNCHANGED_STATUS)
     return render(request, template, dict(context))
 
 
@@ -99,13 +153,28 @@ class VerbView(View):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            message = self.perform()
+            with self.limited():
+                message = self.perform()
         except Missing as error:  # another request was first
             raise Http404 from error
         except DomainError as error:
-            for problem in error.problems:
-                messages.error(request, problem.reason)
+            _show(request, error)
+        except IntegrityError as error:
+            _show(request, _refusal(error))
         else:
             if message:
                 messages.success(request, message)
         return redirect(self.get_success_url())
+
+
+def _refusal(error: IntegrityError) -> DomainError:
+    """Return the API's error for a violated constraint of the database. Raises all other errors again."""
+    problem = violated(error)
+    if problem is None:
+        raise error
+    return Invalid(problem["reason"], problem["field"])
+
+
+def _show(request: HttpRequest, error: DomainError) -> None:
+    for problem in error.problems:
+        messages.error(request, reason_on_page(problem))

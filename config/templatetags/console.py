@@ -11,16 +11,20 @@ from django.utils.safestring import SafeString
 
 from config import word
 from config.display.time_zones import zone_of
-from config.pages.quantities import price, size
+from config.pages.quantities import dollars, duration, price, size, traffic
+from config.pages.reasons import text_on_page
 
 register = template.Library()
 register.filter("size", size)
+register.filter("duration", duration)
 register.filter("price", price)
+register.filter("dollars", dollars)
+register.filter("traffic", traffic)
 
 TONES = {
-    "good": {"running", "finished", "available", "active", "ready", "enabled", "successful"},
-    "quiet": {"offline", "notification", "disabled"},
-    "bad": {"stopped", "failed"},
+    "good": {"running", "finished", "available", "active", "ready", "enabled", "successful", "applied", "UP", "ok"},
+    "quiet": {"offline", "notification", "disabled", "closed", "Unknown"},
+    "bad": {"stopped", "failed", "DOWN", "problem"},
 }
 """The statuses of each tone. Every other status is under way."""
 
@@ -83,6 +87,12 @@ def styled(field: BoundField) -> SafeString:
         name = "form-select" if isinstance(widget, Select) else "form-control"
     given = widget.attrs.get("class", "")
     return field.as_widget(attrs={"class": f"{name} {given}{' is-invalid' if field.errors else ''}".strip()})
+
+
+@register.filter
+def on_page(reason: str) -> str:
+    """Return a reason of a service in the words of pages."""
+    return text_on_page(reason)
 
 
 @register.filter

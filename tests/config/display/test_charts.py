@@ -28,8 +28,8 @@ def test_bars_stand_on_each_other():
 
 def test_a_line_is_broken_where_there_is_no_value():
     slow = Series("slowest", "line", [1.0, None, 2.0, 4.0], additive=False)
-    (tone, dot), (_, run) = chart(lines=[slow]).lines
-    assert tone == "line"
+    (dotted, dot), (tone, run) = chart(lines=[slow]).lines
+    assert (dotted, tone) == ("line dot", "line")
     assert dot == "12.50,80.00 12.50,80.00", "a line of one point is a dot"
     assert run == "62.50,60.00 87.50,20.00"
 

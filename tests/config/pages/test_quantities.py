@@ -1,8 +1,8 @@
-"""Sizes and prices as pages show them."""
+"""Sizes, prices and durations as pages show them."""
 
 import pytest
 
-from config.pages.quantities import price, size
+from config.pages.quantities import duration, price, size
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,11 @@ def test_a_price_has_cents_if_there_are_any(dollars, shown):
 )  # fmt: skip
 def test_a_size_has_the_unit_that_suits_it(megabytes, shown):
     assert size(megabytes) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(45, "45 seconds"), (300, "5 minutes"), (3600, "1 hour"), (345600, "4 days"), (604800, "1 week")],
+)
+def test_a_duration_is_in_the_largest_unit_that_divides_it(seconds, shown):
+    assert duration(seconds) == shown
