@@ -1,6 +1,6 @@
 """The filters of the list of tags."""
 
-from config.filters import CharFilter, FilterSet
+from config.filters import CharFilter, FilterSet, PartFilter
 from tags.models import Tag
 
 
@@ -8,6 +8,15 @@ class TagFilterSet(FilterSet):
     """Filters of tags of an account."""
 
     label = CharFilter()
+
+    class Meta:
+        model = Tag
+
+
+class TagListFilterSet(FilterSet):
+    """The filters of the list in the browser."""
+
+    label = PartFilter(label="Tag")
 
     class Meta:
         model = Tag

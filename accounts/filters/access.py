@@ -1,13 +1,33 @@
 """Filters of sign-ins, trusted browsers and apps."""
 
 from accounts.models import Authorization, Login, TrustedDevice
-from config.filters import AddressFilter, DateTimeFilter, FilterSet, NumberFilter
+from config.filters import (
+    AddressFilter,
+    DateTimeFilter,
+    FilterSet,
+    NumberFilter,
+    PartFilter,
+    SinceFilter,
+    UntilFilter,
+)
 
 
 class LoginFilterSet(FilterSet):
     """Filters of sign-ins of a user, or of all users of an account."""
 
     id = NumberFilter()
+
+    class Meta:
+        model = Login
+
+
+class LoginListFilterSet(FilterSet):
+    """The filters of the list in the browser."""
+
+    username = PartFilter(label="Username")
+    ip = AddressFilter(label="Address")
+    since = SinceFilter("created", label="From (UTC)")
+    until = UntilFilter("created", label="To (UTC)")
 
     class Meta:
         model = Login

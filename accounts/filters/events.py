@@ -9,8 +9,20 @@ from django.db.models.functions import Cast, Concat
 from django.db.models.lookups import Contains
 
 from accounts.entities import key_of_slug, kind_of, with_slugs
+from accounts.event_names import ACTIONS, ENTITY_TYPES, NOT_HERE
 from accounts.models import Event
-from config.filters import BooleanFilter, DateTimeFilter, Filter, FilterSet, NumberFilter, PlatformFilter
+from config.filters import (
+    BooleanFilter,
+    DateTimeFilter,
+    Filter,
+    FilterSet,
+    GivenChoiceFilter,
+    NumberFilter,
+    PartFilter,
+    PlatformFilter,
+    SinceFilter,
+    UntilFilter,
+)
 from config.filters.fields import StrictField, digits_from_json
 
 NUMBER = re.compile("[0-9]{1,19}").fullmatch
@@ -93,6 +105,27 @@ class EventFilterSet(FilterSet):
     entity__type = PlatformFilter("entity_type")
     read = BooleanFilter()
     seen = BooleanFilter()
+
+    class Meta:
+        model = Event
+
+
+class EventListFilterSet(FilterSet):
+    """The filters of the list in the browser."""
+
+    action = GivenChoiceFilter(
+        label="Action", given=[(name, meaning) for name, meaning in ACTIONS.items() if meaning != NOT_HERE]
+    )
+    status = GivenChoiceFilter(label="Status", given=[(status.value, status.value) for status in Event.Status])
+    kind = GivenChoiceFilter(
+        "entity_type",
+        label="Kind of object",
+        given=[(name, meaning.rstrip(".")) for name, meaning in ENTITY_TYPES.items() if meaning != NOT_HERE],
+    )
+    label = PartFilter("entity_label", label="Object")
+    user = PartFilter("username", label="User")
+    since = SinceFilter("created", label="From (UTC)")
+    until = UntilFilter("created", label="To (UTC)")
 
     class Meta:
         model = Event

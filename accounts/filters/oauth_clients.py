@@ -1,7 +1,7 @@
 """Filters of OAuth clients."""
 
 from accounts.models import OAuthClient
-from config.filters import BooleanFilter, CharFilter, FilterSet
+from config.filters import BooleanFilter, CharFilter, FilterSet, PartFilter, StatusFilter
 
 
 class OAuthClientFilterSet(FilterSet):
@@ -10,6 +10,16 @@ class OAuthClientFilterSet(FilterSet):
     id = CharFilter("client_id")
     label = CharFilter("name")
     public = BooleanFilter()
+
+    class Meta:
+        model = OAuthClient
+
+
+class OAuthClientListFilterSet(FilterSet):
+    """The filters of the list in the browser."""
+
+    label = PartFilter("name", label="Label")
+    status = StatusFilter(label="Status")
 
     class Meta:
         model = OAuthClient

@@ -1,7 +1,7 @@
 """Filters of support tickets and their replies."""
 
 from accounts.models import Ticket, TicketReply
-from config.filters import CharFilter, DateTimeFilter, FilterSet, NumberFilter
+from config.filters import CharFilter, DateTimeFilter, FilterSet, NumberFilter, PartFilter, StatusFilter
 
 
 class TicketFilterSet(FilterSet):
@@ -12,6 +12,16 @@ class TicketFilterSet(FilterSet):
     closed = DateTimeFilter()
     opened = DateTimeFilter()
     updated = DateTimeFilter()
+
+    class Meta:
+        model = Ticket
+
+
+class TicketListFilterSet(FilterSet):
+    """The filters of the list in the browser, in the order of its form."""
+
+    summary = PartFilter(label="Summary")
+    status = StatusFilter(label="Status")
 
     class Meta:
         model = Ticket

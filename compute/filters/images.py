@@ -3,10 +3,21 @@
 from typing import Any
 
 from django.db.models import Q
+from django.forms import Select
 
 from compute.models import Image
 from config import word
-from config.filters import BooleanFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter, PlatformFilter
+from config.filters import (
+    BooleanFilter,
+    CharFilter,
+    ChoiceFilter,
+    DateTimeFilter,
+    FilterSet,
+    NumberFilter,
+    PartFilter,
+    PlatformFilter,
+    StatusFilter,
+)
 
 
 class CreatorFilter(PlatformFilter):
@@ -47,6 +58,29 @@ class ImageFilterSet(FilterSet):
     created = DateTimeFilter()
     updated = DateTimeFilter()
     created_by = CreatorFilter()
+
+    class Meta:
+        model = Image
+
+
+class OwnImageListFilterSet(FilterSet):
+    """The filters of the account's own images in the browser."""
+
+    label = PartFilter(label="Label")
+    status = StatusFilter(label="Status")
+
+    class Meta:
+        model = Image
+
+
+class PublicImageListFilterSet(FilterSet):
+    """The filters of the platform's images in the browser."""
+
+    label = PartFilter(label="Label")
+    vendor = ChoiceFilter(label="Vendor")
+    deprecated = BooleanFilter(
+        label="Deprecated", widget=Select(choices=[("", "any"), ("true", "yes"), ("false", "no")])
+    )
 
     class Meta:
         model = Image

@@ -1,7 +1,7 @@
 """Filters of StackScripts."""
 
 from compute.models import StackScript
-from config.filters import BooleanFilter, CharFilter, FilterSet, NumberFilter
+from config.filters import BooleanFilter, CharFilter, FilterSet, NumberFilter, PartFilter
 
 
 class StackScriptFilterSet(FilterSet):
@@ -15,6 +15,17 @@ class StackScriptFilterSet(FilterSet):
     is_public = BooleanFilter()
     rev_note = CharFilter()
     mine = BooleanFilter()
+
+    class Meta:
+        model = StackScript
+
+
+class StackScriptListFilterSet(FilterSet):
+    """The filters of the lists in the browser, in the order of their form."""
+
+    label = PartFilter(label="Label")
+    description = PartFilter(label="Description")
+    username = PartFilter(label="Author")
 
     class Meta:
         model = StackScript

@@ -22,7 +22,15 @@ from config.filters.filters import (
     refuse,
 )
 from config.filters.filtersets import FilterSet
-from config.filters.inputs import ChoiceFilter, ElementFilter, PartFilter, StatusFilter
+from config.filters.inputs import (
+    ChoiceFilter,
+    ElementFilter,
+    GivenChoiceFilter,
+    PartFilter,
+    SinceFilter,
+    StatusFilter,
+    UntilFilter,
+)
 
 __all__ = [
     "OPERATORS",
@@ -37,11 +45,14 @@ __all__ = [
     "ElementFilter",
     "Filter",
     "FilterSet",
+    "GivenChoiceFilter",
     "LabelsFilter",
     "NumberFilter",
     "PartFilter",
     "PlatformArrayFilter",
     "PlatformFilter",
+    "SinceFilter",
     "StatusFilter",
+    "UntilFilter",
     "refuse",
 ]

@@ -4,7 +4,7 @@ Django's form fields accept ``"7"`` for the number 7, and 7 for a text. Here, ea
 and which texts of a query string are valid. In a form, the fields behave as Django's: an empty input is no value.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from ipaddress import ip_address
 from math import isfinite
 from typing import Any
@@ -138,6 +138,18 @@ class DateTimeField(StrictField, forms.DateTimeField):
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         moment + SECOND  # raises at the end of time, where the range of a second would
         return moment.replace(microsecond=0)
+
+
+class DayField(StrictField, forms.DateField):
+    """A day, such as ``2026-11-27``."""
+
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
+    @staticmethod
+    def from_json(value: Any) -> date:
+        day = date.fromisoformat(CharField.from_json(value))
+        day + timedelta(days=1)  # raises at the end of time, where the end of a day would
+        return day
 
 
 class AddressField(StrictField, forms.GenericIPAddressField):

@@ -17,7 +17,7 @@ from config.filters import fields, lookups
 __all__ = ["lookups"]  # registered by the import, for the conditions below
 
 OPERATORS = frozenset({"gt", "gte", "lt", "lte", "neq", "contains"})
-NARROW = 2**31
+NUMBER_BOUND = 2**31
 """The bound of numbers that fit any column that can be filtered."""
 FIELD = "X-Filter"
 
@@ -173,11 +173,11 @@ class NumberFilter(Filter):
 
     def among(self, raws: list[Any]) -> Q:
         values = [self.value(raw) for raw in raws]
-        together = [value for value in values if -NARROW <= value < NARROW]
+        together = [value for value in values if -NUMBER_BOUND <= value < NUMBER_BOUND]
         if len(together) == len(values):
             return Q(**{f"{self.field_name}__in": together})
         # Django knows only of a single number that it may be too large for its column.
-        conditions = [self.is_value(value) for value in values if not -NARROW <= value < NARROW]
+        conditions = [self.is_value(value) for value in values if not -NUMBER_BOUND <= value < NUMBER_BOUND]
         if together:
             conditions.append(Q(**{f"{self.field_name}__in": together}))
         return Q(*conditions, _connector=Q.OR)

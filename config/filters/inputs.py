@@ -1,12 +1,16 @@
 """Filters of pages. Their inputs suit people, who type a part of a label and choose among the existing values."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
+from functools import cache
 from typing import Any
 
 from django.db.models import Func, Q, QuerySet
 from django.forms import Field, Select
+from django.utils.choices import CallableChoiceIterator
 
-from config.filters.filters import ArrayFilter, CharFilter
+from config.filters import fields
+from config.filters.filters import ArrayFilter, CharFilter, Filter
 
 Choice = tuple[str, str]
 """A value, and its words in a list of options."""
@@ -20,7 +24,7 @@ class PartFilter(CharFilter):
 
 
 class ChoiceFilter(CharFilter):
-    """One of the values that the rows of the page have. One query for the options.
+    """One of the values that the rows of the page have. One query for the options, when the form is rendered.
 
     `words` is the ORM path of the options' words if they differ from the values: ``type__label``. Another value in
     the address matches no row. It stays among the options, so that people see the filter's value.
@@ -34,7 +38,8 @@ class ChoiceFilter(CharFilter):
     def field(self) -> Field:
         # django-filter makes the field once for each filter set.
         if not hasattr(self, "_field"):
-            self._field = self.field_class(label=self.label, required=False, widget=Select(choices=self.options()))
+            options = CallableChoiceIterator(cache(self.options))  # Django reads them more than once
+            self._field = self.field_class(label=self.label, required=False, widget=Select(choices=options))
         return self._field
 
     def options(self) -> list[Choice]:
@@ -65,3 +70,35 @@ class ElementFilter(ArrayFilter, ChoiceFilter):
         elements = Func(self.field_name, function="unnest")
         found = rows.order_by().values_list(elements, flat=True).distinct()
         return [(each, each) for each in sorted(found, key=str.casefold)]
+
+
+class GivenChoiceFilter(ChoiceFilter):
+    """One of the values of `given`, which are pairs of value and words. Another value matches no row."""
+
+    def __init__(self, *args: Any, given: Iterable[Choice], **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.given = list(given)
+
+    def choices(self, rows: QuerySet) -> Iterable[Choice]:
+        return self.given
+
+    def is_value(self, value: Any) -> Q:
+        return super().is_value(value) if value in dict(self.given) else Q(pk__in=[])
+
+
+class SinceFilter(Filter):
+    """A day in UTC: the rows of this day and of later days."""
+
+    field_class = fields.DayField
+
+    def is_value(self, value: Any) -> Q:
+        return Q(**{f"{self.field_name}__gte": datetime.combine(value, time(), UTC)})
+
+
+class UntilFilter(Filter):
+    """A day in UTC: the rows of this day and of earlier days."""
+
+    field_class = fields.DayField
+
+    def is_value(self, value: Any) -> Q:
+        return Q(**{f"{self.field_name}__lt": datetime.combine(value + timedelta(days=1), time(), UTC)})

@@ -2,9 +2,19 @@
 
 from typing import Any
 
+from compute.filters.domains.names import NamePartFilter
 from compute.models import Domain
 from compute.punycode import to_ascii
-from config.filters import ArrayFilter, CaselessFilter, CharFilter, FilterSet, NumberFilter
+from config.filters import (
+    ArrayFilter,
+    CaselessFilter,
+    CharFilter,
+    ChoiceFilter,
+    ElementFilter,
+    FilterSet,
+    NumberFilter,
+    StatusFilter,
+)
 from config.filters.fields import CaselessField, CharField
 
 
@@ -33,6 +43,18 @@ class DomainFilterSet(FilterSet):
     domain = ZoneNameFilter("label")
     group = CharFilter()
     tags = ArrayFilter()
+
+    class Meta:
+        model = Domain
+
+
+class DomainListFilterSet(FilterSet):
+    """The filters of the list in the browser, in the order of its form. Names are those of the API's fields."""
+
+    domain = NamePartFilter("label", label="Domain")
+    type = ChoiceFilter(label="Type")
+    status = StatusFilter(label="Status")
+    tags = ElementFilter(label="Tag")
 
     class Meta:
         model = Domain

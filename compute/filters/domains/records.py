@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from compute.filters.domains.names import NamePartFilter
 from compute.models import DomainRecord
 from compute.punycode import to_ascii
-from config.filters import CharFilter, FilterSet, NumberFilter
+from config.filters import CharFilter, ChoiceFilter, FilterSet, NumberFilter
 from config.filters.fields import CharField
 
 
@@ -34,6 +35,17 @@ class RecordFilterSet(FilterSet):
     name = RecordNameFilter()
     target = CharFilter()
     tag = CharFilter()
+
+    class Meta:
+        model = DomainRecord
+
+
+class RecordListFilterSet(FilterSet):
+    """The filters of the list in the browser, in the order of its form. Names are those of the API's fields."""
+
+    name = NamePartFilter(label="Name")
+    type = ChoiceFilter(label="Type")
+    target = NamePartFilter(label="Value")
 
     class Meta:
         model = DomainRecord

@@ -1,7 +1,16 @@
 """Filters of firewalls and their devices."""
 
 from compute.models import Firewall, FirewallDevice
-from config.filters import ArrayFilter, CharFilter, DateTimeFilter, FilterSet, NumberFilter
+from config.filters import (
+    ArrayFilter,
+    CharFilter,
+    DateTimeFilter,
+    ElementFilter,
+    FilterSet,
+    NumberFilter,
+    PartFilter,
+    StatusFilter,
+)
 
 
 class FirewallFilterSet(FilterSet):
@@ -26,3 +35,14 @@ class FirewallDeviceFilterSet(FilterSet):
 
     class Meta:
         model = FirewallDevice
+
+
+class FirewallListFilterSet(FilterSet):
+    """The filters of the list in the browser, in the order of its form."""
+
+    label = PartFilter(label="Label")
+    status = StatusFilter(label="Status")
+    tags = ElementFilter(label="Tag")
+
+    class Meta:
+        model = Firewall

@@ -1,7 +1,7 @@
 """Filters of VLANs."""
 
 from compute.models import VLAN
-from config.filters import CharFilter, DateTimeFilter, FilterSet
+from config.filters import CharFilter, ChoiceFilter, DateTimeFilter, FilterSet, PartFilter
 
 
 class VLANFilterSet(FilterSet):
@@ -10,6 +10,16 @@ class VLANFilterSet(FilterSet):
     label = CharFilter()
     region = CharFilter("region_id")
     created = DateTimeFilter()
+
+    class Meta:
+        model = VLAN
+
+
+class VLANListFilterSet(FilterSet):
+    """The filters of the list in the browser, in the order of its form."""
+
+    label = PartFilter(label="Label")
+    region = ChoiceFilter("region_id", label="Region")
 
     class Meta:
         model = VLAN
