@@ -7,7 +7,22 @@ from typing import Any, ClassVar
 from django.core.paginator import Page, Paginator
 from django.db.models import F, QuerySet
 from django.db.models.expressions import Func, OrderBy
+from django.http import HttpRequest, QueryDict
 from django_filters.views import FilterView
+
+from config.pages.filtered import FilteredPage
+from config.pages.reasons import text_on_page
+
+MAX_BACK_PARAMETERS = 100
+
+
+def query_back(request: HttpRequest) -> str:
+    """Return the query of the list in ``?back=``, encoded anew, because it comes from the address.
+
+    Queries with more than `MAX_BACK_PARAMETERS` are ignored. Django answers 400 to more than 1,000.
+    """
+    given = request.GET.get("back", "")
+    return QueryDict(given).urlencode() if given.count("&") < MAX_BACK_PARAMETERS else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +51,48 @@ class Head:
     """``ascending`` or ``descending``, as in `aria-sort`; empty for the columns that do not set the order."""
 
 
-class ListView(FilterView):
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb in the menu of a row. `reason` says why it is unavailable now; the text is empty if it is available.
+
+    A `posted` verb has no form: its entry in the menu is a button.
+    """
+
+    label: str
+    address: str
+    reason: str = ""
+    posted: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", text_on_page(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An object of a list, with the verbs that the user may take."""
+
+    object: Any
+    verbs: tuple[Verb, ...] = ()
+
+
+class ListView(FilteredPage, FilterView):
     """A list of objects with filters, an order and pages.
 
     Subclasses define `get_queryset`, `filterset_class` and `columns`. The first column sets the order by default.
     Wrong page numbers and unknown orders are corrected silently, because no one types them. For a wrong value of a
-    filter, the reason is shown at its input, and the list is empty.
+    filter, the reason is shown at its input, and the list is empty. So it is if a filter takes too long.
     """
 
     columns: ClassVar[tuple[Column, ...]]
+    newest_first: ClassVar[bool] = False
+    """Whether the first column is descending by default."""
     paginate_by = 50
+
+    def get_filterset(self, filterset_class: Any) -> Any:
+        filterset = super().get_filterset(filterset_class)
+        if self.refusal:
+            filterset.form.add_error(None, self.refusal)  # the form is invalid, so the list is empty
+        return filterset
 
     def get_filterset_kwargs(self, filterset_class: Any) -> dict[str, Any]:
         given = super().get_filterset_kwargs(filterset_class)
@@ -62,7 +109,7 @@ class ListView(FilterView):
         """Add `filtered`, whether a filter is set, and `blank`, whether the list is empty without any filter."""
         context = super().get_context_data(**kwargs)
         form = self.filterset.form
-        filtered = form.is_bound and (bool(form.errors) or any(form.cleaned_data.values()))
+        filtered = form.is_bound and (bool(form.errors) or any(map(_is_set, form.cleaned_data.values())))
         blank = not filtered and not context["paginator"].count
         return {**context, "heads": self.heads(), "filtered": filtered, "blank": blank}
 
@@ -83,4 +130,9 @@ class ListView(FilterView):
         for column in self.columns:
             if name and column.order == name:
                 return column, column.ordering(descending=wanted.startswith("-"))
-        return self.columns[0], self.columns[0].ordering(descending=False)
+        return self.columns[0], self.columns[0].ordering(descending=self.newest_first)
+
+
+def _is_set(value: Any) -> bool:
+    """Tell whether the value of a filter leaves out rows. *No* is such a value."""
+    return value is False or bool(value)

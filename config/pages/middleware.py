@@ -4,11 +4,13 @@ The API has no cookies, sessions, messages or forms, so its requests bypass thes
 microseconds to every request without any use, together as much time as the views themselves.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
@@ -18,6 +20,8 @@ from django.utils.deprecation import MiddlewareMixin
 from django_htmx.middleware import HtmxDetails
 
 from config.pages.policies import PERMISSIONS, POLICY, POLICY_WITHOUT_REDIRECTS
+from config.pages.views import ServiceFormView, show_too_large
+from config.web.headers import prefers_html
 from config.web.paths import is_api
 
 ANY_HOST = {"/healthz", "/livez", "/readyz", "/version", "/metrics"}
@@ -59,7 +63,21 @@ class Common(PagesOnly, CommonMiddleware):
 
 
 class Csrf(PagesOnly, CsrfViewMiddleware):
-    """Tokens against forged forms. `process_view`, which API requests pass too, exempts the API's views."""
+    """Tokens against forged forms. `process_view`, which API requests pass too, exempts the API's views.
+
+    It is the first to read a form. If the form is too large to be read, its page answers without the form's values.
+    """
+
+    def process_view(  # type: ignore[override] # the page of a form is no refusal
+        self, request: HttpRequest, callback: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> HttpResponseBase | None:
+        try:
+            return super().process_view(request, callback, args, kwargs)
+        except RequestDataTooBig:
+            has_form = issubclass(getattr(callback, "view_class", object), ServiceFormView)
+            if not has_form or not prefers_html(request):
+                raise
+            return show_too_large(request, lambda: callback(request, *args, **kwargs))
 
 
 class Authentication(PagesOnly, AuthenticationMiddleware):

@@ -25,7 +25,41 @@ UNCHANGED_STATUS = 204
 """htmx swaps nothing for an answer with this status."""
 
 
-class ServiceFormView(FormView):
+TOO_LARGE = "skerry.form_too_large"
+"""The key of `META` of a request whose form is too large to be read."""
+
+
+def show_too_large(request: HttpRequest, show: Callable[[], HttpResponse]) -> HttpResponse:
+    """Answer a form that is too large to be read: with its empty page, which has the reason, and with 413.
+
+    `show` calls the page. Nobody has checked the form's token, so the page is only shown, as for a GET.
+    """
+    request.META[TOO_LARGE] = True
+    request._mark_post_parse_error()  # type: ignore[attr-defined] # as Django does: from now on, POST is empty
+    method, request.method = request.method, "GET"
+    page = show()
+    request.method = method  # for the log
+    if page.status_code == 200:
+        page.status_code = 413
+    return page
+
+
+class Limited:
+    """Base of views whose work can have a limit. An app's base of pages overrides the methods."""
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Return a context in which `perform` runs. It raises `TooMany` beyond a limit."""
+        return nullcontext()
+
+    def measured(self) -> AbstractContextManager[None]:
+        """Return a context whose work counts under the API's limit on expensive calls.
+
+        It raises `TooMany` if earlier work reached the limit.
+        """
+        return nullcontext()
+
+
+class ServiceFormView(FormView, Limited):
     """A form whose values a service receives.
 
     The reasons of a refusal are shown at the form's fields in the words of pages. The database's constraints refuse
@@ -34,6 +68,19 @@ class ServiceFormView(FormView):
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """The service's field names that differ from the form's."""
+    file_limit: ClassVar[str] = ""
+    """The maximum size of the file in the form, with its unit. Empty for a form without a file."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.META.get(TOO_LARGE):
+            messages.error(request, self._too_large())
+        return super().get(request, *args, **kwargs)
+
+    def _too_large(self) -> str:
+        if self.file_limit:
+            return f"The file is too large. It must be at most {self.file_limit}."
+        most = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 1024**2:.3g} MB"
+        return f"The texts of the form are too long. They must be at most {most} together."
 
     def perform(self, form: Any) -> str:
         """Call the service. Return the message for the next page; empty for none."""
@@ -136,7 +183,7 @@ def version_of(*values: Any) -> str:
     return blake2b(repr(values).encode(), digest_size=8).hexdigest()
 
 
-class VerbView(View):
+class VerbView(View, Limited):
     """A verb without a form: a POST calls a service and redirects. A refusal becomes a message on the next page.
 
     Subclasses define `perform` and `get_success_url`.

@@ -7,7 +7,7 @@ share.
 
 - ``writes``: calls of the API that change something. They may wait for the lock of a row.
 - ``slow``: calls of the API that may take long. They are lists with ``X-Filter``, and actions of views that declare
-  it.
+  it. Lists for browsers with a filter are in this lane too.
 - ``passwords``: requests that hash passwords
 - ``outside``: requests to other servers: name servers, the provider that people sign in with
 - ``imports``: imports of domains. They query a name server too, and then read up to 12,000 records.
@@ -17,7 +17,8 @@ share.
 
 The method, the path and the presence of ``X-Filter`` determine the lane. A view can declare another lane than this
 list says: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`. This attribute maps
-methods in lower case to lanes.
+methods in lower case to lanes. A page with an attribute `lane_of_filters` is in this lane if its address has a
+filter.
 """
 
 import asyncio
@@ -39,8 +40,9 @@ from config.web.paths import is_api, normalized
 
 R = TypeVar("R")
 
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OTHER_THAN_PAGES = re.compile(r"(?:^|&)(?!page(?:_size)?=)[^&]")
+_FILTERS_FOR_BROWSERS = re.compile(r"(?:^|&)(?!(?:page|seen)=)[^&=]+=[^&]")
 SWITCH, SWITCH_BESIDE_LONG = 0.002, 0.0005
 """Seconds for which a thread keeps the interpreter while other threads want it: normally, and while long requests
 run. With Python's default of 5 ms, the event loop would wait up to 5 ms for each busy thread after every answer of
@@ -209,11 +211,18 @@ class Routes:
 
     def __init__(self, resolver: URLResolver):
         declared: dict[str, dict[str, list[str]]] = {}
+        filtered: list[tuple[str, str]] = []
         for path, view in _views(resolver, "/"):
+            if lane := getattr(getattr(view, "view_class", None), "lane_of_filters", None):
+                filtered.append((path, lane))
             for method, lane in _declared(view):
                 if lane not in SIZES:
                     raise ImproperlyConfigured(f"{view} declares the lane {lane}, which does not exist")
                 declared.setdefault(method, {}).setdefault(lane, []).append(path)
+        self.of_filters = {
+            lane: re.compile("|".join(path for path, found in filtered if found == lane))
+            for lane in {found for _, found in filtered}
+        }
         self.declared = {
             method: [(lane, re.compile("|".join(paths))) for lane, paths in lanes.items()]
             for method, lanes in declared.items()
@@ -231,18 +240,29 @@ class Routes:
             if pattern.fullmatch(path):
                 return lane
         if api:
-            return "writes" if method not in SAFE else "slow" if filtered else None
+            return "writes" if method not in SAFE_METHODS else "slow" if filtered else None
         if path in self.LOOP:
             return None
+        if filtered and method in SAFE_METHODS:
+            for lane, pattern in self.of_filters.items():
+                if pattern.fullmatch(path):
+                    return lane
         if path in self.WATCH:
             return "watch"
         return "staff" if path.startswith("/admin/") else "pages"
 
 
 def is_filtered(meta: Mapping[str, Any]) -> bool:
-    """Tell from the WSGI environment whether a request has a filter. A page's number and size are none."""
+    """Tell from the WSGI environment whether a request has a filter. A page's number and size are none.
+
+    In addresses of pages for browsers, empty inputs of a form are no filter either, nor is the version that a
+    browser has.
+    """
     query = meta["QUERY_STRING"]
-    return "HTTP_X_FILTER" in meta or bool(query and _OTHER_THAN_PAGES.search(query))
+    if not query:
+        return "HTTP_X_FILTER" in meta
+    other = _OTHER_THAN_PAGES if is_api(meta["PATH_INFO"]) else _FILTERS_FOR_BROWSERS
+    return "HTTP_X_FILTER" in meta or bool(other.search(query))
 
 
 def subject_of(meta: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ import logging
 import sys
 from collections.abc import Callable
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -18,6 +20,7 @@ from config.db.freeze_detector import freeze_detector
 from config.db.postgresql.base import CommitUnknown, client_error
 from config.db.rows import awaited_table
 from config.pages.policies import POLICY_OF_PAGES
+from config.web.headers import prefers_html
 from config.web.paths import is_api
 
 log = logging.getLogger(__name__)
@@ -27,11 +30,14 @@ REASONS = {
     403: reasons.UNAUTHORIZED,
     404: reasons.NOT_FOUND,
     405: reasons.METHOD_NOT_ALLOWED,
+    413: "The body is too large",
     429: "Many of your requests are under way: wait for an answer, or try again in a few seconds",
     500: reasons.UNEXPECTED,
     503: reasons.UNAVAILABLE,
 }
 """The reason of the error body, and the page to render, by status."""
+_MEGABYTES = settings.ATTACHMENT_LIMIT // 1024**2
+"""The maximum size of a file in a form."""
 ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """The paths that are answered without the database while it is silent."""
 
@@ -42,7 +48,8 @@ def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse
         response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
     else:
         # Without the request: its session or its user may be the cause of the failure.
-        page = render_to_string("error.html", {"status": status, "path": request.path, "reason": reason})
+        context = {"status": status, "path": request.path, "reason": reason, "megabytes": _MEGABYTES}
+        page = render_to_string("error.html", context)
         headers = {"Content-Security-Policy": POLICY_OF_PAGES, "Cache-Control": "no-store"}
         response = HttpResponse(page, status=status, headers=headers)
     if status in (429, 503) and not reason:
@@ -50,16 +57,10 @@ def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse
     return response
 
 
-def prefers_html(request: HttpRequest) -> bool:
-    """Tell whether the client prefers HTML to JSON, as browsers do for pages. ``*/*`` and no header do not."""
-    try:
-        return request.get_preferred_type(["application/json", "text/html"]) == "text/html"
-    except (ValueError, LookupError):  # its parameters cannot be decoded
-        return False
-
-
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return failure(request, 400)
+    """Answer a request that Django refuses. Browsers are told that a form is too large; programs get 400."""
+    is_page = not is_api(request.path_info) and prefers_html(request)
+    return failure(request, 413 if is_page and isinstance(exception, RequestDataTooBig) else 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -1,8 +1,8 @@
-"""Headers that are prepared once and set on many responses, and the media type that a request has."""
+"""Headers that are prepared once and set on many responses, and what a request says of media types."""
 
 from collections.abc import Mapping
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 
 Headers = Mapping[str, tuple[str, str]]
 
@@ -30,3 +30,11 @@ def too_many(response: HttpResponse, seconds: int) -> HttpResponse:
     response.status_code = 429
     response["Retry-After"] = str(seconds)
     return response
+
+
+def prefers_html(request: HttpRequest) -> bool:
+    """Tell whether the client prefers HTML to JSON, as browsers do for pages. ``*/*`` and no header do not."""
+    try:
+        return request.get_preferred_type(["application/json", "text/html"]) == "text/html"
+    except (ValueError, LookupError):  # its parameters cannot be decoded
+        return False

@@ -86,7 +86,7 @@ def test_more_threads_than_its_share_are_for_others():
     assert on_a_loop(steps) == ["them", "them", "us", "us"]
 
 
-def test_whoever_has_its_share_of_places_is_refused_and_nobody_else():
+def test_only_a_client_that_has_used_up_its_share_of_places_is_refused():
     async def steps(gate: Gate) -> list[int]:
         lane = Lane("test", Size(threads=2, places=4))
         running = [asyncio.create_task(lane.run(who, gate, who)) for who in ("us", "us", "them")]
@@ -205,8 +205,22 @@ def test_a_filtered_list_may_take_long(routes):
     ],
 )  # fmt: skip
 def test_query_parameters_are_a_filter_as_the_header_is(query, filtered):
-    assert is_filtered({"QUERY_STRING": query}) is filtered
-    assert is_filtered({"QUERY_STRING": query, "HTTP_X_FILTER": "{}"})
+    request = {"PATH_INFO": "/v4/volumes", "QUERY_STRING": query}
+    assert is_filtered(request) is filtered
+    assert is_filtered({**request, "HTTP_X_FILTER": "{}"})
+
+
+@pytest.mark.parametrize(
+    ("query", "lane"),
+    [
+        ("", "pages"), ("page=2", "pages"), ("page=2&seen=1f", "pages"), ("label=&status=", "pages"),
+        ("label=web", "slow"), ("label=&status=active", "slow"), ("page=2&order=size", "slow"),
+    ],
+)  # fmt: skip
+def test_a_filtered_list_for_browsers_may_take_long_too(routes, query, lane):
+    filtered = is_filtered({"PATH_INFO": "/home/volumes", "QUERY_STRING": query})
+    assert routes.lane_of("GET", "/home/volumes", filtered) == lane
+    assert routes.lane_of("POST", "/home/volumes/7/delete", filtered) == "pages"
 
 
 @pytest.mark.parametrize("route", [each for each in api_routes() if each.method == "get"], ids=str)
@@ -233,7 +247,7 @@ def test_a_lane_that_does_not_exist_is_noticed_at_start():
         Routes(resolver)
 
 
-def test_the_handler_answers_in_its_lane_and_what_the_lane_does_not_take():
+def test_reads_are_answered_on_the_loop_and_the_rest_in_a_lane():
     """The loop's thread answers reads and refusals. A thread of the lane answers everything else."""
     seen: list[tuple[str, bool, int | None]] = []
 
