@@ -8,4 +8,4 @@ class TagsConfig(AppConfig):
         from accounts.entities import EntityKind, register
         from tags.models import Tag
 
-        register(EntityKind("tag", Tag, "/v4/tags/{id}", derived=True, key="label"))
+        register(EntityKind("tag", Tag, "/v4/tags/{id}", derived=True, key="label", noun="tags", page="tag"))

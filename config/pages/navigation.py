@@ -1,30 +1,25 @@
 """The navigation of the customer's pages: every noun of the platform, in groups."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.functional import SimpleLazyObject
 
-from config import word
+from config.pages.grants import ACCOUNT_READ, UNRESTRICTED
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """An entry. `page` names the URL of its list.
-
-    A noun without pages yet has `sections` instead: the sections of the API's document that describe it.
-    """
+    """An entry. `page` names the URL of its list. If it has a `grant`, other users do not see the entry."""
 
     slug: str
     label: str
-    page: str = ""
-    sections: tuple[str, ...] = ()
+    page: str
+    grant: str = ""
 
     @property
     def address(self) -> str:
-        return reverse(self.page) if self.page else reverse("noun", args=[self.slug])
+        return reverse(self.page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,54 +33,57 @@ GROUPS = (
         "Compute",
         (
             Noun("instances", "Instances", "instances"),
-            Noun("volumes", "Volumes", sections=("volumes",)),
-            Noun("images", "Images", sections=("images",)),
-            Noun("scripts", "Deployment scripts", sections=(word.on_wire("compute stackscripts"),)),
+            Noun("volumes", "Volumes", "volumes"),
+            Noun("images", "Images", "images"),
+            Noun("scripts", "Deployment scripts", "scripts"),
         ),
     ),
     Group(
         "Network",
         (
-            Noun("domains", "Domains", sections=("domains",)),
-            Noun("load-balancers", "Load balancers", sections=("nodebalancers",)),
-            Noun("firewalls", "Firewalls", sections=("networking firewalls",)),
-            Noun("vlans", "VLANs", sections=("networking vlans",)),
-            Noun("addresses", "IP addresses", sections=("networking ips", "networking ipv6")),
+            Noun("domains", "Domains", "domains"),
+            Noun("load-balancers", "Load balancers", "load-balancers"),
+            Noun("firewalls", "Firewalls", "firewalls"),
+            Noun("vlans", "VLANs", "vlans"),
+            Noun("addresses", "IP addresses", "addresses"),
         ),
     ),
     Group(
         "Account",
         (
-            Noun("monitoring", "Managed monitoring", sections=("managed",)),
-            Noun("tags", "Tags", sections=("tags",)),
-            Noun("tickets", "Support tickets", sections=("support",)),
-            Noun("users", "Users and grants", sections=("account users",)),
-            Noun("apps", "OAuth apps", sections=("account oauth-clients",)),
-            Noun("account", "Account", sections=("account", "account settings", "account transfer")),
+            Noun("monitoring", "Managed monitoring", "monitoring", grant=UNRESTRICTED),
+            Noun("tags", "Tags", "tags"),
+            Noun("tickets", "Support tickets", "tickets", grant=ACCOUNT_READ),
+            Noun("users", "Users and grants", "users", grant=UNRESTRICTED),
+            Noun("apps", "OAuth apps", "apps", grant=ACCOUNT_READ),
+            Noun("events", "Events", "events"),
+            Noun("usage", "Usage", "usage", grant=ACCOUNT_READ),
+            Noun("quotas", "Quotas", "quotas", grant=ACCOUNT_READ),
+            Noun("account", "Account", "account", grant=ACCOUNT_READ),
         ),
     ),
 )
 NOUNS = {noun.slug: noun for group in GROUPS for noun in group.nouns}
 
 
-def frame(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: adds `navigation`, the groups with the address of each noun and whether it is shown now.
-
-    Only templates that show the frame compute it.
-    """
-    return {"navigation": SimpleLazyObject(lambda: _shown(request.path))}
-
-
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     label: str
     address: str
     current: bool
 
 
-def _shown(path: str) -> list[tuple[str, list[_Entry]]]:
-    def entry(noun: Noun) -> _Entry:
-        address = noun.address
-        return _Entry(noun.label, address, path == address or path.startswith(f"{address}/"))
+def entries(path: str, may: Callable[[str], bool]) -> list[tuple[str, list[Entry]]]:
+    """Return the groups with the entries that a user sees on the page with this path.
 
-    return [(group.label, [entry(noun) for noun in group.nouns]) for group in GROUPS]
+    `may` tells whether the user has a grant.
+    """
+
+    def entry(noun: Noun) -> Entry:
+        address = noun.address
+        return Entry(noun.label, address, path == address or path.startswith(f"{address}/"))
+
+    return [
+        (group.label, [entry(noun) for noun in group.nouns if not noun.grant or may(noun.grant)])
+        for group in GROUPS
+    ]

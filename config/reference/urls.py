@@ -9,6 +9,3 @@ urlpatterns = [
     path("docs/found", views.found, name="docs-found"),
     path("docs/operations/<str:name>", views.operation, name="docs-operation"),
 ]
-
-# behind the pages of all apps
-nouns = [path("home/<slug:slug>", views.noun, name="noun")]

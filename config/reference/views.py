@@ -3,14 +3,12 @@
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from config.api.examples import installed_ids
-from config.pages.navigation import NOUNS
 from config.pages.policies import POLICY_WITHOUT_REDIRECTS as POLICY
 from config.reference.own_objects import Reader, form_of
 from config.reference.reading import Reference, reference
@@ -38,7 +36,7 @@ def operation(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def found(request: HttpRequest) -> HttpResponse:
-    """Show ``/docs/found?q=words``: only the list beside the pages, for their script."""
+    """Show ``/docs/found?q=words``: only the list at the side of the pages, for their script."""
     return render(request, "docs/list.html", _listed(request, reference()))
 
 
@@ -57,19 +55,3 @@ def _listed(request: HttpRequest, read: Reference) -> dict[str, Any]:
     if words.strip():
         return {**listed, "found": search(words)}
     return {**listed, "sections": read.sections}
-
-
-@never_cache
-@require_safe
-def noun(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show ``/home/<noun>``: the operations of a noun that has no customer's pages yet."""
-    found = NOUNS.get(slug)
-    if found is None or found.page:
-        raise Http404
-    if not request.user.is_authenticated:
-        return redirect_to_login(request.get_full_path())
-    read = reference()
-    sections = [section for section in read.sections if section.name in found.sections]
-    page = render(request, "docs/noun.html", {"noun": found, "sections": sections})
-    page["Content-Security-Policy"] = POLICY
-    return page
