@@ -9,9 +9,9 @@ from django.http import Http404
 from django.urls import reverse
 
 from compute.models import Backup, Instance
-from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
-from compute.pages.choices import MOST_CHOICES
-from compute.pages.parts import PartTab, Row, Verb
+from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage
+from compute.pages.choices import offer_rows
+from compute.pages.parts import PartTab
 from compute.serializers.backups import RestoreRequest, SnapshotRequest
 from compute.serializers.instances import InstanceResource, changes_of
 from compute.services.backups import backups
@@ -19,7 +19,8 @@ from compute.services.backups.restores import NOT_AVAILABLE, restore
 from compute.services.backups.settings import NOT_OFFERED, SCHEDULING, is_offered
 from compute.services.instances import instances
 from config.pages.forms import ChoiceField, FlagField, TextField
-from config.pages.quantities import price
+from config.pages.lists import Row, Verb
+from config.pages.quantities import price, size
 
 TAB = "instance-backups"
 CHOSEN_BY_PLATFORM = "chosen by the platform"
@@ -137,7 +138,7 @@ class ScheduleForm(InstanceForm):
         )
 
 
-class BackupScheduleView(FormPage):
+class BackupScheduleView(InstanceFormPage):
     """``/home/instances/<id>/backups/schedule``."""
 
     form_class = ScheduleForm
@@ -166,7 +167,7 @@ class SnapshotForm(InstanceForm):
     label = TextField(label="Label")
 
 
-class SnapshotView(FormPage):
+class SnapshotView(InstanceFormPage):
     """``/home/instances/<id>/backups/snapshot``."""
 
     form_class = SnapshotForm
@@ -198,15 +199,17 @@ class RestoreForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         others = Instance.objects.writable_by(self.actor).filter(region=self.instance.region_id)
-        rows = others.exclude(pk=self.instance.pk).order_by("label").values_list("pk", "label")[:MOST_CHOICES]
-        self.offer("compute_id", [(self.instance.pk, f"{self.instance} (this instance)"), *rows])
+        rows = others.exclude(pk=self.instance.pk).only("label").order_by("label", "pk")
+        here = (self.instance.pk, f"{self.instance} (this instance)")
+        offer_rows(self, "compute_id", rows, lambda each: (each.pk, each.label), here)
 
 
-class RestoreBackupView(FormPage):
+class RestoreBackupView(InstanceFormPage):
     """``/home/instances/<id>/backups/<id>/restore``: to this instance or to another one of the region."""
 
     form_class = RestoreForm
     tab = TAB
+    part_noun = "backup"
     operations = frozenset({"compute_instances_backups_restore"})
     heading = "Restore {page.backup}"
     introduction = "The disks of the backup take {page.size}."

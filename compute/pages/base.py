@@ -1,25 +1,17 @@
 """Base classes of the pages of one instance: its visibility, permission to change it, tabs and forms."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
-from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, QuerySet
-from django.http import Http404, HttpRequest
-from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
-from django.views.generic.base import ContextMixin
 
-from accounts.actors import Actor
 from accounts.models import Event
-from accounts.pages.base import AccountPage
+from accounts.pages.objects import ObjectForm, ObjectFormPage, ObjectPage
 from compute.models import Instance
 from compute.services.instances.availability import is_busy, live_jobs, refusals
-from config.pages.forms import BodyForm
-from config.pages.views import ServiceFormView, version_of
+from config.pages.views import version_of
 
 TABS = (
     ("instance", "Overview"),
@@ -38,114 +30,50 @@ TABS_OF_CHANGES = frozenset({"instance-settings"})
 UNDER_WAY = (Event.Status.SCHEDULED, Event.Status.STARTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
-    label: str
-    address: str
-    current: bool
+class InstancePage(ObjectPage):
+    """A page of one instance that the user may see."""
 
-
-class InstancePage(ContextMixin, AccountPage):
-    """A page of one instance that the user may see; others are answered 404.
-
-    A page with `operations` changes the instance. It answers 403 to users who may only read the instance.
-    """
-
-    tab: ClassVar[str] = ""
-    """The name of the URL of the tab that the page belongs to."""
-    changes: ClassVar[bool] = True
-    """Whether the page's operations change this instance. Others, such as a clone, need only a `grant`."""
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if request.user.is_authenticated and self.operations and self.changes and not self.may_change:
-            raise PermissionDenied
-        return super().dispatch(request, *args, **kwargs)
+    model = Instance
+    noun = "instances"
+    home = "instance"
+    tab_pages = TABS
+    tabs_of_changes = TABS_OF_CHANGES
 
     def get_queryset(self) -> QuerySet[Instance]:
         return Instance.objects.visible_to(self.actor).select_related("region", "type", "image", "host")
 
-    @cached_property
+    @property
     def instance(self) -> Instance:
-        found = self.get_queryset().filter(pk=self.kwargs["pk"]).first()
-        if found is None:
-            raise Http404
+        found: Instance = self.object
         return found
 
-    @cached_property
-    def may_change(self) -> bool:
-        """Whether the user may change the instance, and not only read it. One query if the user is restricted."""
-        if not self.actor.restricted:
-            return self.instance is not None
-        return Instance.objects.writable_by(self.actor).filter(pk=self.instance.pk).exists()
-
-    def address(self, page: str) -> str:
-        """The address of another page of this instance."""
-        return reverse(page, args=[self.instance.pk])
-
-    def get_success_url(self) -> str:
-        return self.address(self.tab or "instance")
-
-    def tabs(self) -> Iterator[Tab]:
-        for page, label in TABS:
-            if page in TABS_OF_CHANGES and not self.may_change:
-                continue
-            yield Tab(label, self.address(page), page == self.tab)
-
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        trail = [("Instances", reverse("instances"))]
-        if type(self).tab != "instance":
-            trail.append((self.instance.label, self.address("instance")))
-        return super().get_context_data(
-            instance=self.instance, may_change=self.may_change, may_clone=self.actor.may("add_computes"),
-            tabs=self.tabs(), trail=trail, **kwargs,
-        )  # fmt: skip
+        return super().get_context_data(instance=self.instance, may_clone=self.actor.may("add_computes"), **kwargs)
 
 
-class InstanceForm(BodyForm):
+class InstanceForm(ObjectForm):
     """A form about an instance. Subclasses fill its choices when they are made."""
 
-    def __init__(self, *args: Any, instance: Instance, actor: Actor, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self.instance, self.actor = instance, actor
+    @property
+    def instance(self) -> Instance:
+        found: Instance = self.object
+        return found
 
 
-class FormPage(InstancePage, ServiceFormView):
+class InstanceFormPage(InstancePage, ObjectFormPage):
     """A page with one form about an instance. It leads back to its tab.
 
-    If a job of its `kind` cannot start now, the button is disabled with the reason. In the texts, `{page.name}`
-    is replaced by the page's attribute of that name, as in `{page.instance}`.
+    If a job of its `kind` cannot start now, the button is disabled with the reason.
     """
 
-    template_name = "components/form_page.html"
     kind: ClassVar[str] = ""
     """The kind of the job that the page starts; empty for none."""
-    heading: ClassVar[str] = ""
-    introduction: ClassVar[str] = ""
-    verb: ClassVar[str] = ""
-    """The text of the button."""
-    dangerous: ClassVar[bool] = False
 
     def unavailable(self) -> str:
-        """Return the reason why the form cannot be sent now; empty if it can."""
         return refusals(self.instance, busy=is_busy(self.instance))[self.kind] if self.kind else ""
 
-    def get_form_kwargs(self) -> dict[str, Any]:
-        about = {"instance": self.instance, "actor": self.actor}
-        return super().get_form_kwargs() | (about if issubclass(self.get_form_class(), InstanceForm) else {})
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        tab = self.tab or "instance"
-        context = super().get_context_data(
-            heading=self.heading.format(page=self), introduction=self.introduction.format(page=self),
-            verb=self.verb, dangerous=self.dangerous, unavailable=self.unavailable(), back=self.address(tab),
-            **kwargs,
-        )  # fmt: skip
-        if self.tab:
-            context["trail"].append((dict(TABS)[tab], context["back"]))
-        return context
-
-
-class ConfirmationPage(FormPage):
+class ConfirmationPage(InstanceFormPage):
     """A page that asks before it does something that cannot be undone, or that costs something."""
 
     form_class = forms.Form
@@ -173,7 +101,8 @@ def state_of(instance: Instance) -> dict[str, Any]:
     busy = is_busy(instance) if last is None else last.busy
     event: Event | None = last if last is not None and last.status in UNDER_WAY else None
     if event is None and busy:
-        event = events.filter(status__in=UNDER_WAY).first()
+        # the event of a clone names the source, and not the instance that the job works on
+        event = Event.objects.filter(pk__in=live_jobs(instance).values("event")).first()
     percent = event.percent_complete if event else None
     seen = version_of(instance.status, instance.label, busy, last and (last.pk, last.status), percent)
     reasons = SimpleLazyObject(partial(refusals, instance, busy=busy))

@@ -5,8 +5,8 @@ from typing import Any
 from django.urls import reverse
 
 from compute.models import Instance, InstanceType
-from compute.pages.base import FormPage
-from compute.pages.choices import MOST_CHOICES, offer_regions
+from compute.pages.base import InstanceFormPage
+from compute.pages.choices import offer_regions, offer_rows
 from compute.serializers.clones import CloneRequest
 from compute.services.common.regions import capability_of
 from compute.services.hosts.free_capacity import full_regions
@@ -45,7 +45,7 @@ class CloneForm(BodyForm):
         return body
 
 
-class CloneView(FormPage):
+class CloneView(InstanceFormPage):
     """``/home/instances/<id>/clone``: for users who may create instances, and see this one."""
 
     operations = frozenset({"compute_instances_clone"})
@@ -66,9 +66,10 @@ class CloneView(FormPage):
     def get_form(self, form_class: Any = None) -> CloneForm:
         form: CloneForm = super().get_form(form_class)
         source = self.instance
-        others = Instance.objects.writable_by(self.actor).exclude(pk=source.pk).order_by("label")
-        targets = others.values_list("pk", "label")[:MOST_CHOICES]
-        form.offer("compute_id", [("", "A new instance"), *targets])
+        others = (
+            Instance.objects.writable_by(self.actor).exclude(pk=source.pk).only("label").order_by("label", "pk")
+        )
+        offer_rows(form, "compute_id", others, lambda each: (each.pk, each.label), ("", "A new instance"))
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
         form.offer("type", types.items(), source.type_id)

@@ -11,12 +11,13 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from compute.models import Config, ConfigDevice, Instance
-from compute.pages.base import ConfirmationPage, FormPage, InstancePage
+from compute.pages.base import ConfirmationPage, InstanceFormPage, InstancePage
 from compute.pages.config_form import ConfigForm, EditConfigForm, volume_names
-from compute.pages.parts import PartTab, Verb
+from compute.pages.parts import PartTab
 from compute.serializers.configs import changes_of
 from compute.services.instances import configs, power
 from config.errors import Busy, DomainError
+from config.pages.lists import Verb
 from config.pages.views import VerbView
 
 TAB = "instance-configs"
@@ -84,7 +85,7 @@ def deleting(instance: Instance) -> str:
     return str(Busy()) if instance.status == Instance.Status.DELETING else ""
 
 
-class ConfigFormPage(FormPage):
+class ConfigFormPage(InstanceFormPage):
     """A page with the form of a profile."""
 
     template_name = "compute/config_form.html"
@@ -123,6 +124,7 @@ class ConfigPage(InstancePage):
     """A page about one profile of the instance; others are answered 404."""
 
     tab = TAB
+    part_noun = "profile"
 
     @cached_property
     def config(self) -> Config:

@@ -9,7 +9,7 @@ from django import forms
 from accounts.actors import Actor
 from compute.models import StackScript
 from compute.pages import script_fields
-from compute.pages.base import FormPage
+from compute.pages.base import InstanceFormPage
 from compute.pages.choices import chosen_script, images, scripts, users_with_keys
 from compute.pages.root_passwords import RootPasswordForm
 from compute.pages.ssh_key_fields import keys_field, offer_users, users_field
@@ -47,7 +47,7 @@ class DeployForm(RootPasswordForm):
         return super().is_sent(name, value)
 
 
-class DeployPage(FormPage):
+class DeployPage(InstanceFormPage):
     """A page with a `DeployForm`. Above the form, a script is chosen, which becomes ``?script=…``."""
 
     template_name = "compute/deploy.html"

@@ -8,7 +8,7 @@ from django.http import Http404
 
 from accounts.pages.confirm import Confirmed
 from compute.models import Disk, Instance
-from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage, InstancePage
 from compute.pages.deploy import DeployForm, DeployPage
 from compute.pages.root_passwords import root_password_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
@@ -87,6 +87,7 @@ class DiskPage(InstancePage):
     """A page about one disk of the instance; others are answered 404."""
 
     tab = TAB
+    part_noun = "disk"
 
     @cached_property
     def disk(self) -> Disk:
@@ -107,7 +108,7 @@ class EditDiskForm(InstanceForm):
     )  # fmt: skip
 
 
-class EditDiskView(DiskPage, FormPage):
+class EditDiskView(DiskPage, InstanceFormPage):
     """``/home/instances/<id>/disks/<id>/edit``: label and filesystem."""
 
     form_class = EditDiskForm
@@ -128,7 +129,7 @@ class ResizeDiskForm(InstanceForm):
     size = NumberField(label="New size")
 
 
-class ResizeDiskView(DiskPage, FormPage):
+class ResizeDiskView(DiskPage, InstanceFormPage):
     """``/home/instances/<id>/disks/<id>/resize``."""
 
     form_class = ResizeDiskForm
@@ -176,7 +177,7 @@ class DiskPasswordForm(InstanceForm):
     password = root_password_field("Up to 128 characters. Weak passwords are refused.", label="New root password")
 
 
-class DiskPasswordView(DiskPage, FormPage, Confirmed):
+class DiskPasswordView(DiskPage, InstanceFormPage, Confirmed):
     """``/home/instances/<id>/disks/<id>/password``: root's password in the system on the disk."""
 
     form_class = DiskPasswordForm
@@ -201,7 +202,7 @@ class DiskImageForm(InstanceForm):
         return {**super().as_body(), "disk_id": self.disk_id}
 
 
-class DiskImageView(DiskPage, FormPage):
+class DiskImageView(DiskPage, InstanceFormPage):
     """``/home/instances/<id>/disks/<id>/image``: an image of the disk, for the account."""
 
     form_class = DiskImageForm

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,45 +19,78 @@ from compute.services.stats import stats
 from compute.services.stats.sampling import COUNTERS
 from config.display.charts import Series, TimeSeriesChart
 from config.display.time_zones import zone_of
-from config.errors import Invalid
-from config.pages.views import is_htmx
+from config.errors import Invalid, TooMany
+from config.pages.views import Limited, is_htmx
+from config.web.headers import too_many
 
 MONTHS_OFFERED = 12
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])").fullmatch
 BIT_UNITS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 """Units of the network, from the largest: the first that the highest value reaches is used."""
 TONES = ("first", "second")
+Values: TypeAlias = list[float | None]
+"""A value for each step of time, None for a gap."""
+Line: TypeAlias = tuple[str, Values]
+"""A label and its values."""
 
 
-class GraphsView(InstanceTab, TemplateView):
-    """``/home/instances/<id>/graphs?month=2026-01``; without `month` the last 24 hours.
+class StatsPage(TemplateView, Limited):
+    """A page of graphs, under the API's limit on statistics. htmx gets the graphs alone.
 
-    htmx gets the graphs alone.
+    Beyond the limit, the page has the reason in place of graphs.
     """
 
-    template_name = "compute/instance_graphs.html"
+    throttle_scope = "stats"
+    part_template: ClassVar[str]
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        refusal = None
+        try:
+            with self.limited():
+                graphs = self.graphs()
+        except TooMany as error:
+            graphs, refusal = self.no_graphs(str(error)), error
         if is_htmx(request):
-            return render(
-                request, "compute/instance_graphs_part.html", {"instance": self.instance, **self.graphs()}
-            )
-        return super().get(request, *args, **kwargs)
+            page = render(request, self.part_template, {"view": self, **graphs})
+        else:
+            page = self.render_to_response(self.get_context_data(**graphs))
+        if refusal is None or is_htmx(request):  # htmx shows no part that it gets with an error
+            return page
+        return too_many(page, refusal.seconds)
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**self.graphs(), **kwargs)
+    def graphs(self) -> dict[str, Any]:
+        """Return the context of the graphs."""
+        raise NotImplementedError
+
+    def no_graphs(self, reason: str) -> dict[str, Any]:
+        """Return the context of the page without graphs."""
+        return {"charts": [], "no_charts": reason}
+
+
+class GraphsView(InstanceTab, StatsPage):
+    """``/home/instances/<id>/graphs?month=2026-01``; without `month` the last 24 hours."""
+
+    template_name = "compute/instance_graphs.html"
+    part_template = "compute/instance_graphs_part.html"
 
     def graphs(self) -> dict[str, Any]:
         """The charts, or the reason why there are none, and the months that can be chosen. Two queries at most."""
-        at = now()
-        month = month_in(self.request.GET.get("month", ""))
+        at, month = now(), self.month
         try:
             found = stats.in_month(self.instance, month) if month else stats.last_day(self.instance, at)
         except Invalid as error:
-            charts, reason = [], str(error)
-        else:
-            charts, reason = list(charts_of(found, at, signed_in(self.request).timezone)), ""
-        return {"charts": charts, "no_charts": reason, "month": month, "months": months_of(self.instance, at)}
+            return self.no_graphs(str(error))
+        charts = list(charts_of(found, at, signed_in(self.request).timezone))
+        return {**self.no_graphs(""), "charts": charts}
+
+    def no_graphs(self, reason: str) -> dict[str, Any]:
+        months = months_of(self.instance, now())
+        return {**super().no_graphs(reason), "month": self.month, "months": months}
+
+    @property
+    def month(self) -> date | None:
+        """The month in the address, or None for the last 24 hours."""
+        return month_in(self.request.GET.get("month", ""))
 
 
 def month_in(text: str) -> date | None:
@@ -82,7 +115,7 @@ class _Grid:
 
     start: datetime
     step: timedelta
-    values: dict[str, list[float | None]]
+    values: dict[str, Values]
 
     @classmethod
     def of(cls, samples: stats.Samples, at: datetime) -> "_Grid":
@@ -91,14 +124,14 @@ class _Grid:
         first = int(samples.since.timestamp()) // span
         last = max(int(min(samples.until, at).timestamp()) - 1, int(samples.rows[-1][0].timestamp())) // span
         steps = last - first + 1
-        values: dict[str, list[float | None]] = {name: [None] * steps for name in COUNTERS}
+        values: dict[str, Values] = {name: [None] * steps for name in COUNTERS}
         for moment, *row in samples.rows:
             place = int(moment.timestamp()) // span - first
             for name, value in zip(COUNTERS, row, strict=True):
                 values[name][place] = value
         return cls(datetime.fromtimestamp(first * span, UTC), timedelta(seconds=span), values)
 
-    def sum(self, *names: str) -> list[float | None]:
+    def sum(self, *names: str) -> Values:
         """The sum of several counters, which have their gaps in common."""
         return [
             None if row[0] is None else sum(value or 0 for value in row)
@@ -109,36 +142,52 @@ class _Grid:
 def charts_of(samples: stats.Samples, at: datetime, zone: str) -> Iterator[TimeSeriesChart]:
     """Processor, disk and network; the private network only if it was used. Times are shown in the zone."""
     grid = _Grid.of(samples, at)
-
-    def chart(name: str, title: str, unit: str, lines: Sequence[tuple[str, list[float | None]]]) -> TimeSeriesChart:
-        series = [
-            Series(label, tone, values, additive=False) for (label, values), tone in zip(lines, TONES, strict=False)
-        ]
-        return TimeSeriesChart.of(
-            name, f"{title}, {unit}", grid.start, grid.step, lines=series, zone=zone_of(zone or "UTC"),
-            description=". ".join(_summary(label, values, unit) for label, values in lines) + ".",
-        )  # fmt: skip
-
-    yield chart("graph-cpu", "Processor", "%", [("Usage", grid.values["cpu"])])
+    where = (grid.start, grid.step)
+    yield line_chart("graph-cpu", "Processor", "%", *where, [("Usage", grid.values["cpu"])], zone)
     disk = [("Read and written", grid.values["io"]), ("Swap", grid.values["swap"])]
-    yield chart("graph-disk", "Disk", "blocks/s", disk)
+    yield line_chart("graph-disk", "Disk", "blocks/s", *where, disk, zone)
     networks = (("graph-network", "Public network", ""), ("graph-private", "Private network", "private_"))
     for name, title, kind in networks:
         received = grid.sum(f"v4_{kind}in", f"v6_{kind}in")
         sent = grid.sum(f"v4_{kind}out", f"v6_{kind}out")
-        highest = max(value or 0 for value in (*received, *sent))
-        if kind and not highest:
-            continue
-        factor, unit = next((each for each in BIT_UNITS if highest >= each[0]), (1, "bit/s"))
-        lines = [("Received", _scaled(received, factor)), ("Sent", _scaled(sent, factor))]
-        yield chart(name, title, unit, lines)
+        if not kind or any((*received, *sent)):
+            yield traffic_chart(name, title, *where, received, sent, zone)
 
 
-def _scaled(values: list[float | None], factor: float) -> list[float | None]:
+def line_chart(
+    name: str,
+    title: str,
+    unit: str,
+    start: datetime,
+    step: timedelta,
+    lines: Sequence[tuple[str, Values]],
+    zone: str,
+) -> TimeSeriesChart:
+    """Return a chart of at most two lines, which are pairs of a label and values in the unit."""
+    series = [
+        Series(label, tone, values, additive=False) for (label, values), tone in zip(lines, TONES, strict=False)
+    ]
+    return TimeSeriesChart.of(
+        name, f"{title}, {unit}", start, step, lines=series, zone=zone_of(zone or "UTC"),
+        description=". ".join(_summary(label, values, unit) for label, values in lines) + ".",
+    )  # fmt: skip
+
+
+def traffic_chart(
+    name: str, title: str, start: datetime, step: timedelta, received: Values, sent: Values, zone: str
+) -> TimeSeriesChart:
+    """Return a chart of traffic, whose values are in bits per second, in the unit that fits the highest value."""
+    highest = max(value or 0 for value in (*received, *sent))
+    factor, unit = next((each for each in BIT_UNITS if highest >= each[0]), (1, "bit/s"))
+    lines = [("Received", _scaled(received, factor)), ("Sent", _scaled(sent, factor))]
+    return line_chart(name, title, unit, start, step, lines, zone)
+
+
+def _scaled(values: Values, factor: float) -> Values:
     return [None if value is None else value / factor for value in values]
 
 
-def _summary(label: str, values: list[float | None], unit: str) -> str:
+def _summary(label: str, values: Values, unit: str) -> str:
     """``Sent: 1.2 Mbit/s on average, at most 8.4 Mbit/s``."""
     there = [value for value in values if value is not None]
     average = sum(there) / len(there)

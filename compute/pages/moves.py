@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from compute.models import HostMigration
-from compute.pages.base import FormPage
+from compute.pages.base import InstanceFormPage
 from compute.pages.choices import offer_regions
 from compute.serializers.moves import MigrateRequest
 from compute.services.common.regions import capability_of
@@ -20,7 +20,7 @@ class MigrateForm(BodyForm):
     upgrade = FlagField(label="Upgrade the type as well")
 
 
-class MigrateView(FormPage):
+class MigrateView(InstanceFormPage):
     """``/home/instances/<id>/migrate``."""
 
     operations = frozenset({"compute_instances_migrate"})

@@ -1,7 +1,6 @@
 """Tabs that list the parts of an instance: its disks, profiles, backups and addresses."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
@@ -9,27 +8,6 @@ from django.views.generic import TemplateView
 
 from compute.pages.base import InstanceTab
 from config.pages.views import fragment, is_htmx, version_of
-
-
-@dataclass(frozen=True, slots=True)
-class Verb:
-    """A verb in the menu of a row. `reason` says why it is unavailable now; the text is empty if it is available.
-
-    A `posted` verb has no form: its entry in the menu is a button.
-    """
-
-    label: str
-    address: str
-    reason: str = ""
-    posted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An object of a list, with the verbs that the user may take."""
-
-    object: Any
-    verbs: tuple[Verb, ...] = ()
 
 
 class PartTab(InstanceTab, TemplateView):

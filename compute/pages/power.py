@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from compute.pages.base import FormPage, InstancePage
+from compute.pages.base import InstanceFormPage, InstancePage
 from compute.serializers.instances import BootRequest
 from compute.services.instances import power
 from config.pages.forms import BodyForm, ChoiceField
@@ -44,7 +44,7 @@ class ProfileForm(BodyForm):
     config_id = ChoiceField(label="Configuration profile", number=True)
 
 
-class BootProfileView(FormPage):
+class BootProfileView(InstanceFormPage):
     """``/home/instances/<id>/boot/profile``."""
 
     operations = frozenset({"compute_instances_boot"})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from compute.models import Disk
-from compute.pages.base import FormPage, InstanceForm
+from compute.pages.base import InstanceForm, InstanceFormPage
 from compute.pages.choices import volumes_for
 from compute.pages.device_fields import device_fields, disk_choice, renamed_devices
 from compute.serializers.rescue import RescueRequest
@@ -27,7 +27,7 @@ class RescueForm(InstanceForm):
         return {"devices": {}, **super().as_body()}
 
 
-class RescueView(FormPage):
+class RescueView(InstanceFormPage):
     """``/home/instances/<id>/rescue``."""
 
     operations = frozenset({"compute_instances_rescue"})

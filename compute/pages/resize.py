@@ -3,7 +3,8 @@
 from typing import Any
 
 from compute.models import InstanceType
-from compute.pages.base import FormPage
+from compute.pages.base import InstanceFormPage
+from compute.pages.choices import by_class
 from compute.serializers.resize import MutateRequest, ResizeRequest
 from compute.services.instances.resize import NO_UPGRADE, mutate, reasons_against, resize, upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField
@@ -24,7 +25,7 @@ class UpgradeForm(BodyForm):
     allow_auto_disk_resize = FlagField(label=AUTO_LABEL, initial=True, help_text=AUTO_HELP)
 
 
-class ResizeView(FormPage):
+class ResizeView(InstanceFormPage):
     """``/home/instances/<id>/resize``."""
 
     template_name = "compute/instance_resize.html"
@@ -47,7 +48,7 @@ class ResizeView(FormPage):
         return super().get_context_data(plans=rows, **kwargs)
 
 
-class UpgradeView(FormPage):
+class UpgradeView(InstanceFormPage):
     """``/home/instances/<id>/upgrade``: for instances of a deprecated type that has a successor."""
 
     operations = frozenset({"compute_instances_mutate"})

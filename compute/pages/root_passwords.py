@@ -11,7 +11,7 @@ from django.views.generic import TemplateView
 
 from accounts.pages.confirm import Confirmed
 from compute.models import Instance
-from compute.pages.base import FormPage, InstancePage, state_of
+from compute.pages.base import InstanceFormPage, InstancePage, state_of
 from compute.serializers.rebuild import PasswordRequest
 from compute.services.common.password_strength import make_password
 from compute.services.instances import root_passwords
@@ -81,7 +81,7 @@ class ShownPasswordView(InstancePage, TemplateView):
         return super().get_context_data(ssh=ssh, **state_of(self.instance), **kwargs)
 
 
-class RootPasswordPage(FormPage):
+class RootPasswordPage(InstanceFormPage):
     """A page whose form can generate a password. The page after it shows the password, once."""
 
     def form_valid(self, form: Any) -> HttpResponse:

@@ -21,7 +21,8 @@ from compute.services.instances import instances, power
 from config.display.integers import is_id
 from config.display.plurals import counted
 from config.errors import Denied, DomainError, Missing
-from config.pages.lists import ListView
+from config.pages.lists import ListView, query_back
+from config.pages.reasons import reason_on_page
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, check_labels
 
 MAX_CHOSEN = ListView.paginate_by

@@ -7,7 +7,7 @@ from django import forms
 from django.urls import reverse
 
 from compute.models import Instance
-from compute.pages.base import FormPage, InstanceTab
+from compute.pages.base import InstanceFormPage, InstanceTab
 from compute.serializers.instances import InstanceResource, changes_of
 from compute.services.instances import instances
 from config.pages.forms import BodyForm, FlagField, NumberField, TagsField, TextField
@@ -115,7 +115,7 @@ class DeleteForm(forms.Form):
         return self.instance.label
 
 
-class DeleteView(FormPage):
+class DeleteView(InstanceFormPage):
     """``/home/instances/<id>/delete``: for users who type the instance's label."""
 
     operations = frozenset({"compute_instances_destroy"})

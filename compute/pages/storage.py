@@ -7,10 +7,12 @@ from typing import Any
 from django.urls import reverse
 
 from compute.models import Disk, Volume
-from compute.pages.parts import PartTab, Row, Verb
+from compute.pages.parts import PartTab
 from compute.serializers.volumes import filesystem_path
 from compute.services.common.disk_space import taken
 from compute.services.instances.disks import NOT_READY
+from compute.services.volumes.changes import refusal_of_status
+from config.pages.lists import Row, Verb
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from compute.models import Firewall, FirewallDevice
-from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
-from compute.pages.choices import MOST_CHOICES
+from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage
+from compute.pages.choices import offer_rows
 from compute.pages.configs import deleting
 from compute.serializers.networking.firewalls import FirewallDeviceRequest
 from compute.services.networking.firewalls import firewalls
@@ -17,6 +17,7 @@ from config.errors import Invalid
 from config.pages.forms import ChoiceField
 
 TAB = "instance-network"
+NO_FIREWALL = "You have no other firewall that you may change. Create a firewall first."
 
 
 class DeviceForm(InstanceForm):
@@ -26,14 +27,17 @@ class DeviceForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         free = Firewall.objects.writable_by(self.actor).exclude(devices__instance=self.instance)
-        rows = free.order_by("label").values_list("pk", "label", "status")[:MOST_CHOICES]
-        self.offer("firewall", [("", "choose one"), *((pk, f"{label}, {status}") for pk, label, status in rows)])
+        rows = free.only("label", "status").order_by("label", "pk")
+        if not offer_rows(
+            self, "firewall", rows, lambda each: (each.pk, f"{each.label}, {each.status}"), ("", "choose one")
+        ):
+            self.reason = NO_FIREWALL
 
     def as_body(self) -> dict[str, Any]:
         return {"id": self.instance.pk, "type": "compute"}
 
 
-class AddFirewallView(FormPage):
+class AddFirewallView(InstanceFormPage):
     """``/home/instances/<id>/firewalls/add``."""
 
     form_class = DeviceForm
@@ -60,6 +64,7 @@ class RemoveFirewallView(ConfirmationPage):
     """``/home/instances/<id>/firewalls/<device id>/remove``."""
 
     tab = TAB
+    part_noun = "attachment of the firewall"
     operations = frozenset({"networking_firewalls_devices_destroy"})
     heading = "Detach {page.device.firewall} from {page.instance}"
     introduction = "The firewall no longer filters the traffic of {page.instance}."

@@ -8,7 +8,7 @@ from django.http import Http404
 
 from accounts.services import attempts
 from compute.models import Address, IPv6Range
-from compute.pages.base import ConfirmationPage, FormPage, InstanceForm, InstancePage
+from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage, InstancePage
 from compute.pages.networking.networking import moving_reason
 from compute.serializers.networking.addresses import (
     AddressRequest,
@@ -23,7 +23,7 @@ from config.pages.forms import ChoiceField, TextField
 TAB = "instance-network"
 
 
-class NetworkPage(FormPage):
+class NetworkPage(InstanceFormPage):
     """A page about the addresses of an instance, which cannot change while the instance moves."""
 
     tab = TAB
@@ -64,6 +64,8 @@ class NewAddressView(NetworkPage):
 
 class AddressPage(InstancePage):
     """A page about one IPv4 address of the instance; others are answered 404."""
+
+    part_noun = "address"
 
     @cached_property
     def row(self) -> Address:
@@ -148,6 +150,7 @@ class NewRangeView(NetworkPage):
 class DeleteRangeView(NetworkPage, ConfirmationPage):
     """``/home/instances/<id>/ranges/<id>/delete``."""
 
+    part_noun = "range"
     operations = frozenset({"networking_ipv6_ranges_destroy"})
     heading = "Delete {page.range}"
     introduction = "The addresses of the range stop working."

@@ -8,12 +8,13 @@ from django.urls import reverse
 
 from compute.models import Address, Firewall, FirewallDevice, IPv6Range
 from compute.pages.configs import deleting
-from compute.pages.parts import PartTab, Row, Verb
+from compute.pages.parts import PartTab
 from compute.serializers.networking.addresses import reverse_name, route_target
 from compute.services.networking.assign import MOVING
 from compute.services.networking.interfaces import VLAN
 from compute.services.networking.overview import networking
 from config.errors import Busy
+from config.pages.lists import Row, Verb
 
 TAB = "instance-network"
 LAST_PUBLIC_ADDRESS = "This is the last public address of the instance."

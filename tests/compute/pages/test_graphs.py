@@ -1,5 +1,6 @@
 """Graphs of an instance in a browser."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,9 @@ from django.utils.timezone import now
 from compute.models import Instance, Sample
 from compute.pages.graphs import charts_of, months_of
 from compute.services.stats import stats
+from config.limits import rates
 from tests.compute.pages.visiting import HTMX, owner_of, page_of, text_of
+from tests.factories import NodeBalancerFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -93,3 +96,27 @@ class TestThePage:
 
     def test_the_overview_leads_there_without_scripts(self, world, instance):
         assert f'<a href="{page_of(instance, "graphs")}">' in text_of(owner_of(world).get(page_of(instance)))
+
+
+@pytest.fixture
+def _fresh_limits() -> Iterator[None]:
+    """Count from nothing, and forget the counts afterwards."""
+    rates.forget()
+    yield
+    rates.forget()
+
+
+@pytest.mark.usefixtures("_fresh_limits")
+def test_graphs_share_the_limit_of_statistics_with_the_api(world, instance, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "stats": "2/60"}
+    browser, balancer = owner_of(world), NodeBalancerFactory(account=world.account)
+    others = f"/home/load-balancers/{balancer.pk}/graphs"
+    assert [browser.get(page).status_code for page in (page_of(instance, "graphs"), others)] == [200, 200]
+    for page in (page_of(instance, "graphs"), others):
+        refused = browser.get(page)
+        assert refused.status_code == 429
+        assert int(refused["Retry-After"]) > 0
+        assert "Too many attempts." in refused.content.decode()
+        part = browser.get(page, headers=HTMX)
+        assert part.status_code == 200, "htmx shows no part that it gets with an error"
+        assert "Too many attempts." in part.content.decode()
