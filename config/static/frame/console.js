@@ -1,4 +1,4 @@
-// What the pages do beyond htmx. Each part is for an attribute, so that no page has a script of its own.
+// Behaviour of the pages besides htmx. Each part is for an attribute, so that no page has a script of its own.
 
 // "Select all" of a table. Without this script the box stays hidden.
 for (const box of document.querySelectorAll("input[data-select-all]")) box.hidden = false;
@@ -25,6 +25,13 @@ document.addEventListener("submit", event => {
 });
 addEventListener("pageshow", () => {
   for (const form of document.forms) sentAt.delete(form);
+});
+
+// After the back button, browsers restore the choices with which a page was left. Filters show those of the address.
+addEventListener("pageshow", ({ persisted }) => {
+  const [{ type }] = performance.getEntriesByType("navigation");
+  if (!persisted && type !== "back_forward" && type !== "reload") return;
+  for (const form of document.querySelectorAll("form[data-auto]")) form.reset();
 });
 
 // On a phone, filters are folded up while none is set.
@@ -58,13 +65,46 @@ document.addEventListener("htmx:beforeRequest", event => {
   if (document.hidden || event.target.querySelector("details.dropdown[open]")) event.preventDefault();
 });
 
+// A part with the reasons of a field (data-problems-of, with the field's id) updates itself while the field is typed. The
+// field stays, and looks right or wrong as the part says.
+document.addEventListener("htmx:load", ({ detail: { elt } }) => {
+  const field = document.getElementById(elt.dataset.problemsOf);
+  if (!field) return;
+  const wrong = elt.querySelector(".reason") !== null;
+  field.classList.toggle("is-invalid", wrong);
+  if (wrong) field.setAttribute("aria-invalid", "true");
+  else field.removeAttribute("aria-invalid");
+});
+
+// A confirmation says that a job has begun, so it leaves the page when no job is under way. It stays long enough to be
+// read.
+const READING_TIME = 5_000;
+const shownAt = performance.now();
+document.addEventListener("htmx:load", ({ detail: { elt } }) => {
+  if (!elt.matches("[data-settled]")) return;
+  const clear = () => document.querySelectorAll("[data-confirmation]").forEach(each => each.remove());
+  setTimeout(clear, Math.max(0, shownAt + READING_TIME - performance.now()));
+});
+
 function connected(yes) {
   const notice = document.getElementById("connection-lost");
   if (notice) notice.hidden = yes;
 }
 
+// Forms that open in a table (data-in-place): if the answer is an error, the browser opens the page with the same
+// form, which shows the reason. A form is sent again only if the first request surely changed nothing.
+const MAYBE_DONE = 500;
+const TOO_MANY = 429;
+document.addEventListener("htmx:responseError", ({ detail, target }) => {
+  if (!target.closest("[data-in-place]")) return;
+  const { status } = detail.xhr;
+  if (!target.href && status < MAYBE_DONE && status !== TOO_MANY) target.submit();
+  else location.assign(target.href || target.action);
+});
+
 for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(name, ({ detail, target }) => {
+    if (name !== "htmx:responseError" && target.closest("[data-in-place]")) connected(false);
     if (!target.matches("[data-live]")) return;
     if (detail.xhr.status === 404) target.removeAttribute("hx-get"); // deleted: the last answer said so
     else connected(false);
