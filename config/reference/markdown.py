@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-LOWEST = 6
+LOWEST_HEADING = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def html_with_headings(text: str, top: int = 2) -> tuple[SafeString, list[Headin
     headings = []
     for index in openings:
         level = int(tokens[index].tag[1:])
-        tokens[index].tag = tokens[index + 2].tag = f"h{min(level - highest + top, LOWEST)}"
+        tokens[index].tag = tokens[index + 2].tag = f"h{min(level - highest + top, LOWEST_HEADING)}"
         if level == highest:
             heading = Heading(tokens[index + 1].content, slugify(tokens[index + 1].content))
             tokens[index].attrSet("id", heading.anchor)

@@ -13,7 +13,7 @@ from config import word
 from config.api.access import ALL, granted
 from config.api.filters import KEYS
 from config.api.views import ListViewSet
-from config.reference.reading import JSON, Operation, Parameter, indented, reference
+from config.reference.reading import JSON, Body, Operation, Parameter, indented, reference
 
 PARAMETER = re.compile(r"/\{\w+\}")
 INSTANCES = word.on_wire("/v4/compute/instances")
@@ -23,6 +23,13 @@ Found = Mapping[str, Any]
 """An object as its list shows it."""
 Source = tuple[str, Callable[[Found], Any]]
 """The path of a list, and the function that takes the value from its first object."""
+
+
+def _private_service(instance: Found) -> str | None:
+    """Return the address of a web server at the instance's private address, or None without such an address."""
+    private = (address for address in instance["ipv4"] if address.startswith("192.168."))
+    return next((f"{address}:80" for address in private), None)
+
 
 INSTANCE: Source = (INSTANCES, lambda instance: instance["id"])
 DISK: Source = (f"{INSTANCES}/{{{COMPUTE_ID}}}/disks", lambda disk: disk["id"])
@@ -38,6 +45,10 @@ IN_BODIES: Mapping[str, Source] = {
 """By path within a body: the fields that name an object of the account."""
 WITH_ASSIGNMENTS: Mapping[str, Source] = {"region": (INSTANCES, lambda instance: instance["region"])}
 """The same for bodies with assignments, which take the region of their objects."""
+IN_BODIES_OF: Mapping[str, Mapping[str, Source]] = {
+    "nodebalancers_configs_nodes_create": {"address": (INSTANCES, _private_service)},
+}
+"""The same for the body of one operation, by its id."""
 NEEDS_YOURS = {
     "domains_import": "No name server answers at the example's address: name a server that transfers your zone.",
     "profile_phone_number_verify": "The example's code is refused: give the code that was sent to your phone.",
@@ -99,12 +110,9 @@ def form_of(operation: Operation, reader: Reader | None) -> Form:
         return Form(operation, note=note)
     own = _OwnObjects(reader)
     parameters = tuple(_with_id(operation, parameter, own) for parameter in operation.parameters)
-    bodies = tuple(
-        replace(body, start=_with_ids(body.start, own)) if body.media_type == JSON and body.start else body
-        for body in operation.bodies
-    )
+    bodies = tuple(_with_own(body, operation, own) for body in operation.bodies)
     create = next((_creates()[path] for path in own.empty if path in _creates()), None)
-    return Form(replace(operation, parameters=parameters, bodies=bodies), create, note)
+    return Form(operation.with_parts(parameters=parameters, bodies=bodies), create, note)
 
 
 @dataclass
@@ -172,9 +180,16 @@ def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Pa
     return replace(parameter, example=key, value=key if operation.method == "GET" else "")
 
 
-def _with_ids(start: str, own: _OwnObjects) -> str:
+def _with_own(body: Body, operation: Operation, own: _OwnObjects) -> Body:
+    if body.media_type != JSON or not body.start:
+        return body
+    return replace(body, start=_with_ids(operation, body.start, own))
+
+
+def _with_ids(operation: Operation, start: str, own: _OwnObjects) -> str:
     body = json.loads(start)
-    sources = {**IN_BODIES, **WITH_ASSIGNMENTS} if "assignments" in body else IN_BODIES
+    assigning = WITH_ASSIGNMENTS if "assignments" in body else {}
+    sources = {**IN_BODIES, **assigning, **IN_BODIES_OF.get(operation.id, {})}
 
     def filled(value: Any, path: str) -> Any:
         if isinstance(value, dict):

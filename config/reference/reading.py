@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 import orjson
@@ -68,10 +68,20 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """The long parts of an operation."""
+
+    parameters: tuple[Parameter, ...]
+    bodies: tuple[Body, ...]
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
 class Operation:
     """A method of a path.
 
-    `scopes` are the scopes that a token needs. `public` operations also work without a token.
+    `scopes` are the scopes that a token needs. `public` operations also work without a token. `read` reads the long
+    parts when they are first used: reading those of all operations takes a third of a second.
     """
 
     id: str
@@ -84,9 +94,28 @@ class Operation:
     public: bool
     scopes: tuple[str, ...]
     grant: str
-    parameters: tuple[Parameter, ...]
-    bodies: tuple[Body, ...]
-    answers: tuple[Answer, ...]
+    read: Callable[[], Parts] = field(repr=False)
+
+    @cached_property
+    def parts(self) -> Parts:
+        return self.read()
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.parts.parameters
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.parts.bodies
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        return self.parts.answers
+
+    def with_parts(self, **changed: Any) -> "Operation":
+        """Return the operation with other parameters, bodies or answers."""
+        parts = replace(self.parts, **changed)
+        return replace(self, read=lambda: parts)
 
     @property
     def heading(self) -> SafeString:
@@ -116,8 +145,7 @@ class Operation:
             # The ids and the description are already escaped.
             return replace(field, description=mark_safe(_replaced(field.description, in_code)))  # noqa: S308
 
-        return replace(
-            self,
+        return self.with_parts(
             parameters=tuple(
                 replace(each, field=described(each.field), example=ids.get(each.example, each.example))
                 for each in self.parameters
@@ -202,6 +230,11 @@ class _Reader(SchemaReader):
             public=public,
             scopes=scopes,
             grant=given.get("x-grant", ""),
+            read=partial(self.parts, item, given),
+        )
+
+    def parts(self, item: Mapping[str, Any], given: Mapping[str, Any]) -> Parts:
+        return Parts(
             parameters=tuple(self.parameters([*item.get("parameters", ()), *given.get("parameters", ())])),
             bodies=tuple(self.bodies(self.resolved(given.get("requestBody")))),
             answers=tuple(self.answers(given.get("responses", {}))),

@@ -11,13 +11,13 @@ from config.reference.fields import Field
 from config.reference.reading import Operation, reference
 
 WORD = re.compile(r"[^\W_]+")
-MOST_LETTERS = 200
+MAX_LETTERS = 200
 """The maximum number of characters of a search. The rest is ignored."""
 HERE, NAMED, DESCRIBED, ANSWERED = 8, 4, 2, 1
 """The weights of a word in an operation's own line, in names of parameters and fields, in descriptions, in its
 answers.
 """
-WHOLE = 2
+WHOLE_WORD_FACTOR = 2
 """The factor for a word that stands alone."""
 
 
@@ -45,7 +45,7 @@ def search(words: str) -> list[Found]:
     The search covers method, path, summary, description, scopes, and names and descriptions of parameters and
     fields.
     """
-    wanted = list(dict.fromkeys(words[:MOST_LETTERS].casefold().split()))
+    wanted = list(dict.fromkeys(words[:MAX_LETTERS].casefold().split()))
     scored = []
     for operation, places in _index() if wanted else ():
         best = [_best(word, places) for word in wanted]
@@ -62,7 +62,7 @@ def _best(word: str, places: tuple[Place, ...]) -> tuple[int, Place | None]:
     for place in places:
         for spelling in spellings:
             if spelling in place.text:
-                counts = place.weight * (WHOLE if spelling in place.words else 1)
+                counts = place.weight * (WHOLE_WORD_FACTOR if spelling in place.words else 1)
                 if counts > score:
                     score, best = counts, place
     return score, best

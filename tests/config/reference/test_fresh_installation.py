@@ -127,6 +127,25 @@ def test_without_an_instance_the_page_leads_to_the_create_and_works_after_it(ope
     assert create_first(operation, browser) == []
 
 
+@pytest.mark.parametrize("part", ["backups", "disks", "ips"])
+def test_the_example_instance_takes_the_examples_of_its_parts(part, installation):
+    example = Instance.objects.get(account=installation.world.account)
+    finish(example, MemoryDriver())
+    token = installation.browser.post("/docs/token", {"access": "full", "back": CREATE.address}).json()["token"]
+    request = written()[f"POST /v4/compute/instances/{{compute_id}}/{part}"]["request"]
+    made = APIClient(token).post(f"/v4/compute/instances/{example.pk}/{part}", request)
+    assert made.status_code == 200, made.json()
+
+
+def test_a_node_of_a_load_balancer_is_the_example_instance(installation):
+    """If the instance has a private address, the body names it."""
+    nodes = reference().operations["nodebalancers_configs_nodes_create"]
+    assert first_press(reference().operations["networking_ips_create"], installation.browser) == 200
+    example = Instance.objects.get(account=installation.world.account)
+    [private] = [address for address in example.ipv4 if address.startswith("192.168.")]
+    assert f"{private}:80" in unescape(installation.browser.get(nodes.address).content.decode())
+
+
 def test_no_operation_is_left_out_that_is_not_there():
     assert NEEDS_AN_INSTANCE | NEEDS_YOURS.keys() <= {operation.id for operation in FIRST}
 
