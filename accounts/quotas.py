@@ -41,3 +41,57 @@ QUOTAS = {
     "managed_credentials": Quota("MANAGED_CREDENTIALS", "managed credentials"),
 }
 """By name, as in `Account.quotas`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceQuota:
+    """A limit of what an account may use at once, in `unit`. `name` is its key in limits and counters."""
+
+    name: str
+    nouns: str
+    unit: str = ""
+
+    def reason(self, limit: int, used: int, more: int) -> str:
+        """Return the reason for a refusal: the limit, the use, and how to get more."""
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"The account's quota of {self.nouns} is {limit}{unit}: {used}{unit} used, {more}{unit} more needed. "
+            "Open a support ticket to ask for more."
+        )
+
+
+RESOURCE_QUOTAS = {
+    quota.name: quota
+    for quota in (
+        ResourceQuota("instances", "computes"),
+        ResourceQuota("vcpus", "vCPUs"),
+        ResourceQuota("memory", "memory of computes", "MB"),
+        ResourceQuota("gpus", "GPUs"),
+        ResourceQuota("disk", "disk space of computes", "MB"),
+        ResourceQuota("volumes", "volumes"),
+        ResourceQuota("volume_storage", "storage of volumes", "GB"),
+        ResourceQuota("backup_storage", "storage of backups", "MB"),
+        ResourceQuota("image_storage", "storage of images", "MB"),
+        ResourceQuota("total_ipv6_ranges", "IPv6 ranges"),
+        ResourceQuota("total_nodebalancers", "nodebalancers"),
+    )
+}
+"""By name, as in `TrustLevel.limits`, in `Account.quotas`, and as the columns of `ResourceUse`."""
+
+NEW, TRUSTED, UNLIMITED = "new", "trusted", "unlimited"
+
+LEVELS: dict[str, dict[str, int]] = {
+    NEW: {
+        "instances": 10, "vcpus": 20, "memory": 40 * 1024, "gpus": 0, "disk": 800 * 1024,
+        "volumes": 10, "volume_storage": 1000, "backup_storage": 1000 * 1024, "image_storage": 100 * 1024,
+        "total_ipv6_ranges": 5, "total_nodebalancers": 3,
+    },
+    TRUSTED: {
+        "instances": 100, "vcpus": 400, "memory": 1600 * 1024, "gpus": 8, "disk": 16_000 * 1024,
+        "volumes": 200, "volume_storage": 50_000, "backup_storage": 20_000 * 1024, "image_storage": 2000 * 1024,
+        "total_ipv6_ranges": 100, "total_nodebalancers": 50,
+    },
+    UNLIMITED: {},
+}  # fmt: skip
+"""The limits of the levels that need no row. A row of `TrustLevel` replaces those of its level. A quota that is not
+named has no limit."""

@@ -13,6 +13,7 @@ from accounts.models.oauth import (
 )
 from accounts.models.outbox import Message
 from accounts.models.preferences import Preferences
+from accounts.models.quotas import ResourceUse, TrustLevel
 from accounts.models.security import PhoneVerification, SecondFactor, SecurityAnswer, SecurityKey
 from accounts.models.tickets import Ticket, TicketAttachment, TicketReply
 from accounts.models.tokens import PersonalToken, TokenLink
@@ -38,6 +39,7 @@ __all__ = [
     "PhoneVerification",
     "Picture",
     "Preferences",
+    "ResourceUse",
     "SSHKey",
     "SecondFactor",
     "SecurityAnswer",
@@ -46,6 +48,7 @@ __all__ = [
     "TicketAttachment",
     "TicketReply",
     "TokenLink",
+    "TrustLevel",
     "TrustedDevice",
     "User",
 ]

@@ -6,6 +6,7 @@ from decimal import Decimal
 from django.core.validators import MinValueValidator
 from django.db import models
 
+from accounts.quotas import NEW
 
 # The stubs do not know the managers of django-oauth-toolkit's models: the toolkit has no type hints.
 class Account(models.Model):  # type: ignore[django-manager-missing]
@@ -55,6 +56,13 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
         blank=True,
         editable=False,
         help_text="Quotas of this account that differ from the settings, by name.",
+    )
+    trust_level = models.SlugField(
+        max_length=32,
+        default=NEW,
+        db_default=NEW,
+        db_index=False,
+        help_text="The plan, which sets the account's limits of chargeable resources.",
     )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)

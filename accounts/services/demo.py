@@ -7,6 +7,7 @@ from django.db import transaction
 
 from accounts.actors import Actor
 from accounts.models import Account, GlobalGrants, Level, PersonalToken, User
+from accounts.quotas import UNLIMITED
 from accounts.services.tokens import create_token
 
 OWNER, RESTRICTED, STAFF = "owner", "restricted", "staff"
