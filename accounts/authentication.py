@@ -20,7 +20,7 @@ MAX_TOKEN_LENGTH = 512
 GRANTS = GlobalGrants.names()
 
 # Handwritten, because every request begins with it: no model instances, and one plan, prepared once per connection.
-_WHO = f"""
+_CALLER_COLUMNS = f"""
        u.id, u.username, u.restricted, u.account_id, g.account_access, {", ".join(f"g.{name}" for name in GRANTS)}
 """
 _ACTIVE = """
@@ -28,7 +28,7 @@ _ACTIVE = """
   LEFT JOIN accounts_globalgrants g ON g.user_id = u.id AND u.restricted
 """
 _PERSONAL = f"""
-SELECT t.id, t.scopes, c.client_id, {_WHO}
+SELECT t.id, t.scopes, c.client_id, {_CALLER_COLUMNS}
   FROM accounts_personaltoken t
   JOIN accounts_user u ON u.id = t.user_id AND u.is_active {_ACTIVE}
   LEFT JOIN accounts_oauthclient c ON c.id = t.client_id
@@ -37,7 +37,7 @@ SELECT t.id, t.scopes, c.client_id, {_WHO}
    AND (t.client_id IS NULL OR (c.status = 'active' AND o.is_active IS NOT FALSE))
 """  # noqa: S608 - made of the constants above
 _OAUTH = f"""
-SELECT t.id, t.scope, c.client_id, {_WHO}
+SELECT t.id, t.scope, c.client_id, {_CALLER_COLUMNS}
   FROM accounts_oauthaccesstoken t
   JOIN accounts_oauthclient c ON c.id = t.application_id AND c.status = 'active'
   LEFT JOIN accounts_account o ON o.id = c.account_id

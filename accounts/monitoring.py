@@ -14,10 +14,10 @@ from config.monitoring.registry import measures
 def outbox() -> Iterator[Metric]:
     waiting = GaugeMetricFamily("skerry_messages", "Mails and short messages to send.", labels=["channel"])
     given_up = GaugeMetricFamily(
-        "skerry_messages_given_up", "Those that were tried for the last time.", labels=["channel"]
+        "skerry_messages_given_up", "Mails and messages that failed and are not tried again.", labels=["channel"]
     )
     oldest = GaugeMetricFamily(
-        "skerry_message_oldest_seconds", "The age of the oldest to send.", labels=["channel"]
+        "skerry_message_oldest_seconds", "The age of the oldest mail or message to send.", labels=["channel"]
     )
     rows = Message.objects.order_by().values("channel").annotate(
         waiting=Count("pk", filter=Q(given_up=False)),

@@ -29,13 +29,13 @@ from config.environment.openid import OpenID
 T = TypeVar("T")
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"]
 """Signatures that need the provider's private key. ``none`` and signatures with the client secret are refused."""
-SKEW = 30
+MAX_SKEW_SECONDS = 30
 """The maximum difference in seconds between the provider's clock and ours."""
 FRESH_FOR = 3600
 """Seconds for which a provider's description and keys are cached."""
-PAUSE = 30
+PAUSE_SECONDS = 30
 """Seconds without further requests to a provider that was slow to answer."""
-BIGGEST = 512 * 1024
+MAX_ANSWER_SIZE = 512 * 1024
 """The maximum number of bytes in a provider's answer. A longer one is refused."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 MAX_SUBJECT_LENGTH = 255
@@ -82,17 +82,17 @@ class Identity:
 
 
 class Bounded(HTTPAdapter):
-    """Reads at most `BIGGEST` bytes of an answer: the library would read everything.
+    """Reads at most `MAX_ANSWER_SIZE` bytes of an answer: the library would read everything.
 
     Raises `Untrusted` beyond that.
     """
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         response = super().send(request, *args, **kwargs)
-        begun = response.raw.read(BIGGEST + 1, decode_content=True)
+        begun = response.raw.read(MAX_ANSWER_SIZE + 1, decode_content=True)
         response.close()
-        if len(begun) > BIGGEST:
-            raise Untrusted(f"more than {BIGGEST} bytes from {response.url}")
+        if len(begun) > MAX_ANSWER_SIZE:
+            raise Untrusted(f"more than {MAX_ANSWER_SIZE} bytes from {response.url}")
         response.raw = BytesIO(begun)
         return response
 
@@ -185,7 +185,7 @@ class Client(OAuth2Mixin, OpenIDMixin):
             "aud": {"essential": True, "value": self.config.client_id},
         }
         # No claims class is given: with one, Authlib would not check `at_hash` against the access token.
-        found = self.parse_id_token(token, nonce, expected, leeway=SKEW)
+        found = self.parse_id_token(token, nonce, expected, leeway=MAX_SKEW_SECONDS)
         if found is None:
             raise Untrusted("there is no ID token")
         return found
@@ -217,13 +217,13 @@ def answer(config: OpenID, redirect_uri: str, code: str, issuer: str | None, non
 def _run_with_timeout(config: OpenID, work: Callable[[], T]) -> T:
     """Return the result of `work`. Raises `Unreachable` after ``config.timeout`` seconds.
 
-    It then raises at once for the next `PAUSE` seconds: each such wait takes a thread of a web process. Socket
+    It then raises at once for the next `PAUSE_SECONDS`: each such wait takes a thread of a web process. Socket
     timeouts restart with every byte, and name look-ups have none. So `work` runs in a thread that is abandoned
     after the timeout. It ends by the socket timeouts and the limit of size. `work` must not use the database.
     """
     began = time.monotonic()
     if began < _silent_until.get(config.issuer, 0):
-        raise Unreachable("it kept us waiting a moment ago")
+        raise Unreachable("it did not answer a moment ago")
     done: Future[T] = Future()
 
     def run() -> None:
@@ -239,7 +239,7 @@ def _run_with_timeout(config: OpenID, work: Callable[[], T]) -> T:
         raise Untrusted(f"not JSON: {error}") from error
     except (OSError, HTTPError) as error:  # of requests and the sockets, and of urllib3 between the two
         if time.monotonic() - began > config.timeout / 2:
-            _silent_until[config.issuer] = time.monotonic() + PAUSE
+            _silent_until[config.issuer] = time.monotonic() + PAUSE_SECONDS
         reason = str(error) or f"no answer within {config.timeout:g} seconds"
         raise Unreachable(f"{type(error).__name__}: {reason}") from error
     except MALFORMED as error:

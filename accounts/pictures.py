@@ -23,11 +23,11 @@ MAX_SIDE = 4096
 """The maximum width and height of an accepted picture, in pixels. A small file can unpack to a large picture."""
 MAX_SCANS = 100
 """The maximum number of scans of a progressive JPEG. Encoders write some ten. Each is a pass over all pixels."""
-MOST_PARTS = 4096
+MAX_PARTS = 4096
 """The maximum number of chunks of a PNG and segments of a JPEG."""
 CPU_SECONDS = 5
 """Seconds of processor time for drawing. The largest picture of a camera takes one."""
-MEMORY = 1 << 30
+MAX_MEMORY_BYTES = 1 << 30
 """Bytes of address space for drawing. The largest picture takes a quarter of it."""
 BROKEN_EXIT = 3
 
@@ -78,7 +78,7 @@ def trouble_in(picture: bytes) -> str | None:
 def _read_png(picture: bytes) -> tuple[int, int]:
     """Return width and height. Raises `Broken` if a chunk is cut off, or the first or the last one is missing."""
     at, kinds = len(_PNG), set()
-    for number in range(MOST_PARTS):
+    for number in range(MAX_PARTS):
         length, kind = struct.unpack_from(">I4s", picture, at)
         if (kind == b"IHDR") != (number == 0) or at + 12 + length > len(picture):
             raise Broken
@@ -119,7 +119,7 @@ def _segments(picture: bytes) -> Iterator[tuple[int, int]]:
     The markers are those that a decoder finds: it skips the bytes between segments.
     """
     at = len(_JPEG)
-    for _ in range(MOST_PARTS):
+    for _ in range(MAX_PARTS):
         found = _MARKER.search(picture, at)
         if found is None:
             raise Broken
@@ -163,7 +163,7 @@ def _upright(picture: Image.Image) -> Image.Image:
 
 def main() -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:

@@ -20,8 +20,10 @@ class ExternalIdentity(models.Model):
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="external_identity")
     issuer = models.CharField(max_length=255)
-    subject = models.CharField(max_length=255, help_text="What the provider tells the person by, for ever.")
-    label = models.CharField(max_length=128, blank=True, help_text="What it calls the person: to be shown only.")
+    subject = models.CharField(max_length=255, help_text="The provider's permanent id of the person.")
+    label = models.CharField(
+        max_length=128, blank=True, help_text="The provider's name of the person. For display only."
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -35,12 +35,12 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
     extra_ipv4 = models.PositiveIntegerField(
         "extra IPv4 addresses",
         default=0,
-        help_text="Public IPv4 addresses the account may hold beyond the one included with each compute.",
+        help_text="Public IPv4 addresses that the account may have, besides the one included with each compute.",
     )
     mail_ports_open = models.BooleanField(
         null=True,
         editable=False,
-        help_text="Whether computes may connect out to mail ports, as staff decided; null: by the account's age.",
+        help_text="Whether computes may connect to mail ports, set by staff. Empty: by the account's age.",
     )
     total_payments = models.DecimalField(
         max_digits=12,
@@ -48,7 +48,7 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
         default=Decimal(0),
         db_default=Decimal(0),
         validators=[MinValueValidator(0)],
-        help_text="All that the account ever paid, in USD. From 25.00 on its users' profiles show referrals.",
+        help_text="The account's payments in total, in USD. From 25.00, its users' profiles show referrals.",
     )
     quotas = models.JSONField(
         default=dict,

@@ -129,7 +129,7 @@ class Event(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="events")
     action = models.CharField(max_length=40)
     status = models.CharField(max_length=12, choices=Status, default=Status.NOTIFICATION)
-    username = models.CharField(max_length=32, blank=True, help_text="Empty: the platform itself.")
+    username = models.CharField(max_length=32, blank=True, help_text="Empty: the platform.")
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     duration = models.FloatField(null=True, blank=True, help_text="Seconds of work.")
@@ -145,7 +145,7 @@ class Event(models.Model):
     entity_label = models.TextField(blank=True)
     entity_url = models.TextField(blank=True)
     secondary_type = models.CharField(max_length=20, blank=True)
-    secondary_id = models.TextField(blank=True, help_text="A number or a slug, as that entity's id is.")
+    secondary_id = models.TextField(blank=True, help_text="The entity's id: a number or a slug.")
     secondary_label = models.TextField(blank=True)
     secondary_url = models.TextField(blank=True)
 
@@ -175,4 +175,6 @@ class Event(models.Model):
     @property
     def meaning(self) -> str:
         """The action as a sentence: ``An instance is booted.``"""
+        if (self.action, self.entity_type) == event_names.ROOT_PASSWORD:
+            return "A root password is set."
         return ACTIONS.get(self.action, self.action)

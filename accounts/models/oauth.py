@@ -70,10 +70,10 @@ class OAuthClient(AbstractApplication):
     name = models.CharField("label", max_length=512, blank=True)
     account = models.ForeignKey(
         Account, null=True, blank=True, on_delete=models.CASCADE, related_name="oauth_clients",
-        help_text="Empty: the platform's own.",
+        help_text="Empty: an app of the platform.",
     )  # fmt: skip
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
-    thumbnail = models.BinaryField(null=True, help_text="A PNG that this server encoded itself.")
+    thumbnail = models.BinaryField(null=True, help_text="A PNG image, encoded by this server.")
 
     objects = OAuthClientManager()
 
@@ -106,7 +106,7 @@ class Picture(models.Model):
     """
 
     client = models.OneToOneField(OAuthClient, on_delete=models.CASCADE, related_name="undrawn")
-    content = models.BinaryField(help_text="The file as it was sent. Only its header was read.")
+    content = models.BinaryField(help_text="The uploaded file. Only its header was checked.")
     attempt = models.PositiveSmallIntegerField(db_default=0)
     run_at = models.DateTimeField(db_default=Now())
     lease_until = models.DateTimeField(null=True)

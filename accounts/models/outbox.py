@@ -20,7 +20,9 @@ class Message(models.Model):
 
     channel = models.CharField(max_length=4, choices=Channel)
     recipient = models.CharField(max_length=128)
-    subject = models.CharField(max_length=200, blank=True, help_text="What it is about; never a secret.")
+    subject = models.CharField(
+        max_length=200, blank=True, help_text="The subject of the mail. It never contains a secret."
+    )
     encrypted = EncryptedField(editable=False)
     attempt = models.PositiveSmallIntegerField(default=0)
     error = models.TextField(blank=True)

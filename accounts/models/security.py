@@ -34,8 +34,8 @@ class SecurityKey(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="security_keys")
     name = models.CharField(max_length=64)
-    credential = models.BinaryField(unique=True, help_text="The id that the key gave itself for this site.")
-    public_key = models.BinaryField(help_text="As COSE has it.")
+    credential = models.BinaryField(unique=True, help_text="The id of the security key's credential for this site.")
+    public_key = models.BinaryField(help_text="The public key in COSE format.")
     sign_count = models.BigIntegerField(db_default=0)
     created = models.DateTimeField(db_default=Now())
     last_used = models.DateTimeField(null=True, blank=True)

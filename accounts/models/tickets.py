@@ -39,7 +39,7 @@ class Ticket(models.Model):
     entity_url = models.CharField(max_length=255, blank=True)
     managed_issue = models.BooleanField(default=False)
     opened = models.DateTimeField(auto_now_add=True)
-    opened_by = models.CharField(max_length=32, help_text="Username; empty is the platform.", blank=True)
+    opened_by = models.CharField(max_length=32, help_text="Username. Empty: the platform.", blank=True)
     gravatar_id = models.CharField(max_length=64, blank=True)
     updated = models.DateTimeField(auto_now=True)
     updated_by = models.CharField(max_length=32, null=True, blank=True)
@@ -71,7 +71,7 @@ class TicketReply(models.Model):
     ticket = models.ForeignKey(Ticket, on_delete=models.CASCADE, related_name="replies")
     description = models.TextField(max_length=65535)
     created = models.DateTimeField(auto_now_add=True)
-    created_by = models.CharField(max_length=32, blank=True, help_text="Username; empty is the platform.")
+    created_by = models.CharField(max_length=32, blank=True, help_text="Username. Empty: the platform.")
     gravatar_id = models.CharField(max_length=64, blank=True)
     from_staff = models.BooleanField(default=False)
 

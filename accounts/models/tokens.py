@@ -32,11 +32,11 @@ class PersonalToken(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     prefix = models.CharField(max_length=16, editable=False)
     created = models.DateTimeField(auto_now_add=True)
-    expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
+    expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: the token does not expire.")
     # No index: it is looked up among the tokens of a user, or when a client is deleted.
     client = models.ForeignKey(
         OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False,
-        help_text="The app whose token made it. Empty: the user's own.",
+        help_text="The app whose token created this token. Empty: the user created it.",
     )  # fmt: skip
 
     objects = PersonalTokenQuerySet.as_manager()
@@ -68,12 +68,14 @@ class TokenLink(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="token_links")
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    label = models.CharField(max_length=100, help_text="Of the token.")
-    scopes = models.TextField(help_text="Of the token: space-separated, or * for all.")
+    label = models.CharField(max_length=100, help_text="The label of the token.")
+    scopes = models.TextField(help_text="The scopes of the token, separated by spaces, or * for all.")
     token_expiry = models.DateTimeField(null=True, blank=True, help_text="Empty: the token does not expire.")
-    created_by = models.CharField(max_length=32, blank=True, help_text="A member of staff. Empty: the platform.")
+    created_by = models.CharField(
+        max_length=32, blank=True, help_text="The username of staff. Empty: the platform."
+    )
     created = models.DateTimeField(db_default=Now())
-    expiry = models.DateTimeField(help_text="When the link itself ends.")
+    expiry = models.DateTimeField(help_text="The time at which the link expires.")
 
     objects = TokenLinkQuerySet.as_manager()
 

@@ -69,7 +69,10 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     verified_phone_number = models.CharField(max_length=20, null=True, blank=True)
     authentication_type = models.CharField(max_length=32, default=PASSWORD)
     logged_out = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text="How often staff ended all of its sessions."
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text="The number of times that staff ended all sessions of the user.",
     )
 
     USERNAME_FIELD = "username"

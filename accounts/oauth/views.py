@@ -129,10 +129,13 @@ def _reason(error: FatalClientError) -> str:
         rows = OAuthClient.objects.select_related("account")
         client = rows.only("name", "client_id", "status", "account__is_active").filter(client_id=asked).first()
         if client is None:
-            return "The app is not known here. It may have been deleted."
-        return f"{_shown(client)} is {client.effective_status}: it can be given no access at present."
+            return "This installation does not know the app. It may have been deleted."
+        return f"{_shown(client)} is {client.effective_status}: it cannot get access now."
     if isinstance(error, (MismatchingRedirectURIError, InvalidRedirectURIError, MissingRedirectURIError)):
-        return "The app wants to send you on to an address it has not registered: it may be another than it says."
+        return (
+            "The app wants to redirect you to an address that it has not registered. "
+            "It may not be the app that it claims to be."
+        )
     return "The app's request is not complete, or contradicts itself."
 
 

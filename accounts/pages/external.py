@@ -173,7 +173,9 @@ def finish(request: HttpRequest, config: OpenID) -> HttpResponse:
     if wish["why"] == SIGN_IN:
         user = external.user_of(who.issuer, who.subject)
         if user is None:
-            raise Refusal(403, "Not known here yet", _unknown(config, who), f"unknown: {who.subject!r}")
+            raise Refusal(
+                403, "You cannot sign in with this provider yet", _unknown(config, who), f"unknown: {who.subject!r}"
+            )
         _check_active(user)
     else:
         user = _tie_user(request, config, wish, who)
@@ -211,7 +213,7 @@ def _read_identity(request: HttpRequest, config: OpenID, wish: dict[str, Any]) -
 
     if error := request.GET.get("error"):
         reason = f"{error!r:.80} {request.GET.get('error_description', '')!r:.200}"
-        raise Refusal(403, "You were not let in", f"{config.name} did not say who you are.", reason)
+        raise Refusal(403, "Sign-in refused", f"{config.name} did not say who you are.", reason)
     return _ask_provider(config, answered)
 
 
@@ -250,8 +252,8 @@ def _ask_provider(config: OpenID, work: Callable[[], T]) -> T:
         words = "Try again in a few minutes."
         raise Refusal(503, f"{config.name} does not answer", words, str(error)) from error
     except openid.ProviderError as error:
-        words = f"What {config.name} answered could not be accepted. Begin again, and tell support if that fails."
-        raise Refusal(502, "That did not work", words, str(error)) from error
+        words = f"The answer of {config.name} is not valid. Begin again. If this fails too, tell support."
+        raise Refusal(502, "Sign-in failed", words, str(error)) from error
 
 
 def _unknown(config: OpenID, who: openid.Identity) -> str:
@@ -262,12 +264,12 @@ def _unknown(config: OpenID, who: openid.Identity) -> str:
 
 
 def _stale(reason: str) -> Refusal:
-    words = "This sign-in was begun in another browser, or too long ago, or is over already."
+    words = "This sign-in was started in another browser or too long ago, or it has already ended."
     return Refusal(400, "Begin again", words, f"no sign-in waits for this answer: {reason}")
 
 
 def _limited(error: TooMany) -> Refusal:
-    return Refusal(429, "Not now", str(error), "too many attempts", error)
+    return Refusal(429, "Too many attempts", str(error), "too many attempts", error)
 
 
 def refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:

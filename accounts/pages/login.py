@@ -17,11 +17,11 @@ from accounts.models import TrustedDevice, User
 from accounts.pages.base import Page
 from accounts.pages.confirm import note_confirmed
 from accounts.pages.forms import LoginForm, ProofForm
-from accounts.pages.known import known_as, note_known
-from accounts.pages.remember import REMEMBERED_FOR, SESSION_KEY, find_remembered, note_use, remember
+from accounts.pages.known_browsers import known_as, note_known
+from accounts.pages.remembered_browsers import REMEMBERED_FOR, SESSION_KEY, find_remembered, note_use, remember
 from accounts.pages.security_keys import note_asked, site_of, take_asked
 from accounts.pages.sessions import Backend
-from accounts.pages.staff import note_proofs
+from accounts.pages.staff_second_factor import is_admin, may_use_admin, note_proofs
 from accounts.services import attempts, logins, second_factor, security_keys
 from config.errors import TooMany
 from config.pages.forms import add_problems

@@ -21,7 +21,7 @@ from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
 from accounts.pages.forms import ChangePasswordForm, ForgottenForm, NewPasswordForm
 from accounts.pages.login import complete_sign_in, name_digest
-from accounts.pages.remember import SESSION_KEY
+from accounts.pages.remembered_browsers import SESSION_KEY
 from accounts.pages.sessions import Backend
 from accounts.services import attempts, outbox, passwords
 from accounts.services.users import password_path
@@ -35,7 +35,7 @@ MAX_MAILS = 5
 
 
 class SetPasswordView(Page, auth.PasswordResetConfirmView):
-    """``/password/…``: chooses a password, by the address in a mail. The address works once."""
+    """``/password/…``: chooses a password, by the address in a mail. The link works once."""
 
     template_name = "accounts/set_password.html"
     lanes = {"post": "passwords"}

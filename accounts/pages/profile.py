@@ -12,8 +12,9 @@ from django.views.generic import TemplateView, View
 
 from accounts.actors import Actor
 from accounts.models import Authorization, Login, PersonalToken, SecurityKey, SSHKey, TrustedDevice, User
-from accounts.pages.base import Page, SignInRequired, actor_of, signed_in
-from accounts.pages.remember import SESSION_KEY
+from accounts.pages.base import TOPICS, TOPICS_OF_CUSTOMERS, Page, SignInRequired, actor_of, signed_in
+from accounts.pages.objects import Tab
+from accounts.pages.remembered_browsers import SESSION_KEY
 from accounts.pages.security_keys import site_of
 from accounts.services import access, phone, security_keys, security_questions, ssh_keys, tokens
 from accounts.services.external import identity_of

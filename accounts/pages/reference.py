@@ -41,13 +41,13 @@ class TokenView(Page):
             return _refuse(401, "You are signed out.", _help("login", "Sign in", request.POST.get("back", "")))
         user = signed_in(request)
         if user.account_id is None:
-            return _refuse(403, "You are staff without an account: there is no token for you.")
+            return _refuse(403, "Staff without an account cannot get a token.")
         form = AccessForm(request.POST)
         if not form.is_valid():
             return _refuse(400, "The access is not valid.")
         access, back = form.cleaned_data["access"], form.cleaned_data["back"]
         if access == FULL_ACCESS and confirmed_since(request) >= CONFIRMED_FOR:
-            return _refuse(403, "You signed in a while ago.", _help("confirm", "Give your password first", back))
+            return _refuse(403, "You signed in a while ago.", _help("confirm", "Enter your password first", back))
         return JsonResponse({"token": _token(user, access), "seconds": settings.REFERENCE_TOKEN_LIFETIME})
 
 

@@ -15,8 +15,8 @@ from django.views.generic import FormView, View
 from accounts.pages.base import Page, ProfilePage, actor_of, below_profile, signed_in
 from accounts.pages.confirm import Confirmed
 from accounts.pages.forms import CodeForm
-from accounts.pages.remember import SESSION_KEY
-from accounts.pages.staff import lacking_second_factor, note_confirmed_secret
+from accounts.pages.remembered_browsers import SESSION_KEY
+from accounts.pages.staff_second_factor import lacking_second_factor, note_confirmed_secret
 from accounts.services import second_factor, security_questions
 from config.errors import Invalid, TooMany
 from config.pages.forms import add_problems
@@ -25,7 +25,7 @@ from config.web.headers import too_many
 ISSUER = "Skerry"
 """The name under which apps store the secret."""
 WRONG_CODE = "The code is not right. Wait for the next code, and check that the clock of your phone is right."
-BEGIN_AGAIN = "The set-up took too long, or was started again elsewhere. Begin again."
+BEGIN_AGAIN = "The setup took too long, or was started again elsewhere. Begin again."
 
 
 class SecondFactorView(Page, Confirmed, ProfilePage, FormView):

@@ -68,7 +68,7 @@ class SecurityKeyForm(forms.Form):
     )  # fmt: skip
     answer = forms.CharField(
         max_length=MAX_KEY_ANSWER_LENGTH, widget=forms.HiddenInput,
-        error_messages={"required": "The key gave no answer."},
+        error_messages={"required": "The key did not answer. Try again."},
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ class NewSecurityKeyView(Page, Confirmed, ProfilePage, FormView):
         "heading": "Add security key",
         "introduction": "You can then sign in with the key instead of a code of your app. Codes still work. A key "
         "answers this site only, so no other site can use it.",
-        "verb": "Ask the key",
+        "verb": "Add key",
     }
     form_class = SecurityKeyForm
 

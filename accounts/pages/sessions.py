@@ -7,7 +7,7 @@ from django.contrib.auth.backends import ModelBackend
 from django.http import HttpRequest
 
 from accounts.models import TrustedDevice, User
-from accounts.pages.remember import SESSION_KEY
+from accounts.pages.remembered_browsers import SESSION_KEY
 from config.pages.middleware import PagesOnly
 
 

@@ -187,4 +187,4 @@ def revoke_device(actor: Actor, device: TrustedDevice) -> None:
     if not deleted:
         raise Missing
     if user.account_id is not None:  # staff are on no account, so they have no events
-        record_event(actor, "profile_update", profile_ref(user), message="A trusted device was revoked.")
+        record_event(actor, "profile_update", profile_ref(user), message="A remembered browser was removed.")

@@ -28,7 +28,7 @@ ADDED, CHANGED, DELETED = ADDITION, CHANGE, DELETION
 class Operator:
     """The person who runs a command: a staff user, or else the user of the shell."""
 
-    LONGEST_REASON: ClassVar[int] = 200
+    MAX_REASON_LENGTH: ClassVar[int] = 200
 
     user: User
     reason: str = ""

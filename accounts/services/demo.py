@@ -12,7 +12,7 @@ from accounts.services.tokens import create_token
 
 OWNER, RESTRICTED, STAFF = "owner", "restricted", "staff"
 TOKEN_LABEL = "make serve"
-EXTRA = 6
+EXTRA_ADDRESSES = 6
 """Public addresses beyond one for each compute, for trying functions that need a second address."""
 
 
@@ -24,7 +24,13 @@ def ensure_demo(staff_password: str, owner_password: str, restricted_password: s
     rows are kept, except that passwords which do not match are set. Returns the owner if the account is new.
     """
     account, created = Account.objects.get_or_create(
-        company="Demo", defaults={"email": "demo@example.com", "extra_ipv4": EXTRA, "managed": True}
+        company="Demo",
+        defaults={
+            "email": "demo@example.com",
+            "extra_ipv4": EXTRA_ADDRESSES,
+            "managed": True,
+            "trust_level": UNLIMITED,
+        },
     )
     owner = _user(OWNER, account=account)
     restricted = _user(RESTRICTED, account=account, restricted=True)

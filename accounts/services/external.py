@@ -17,7 +17,7 @@ from config.errors import Invalid
 
 TAKEN = "Another user signs in as this person already."
 TIED = "This user signs in with a provider already."
-TOO_LATE = "The address in the mail was used meanwhile, or is too old."
+TOO_LATE = "The link in the mail was already used, or has expired."
 
 
 def user_of(issuer: str, subject: str) -> User | None:
@@ -68,7 +68,7 @@ def tie(
     outbox.mail(user, "external_tied", {"provider": provider, "label": label})
     if user.account_id is not None:
         actor = Actor(user.account_id, user.pk, user.username, user.restricted)
-        record_event(actor, "profile_update", profile_ref(user), message=f"The user signs in with {provider} now.")
+        record_event(actor, "profile_update", profile_ref(user), message=f"The user now signs in with {provider}.")
     return user
 
 
@@ -79,7 +79,7 @@ def ask_for_password(user: User) -> None:
     Until the user chooses one, nothing changes. Raises `Invalid` if the user has a password already.
     """
     if user.authentication_type == User.PASSWORD:
-        raise Invalid("This user signs in by a password already.")
+        raise Invalid("This user already signs in with a password.")
     outbox.mail(user, "password_instead", {"path": password_path(user)})
 
 
@@ -92,13 +92,13 @@ def untie(actor: Actor | None, user: User) -> str:
     """
     user = User.objects.select_for_update().get(pk=user.pk)
     if user.authentication_type == User.PASSWORD:
-        raise Invalid("This user signs in by a password already.")
+        raise Invalid("This user already signs in with a password.")
     forget(user)
     _change(user, User.PASSWORD)
     path = password_path(user)
     outbox.mail(user, "password_instead", {"path": path})
     if actor is not None:
-        record_event(actor, "user_update", user_ref(user), message="The user signs in by a password now.")
+        record_event(actor, "user_update", user_ref(user), message="The user now signs in with a password.")
     return path
 
 

@@ -115,7 +115,7 @@ def set_status(actor: Actor | None, client: OAuthClient, status: str) -> Ended:
     if locked.status == status:
         raise Invalid(f"The client is {status} already.")
     if locked.status == OAuthClient.Status.SUSPENDED and status == OAuthClient.Status.DISABLED:
-        raise Invalid("The client is suspended, which is more.")
+        raise Invalid("The client is suspended. Activate it before you disable it.")
     OAuthClient.objects.filter(pk=client.pk).update(status=status)
     client.status = status
     ended = _end_all(client) if status == OAuthClient.Status.SUSPENDED else Ended(0, 0)

@@ -34,9 +34,9 @@ SOFT_LIMIT, HARD_LIMIT = 90, 105
 """Seconds after which a run is interrupted, which fails its current message, and after which it is killed."""
 LEASE = 120.0
 """Seconds of a worker's lease on a message. Longer than a run may last, so that no two workers send one message."""
-LONGEST_WAIT = 3600.0
+MAX_WAIT = 3600.0
 """The maximum number of seconds between a failed attempt and the next."""
-LONGEST_ERROR = 1000
+MAX_ERROR_LENGTH = 1000
 
 
 def mail(user: User, template: str, context: dict[str, Any] | None = None) -> Message:
@@ -84,7 +84,7 @@ def text(number: str, words: str) -> Message:
 
 def _post(channel: str, recipient: str, subject: str, content: dict[str, str]) -> Message:
     if not connection.in_atomic_block:
-        raise RuntimeError("a message is written in the transaction of what it tells")
+        raise RuntimeError("a message must be written in the transaction of the change that it reports")
     message = Message.objects.create(
         channel=channel, recipient=recipient, subject=subject, encrypted=encrypt_json(content)
     )
@@ -149,7 +149,7 @@ UPDATE accounts_message
 
 def claim() -> Message | None:
     """Claim a message that is due, for this worker alone until its lease runs out. Return None if there is none."""
-    values = {"lease": LEASE, "horizon": leases.horizon_of(LONGEST_WAIT, LEASE)}
+    values = {"lease": LEASE, "horizon": leases.horizon_of(MAX_WAIT, LEASE)}
     return next(iter(Message.objects.raw(_CLAIM, values)), None)
 
 
@@ -165,8 +165,8 @@ def postpone(message: Message, error: str) -> bool:
     Returns False if the message is gone, or another worker has claimed it.
     """
     values = {
-        "id": message.pk, "fence": message.fence, "error": error[:LONGEST_ERROR],
-        "attempts": settings.MESSAGE_ATTEMPTS, "delay": min(2**message.attempt * 5, LONGEST_WAIT),
+        "id": message.pk, "fence": message.fence, "error": error[:MAX_ERROR_LENGTH],
+        "attempts": settings.MESSAGE_ATTEMPTS, "delay": min(2**message.attempt * 5, MAX_WAIT),
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_POSTPONE, values)

@@ -23,7 +23,7 @@ from config.errors import Invalid, Problems
 VALID_FOR = timedelta(minutes=10)
 NO_GATEWAY = "accounts.sms.none"
 """The setting of an installation that sends no messages."""
-GUESSES = 5
+MAX_GUESSES = 5
 """The number of attempts at a code, after which it is void."""
 WRONG = "The code is not valid, or has expired."
 NOTHING_SENT = "Phone numbers cannot be verified here: this installation sends no messages to phones."
@@ -80,10 +80,10 @@ def verify(actor: Actor, code: str | None, problems: Problems | None = None) -> 
     code = (problems or Problems()).checked(code)
     mine = _sent_codes(actor)
     # Counted before the code is compared, so that concurrent guesses cannot bypass the limit.
-    counted = mine.filter(attempts__lt=GUESSES).update(attempts=F("attempts") + 1)
+    counted = mine.filter(attempts__lt=MAX_GUESSES).update(attempts=F("attempts") + 1)
     found = mine.first()
     if found is not None and not counted:
-        raise attempts.too_many(GUESSES, (found.expiry - now()).total_seconds())
+        raise attempts.too_many(MAX_GUESSES, (found.expiry - now()).total_seconds())
     if found is None or not constant_time_compare(decrypt_json(found.encrypted)["code"], code.strip()):
         raise Invalid(WRONG, "otp_code")
     with transaction.atomic():
@@ -118,7 +118,7 @@ def _set(actor: Actor, user: User, number: str | None, message: str) -> None:
 def _code_for(user: User, number: str) -> tuple[str, timedelta]:
     """Return the valid code for this number, or a new one, and the time until its expiry."""
     valid = PhoneVerification.objects.filter(
-        user=user, number=number, expiry__gt=Now(), attempts__lt=GUESSES
+        user=user, number=number, expiry__gt=Now(), attempts__lt=MAX_GUESSES
     ).first()
     if valid is not None:
         return decrypt_json(valid.encrypted)["code"], valid.expiry - now()

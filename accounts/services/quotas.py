@@ -34,7 +34,8 @@ def check_quota(actor: Actor, name: str, rows: QuerySet[Any], problems: Problems
     """Refuse one more row if the actor's account has used up its quota of this name. `rows` are its existing rows.
 
     Call it in the transaction that adds the row, before it locks anything but users: the account stays locked. It
-    adds the reason to `problems`. Without `problems`, it raises `Invalid` without a field.
+    adds the reason to `problems`. Without `problems`, it raises `Invalid` without a field. It always
+    raises `Invalid` if a user of the account has closed it meanwhile.
     """
     account = lock_account(actor.account_id)
     if account.closed is not None:

@@ -19,14 +19,14 @@ from accounts.services.security_questions import are_answered
 from config.encryption import decrypt_json, encrypt_json
 from config.errors import Invalid, Problems
 
-STEP = 30
+STEP_SECONDS = 30
 """Seconds that a code is shown for."""
-DRIFT = (0, -1, 1)
+ACCEPTED_TIME_STEPS = (0, -1, 1)
 """Time steps around the current one whose codes are accepted, because clocks of phones may be wrong."""
 SET_UP_WITHIN = timedelta(hours=24)
 SCRATCH_BYTES = 10
 
-WRONG = "Invalid token. Two-factor auth not enabled. Please try again."
+WRONG_CODE = "Invalid token. Two-factor auth not enabled. Please try again."
 NOTHING_BEGUN = "Ask for a secret with /profile/tfa-enable first."
 QUESTIONS_FIRST = "Answer three security questions with /profile/security-questions first."
 
@@ -89,7 +89,7 @@ def confirm(actor: Actor, code: str | None, problems: Problems | None = None) ->
             raise Invalid(NOTHING_BEGUN)
         step = _step_of(_secret(locked.pending), code)
         if step is None:
-            raise Invalid(WRONG, "tfa_code")
+            raise Invalid(WRONG_CODE, "tfa_code")
         scratch = secrets.token_hex(SCRATCH_BYTES)
         locked.encrypted, locked.pending, locked.pending_until = locked.pending, None, None
         locked.last_step, locked.scratch = step, _digest(scratch)
@@ -158,8 +158,8 @@ def mark_of(secret: str) -> str:
 def _step_of(secret: str, code: str) -> int | None:
     """Return the time step of `code`, or None if it belongs to no accepted step."""
     totp, code = pyotp.TOTP(secret), code.replace(" ", "")
-    steps = [int(time.time()) // STEP + drift for drift in DRIFT]
-    matching = [step for step in steps if constant_time_compare(totp.at(step * STEP), code)]
+    steps = [int(time.time()) // STEP_SECONDS + drift for drift in ACCEPTED_TIME_STEPS]
+    matching = [step for step in steps if constant_time_compare(totp.at(step * STEP_SECONDS), code)]
     return matching[0] if matching else None
 
 

@@ -28,7 +28,7 @@ SITE_NAME = "Skerry"
 MAX_KEYS = 10
 """The maximum number of keys of a user."""
 TOO_MANY = f"A user has at most {MAX_KEYS} security keys: remove one first."
-FACTOR_FIRST = "Turn the second factor on first: its scratch code lets you in should the key be lost."
+FACTOR_FIRST = "Turn on the second factor first. Its scratch code lets you sign in if you lose the key."
 WRONG = "The key's answer could not be accepted. Try again."
 KNOWN = "This key is registered already."
 

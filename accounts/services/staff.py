@@ -9,7 +9,7 @@ from accounts.models import User
 from config.db.rows import lock, write
 from config.errors import Problems
 
-LAST = "The user is the only superuser: nobody else could give roles. Make another one first."
+LAST = "The user is the only superuser. Make another user a superuser first."
 
 
 def groups_named(names: Collection[str], problems: Problems) -> list[Group]:
@@ -18,7 +18,7 @@ def groups_named(names: Collection[str], problems: Problems) -> list[Group]:
     unknown = [name for name in dict.fromkeys(names) if name not in found]
     known = ", ".join(Group.objects.order_by("name").values_list("name", flat=True)) if unknown else ""
     for name in unknown:
-        problems.add("role", f"There is no role {name!r}: choose of {known or 'those that `migrate` makes'}.")
+        problems.add("role", f"There is no role {name!r}. Use one of: {known or 'those that `migrate` makes'}.")
     return list(found.values())
 
 
@@ -36,7 +36,7 @@ def set_roles(user: User, names: Collection[str], *, superuser: bool = False) ->
     left = [each for each in others if each.pk != user.pk]
     user = lock(User.objects.filter(pk=user.pk))
     if user.account_id is not None or not user.is_staff:
-        problems.add("username", f"{user.username!r} is no staff user: only those have roles.")
+        problems.add("username", f"{user.username!r} is not a staff user. Only staff users have roles.")
     elif user.is_superuser and not superuser and not left:
         problems.add("username", LAST)
     groups = groups_named(names, problems)

@@ -14,7 +14,8 @@ def set_account_active(actor: Actor, account: Account, active: bool, reason: str
     """Activate or suspend an account. Tokens and users of a suspended account are answered 401. Its instances keep
     running.
 
-    Raises `Invalid` if the account is in that state already. Writes ``account_update``, with the reason.
+    Activating also opens an account that one of its users has closed. Raises `Invalid` if the account is in that
+    state already. Writes ``account_update``, with the reason.
     """
     if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
         raise Invalid(f"The account is {_state(active)} already.")

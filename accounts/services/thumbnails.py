@@ -37,7 +37,7 @@ ATTEMPTS = 3
 
 A worker that dies settles nothing, so a picture that kills it is not retried for ever.
 """
-UNDRAWN = "The picture that was sent could not be drawn: it is broken, or takes too long. The one before stays."
+UNDRAWN = "The uploaded picture is broken, or too large to process. The previous picture stays."
 
 
 class Undrawn(Exception):

@@ -43,7 +43,7 @@ TYPES = {
     ".txt": "text/plain",
 }
 """Media types of the files that may be attached, by the suffix of the name."""
-MOST_FILES = 25
+MAX_FILES = 25
 """The maximum number of attachments of a ticket, so that nobody fills the disk with one ticket."""
 CLOSED = "This ticket is closed."
 NOT_CLOSABLE = "This ticket can only be closed by support."
@@ -162,7 +162,7 @@ def set_closable(actor: Actor, ticket: Ticket, closable: bool) -> None:
         raise Invalid(CLOSED)
     note = "The customer may close it." if closable else NOT_CLOSABLE
     if ticket.closable == closable:
-        raise Invalid(f"It is so already: {note}")
+        raise Invalid(f"The ticket already has this setting: {note}")
     ticket.closable, ticket.updated_by = closable, actor.username
     ticket.save(update_fields=["closable", "updated", "updated_by"])
     record_event(actor, "ticket_update", ticket_ref(ticket), message=note)
@@ -180,7 +180,7 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
     """Attach a file to a ticket.
 
     Raises `Invalid` on ``file`` if there is none, if it is too large or its type is not in `TYPES`, or if the
-    ticket has `MOST_FILES`. Raises `Invalid` without a field if the ticket is closed, or the account has used up
+    ticket has `MAX_FILES`. Raises `Invalid` without a field if the ticket is closed, or the account has used up
     its quota of files.
 
     The whole file is written to the disk before its row. If the row cannot be written, the file is deleted.
@@ -209,8 +209,8 @@ def attach(actor: Actor, ticket: Ticket, upload: Upload | None) -> TicketAttachm
             ticket = _lock_row(ticket)
             _check_open(ticket, problems)
             problems.raise_any()
-            if ticket.attachments.count() >= MOST_FILES:
-                raise Invalid(f"A ticket has at most {MOST_FILES} files.", "file")
+            if ticket.attachments.count() >= MAX_FILES:
+                raise Invalid(f"A ticket has at most {MAX_FILES} files.", "file")
             kept.save()
             Ticket.objects.filter(pk=ticket.pk).update(updated=now(), updated_by=actor.username)
             record_event(actor, "ticket_attachment_upload", ticket_ref(ticket), message=name)

@@ -20,10 +20,10 @@ from accounts.services.refs import profile_ref
 from accounts.services.tokens import check_token, create_token
 from config.errors import Invalid, Missing, Problems
 
-BYTES = 32
-AT_ONCE = 20
+SECRET_BYTES = 32
+MAX_LINKS = 20
 """The maximum number of valid links of one user at the same time."""
-TOO_MANY = f"The user has {AT_ONCE} such links already. Take some of them back first."
+TOO_MANY = f"The user has {MAX_LINKS} unused links to tokens. Revoke some of them first."
 
 
 @transaction.atomic
@@ -42,13 +42,13 @@ def make_link(
     with every failing field, and without one if the user is on no account, or has too many links.
     """
     if user.account_id is None:
-        raise Invalid("The user is on no account: a token would be good for nothing.")
+        raise Invalid("The user has no account. A token needs an account.")
     problems = Problems()
     granted = check_token(user, label, scopes, expiry, problems)  # locks the user's row
-    if TokenLink.objects.good().filter(user=user).count() >= AT_ONCE:
+    if TokenLink.objects.good().filter(user=user).count() >= MAX_LINKS:
         problems.add(None, TOO_MANY)
     label = problems.checked(label)
-    key = secrets.token_urlsafe(BYTES)
+    key = secrets.token_urlsafe(SECRET_BYTES)
     end = now() + settings.TOKEN_LINK_GOOD
     link = TokenLink.objects.create(
         user=user,

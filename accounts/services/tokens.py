@@ -15,7 +15,7 @@ from accounts.services.events import EntityRef, record_event
 from accounts.services.refs import profile_ref
 from config.errors import Denied, Missing, Problems, wrong_length
 
-BYTES = 32
+TOKEN_BYTES = 32
 PREFIX_LENGTH = 16
 MAX_LABEL_LENGTH = 100
 WRONG_LABEL = wrong_length(1, MAX_LABEL_LENGTH)
@@ -48,7 +48,7 @@ def create_token(
     app = None if actor is None or actor.client_id is None else _access_of(actor)
     if app is not None and app.expiry is not None:
         expiry = min(app.expiry, expiry or app.expiry)
-    readable = secrets.token_hex(BYTES)
+    readable = secrets.token_hex(TOKEN_BYTES)
     token = PersonalToken.objects.create(
         user=user,
         label=label,

@@ -146,7 +146,10 @@ def mail_password(actor: Actor | None, user: User) -> None:
     outbox.mail(user, "password_reset", {"path": password_path(user)})
     if actor is not None:
         record_event(
-            actor, "password_reset", user_ref(user), message="Support sent a mail to choose a new password."
+            actor,
+            "password_reset",
+            user_ref(user),
+            message="Support sent a mail with a link to choose a new password.",
         )
 
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.generic import TemplateView
 
 from accounts.pages.base import Page, actor_of, signed_in
-from accounts.pages.remember import SESSION_KEY as DEVICE
+from accounts.pages.remembered_browsers import SESSION_KEY as DEVICE
 from accounts.pages.session_store import hash_session_key
-from accounts.pages.staff import BY_KEY
+from accounts.pages.staff_second_factor import BY_KEY
 from compute.models import Instance
 from compute.services import consoles
 from config.errors import DomainError, TooMany

@@ -19,7 +19,7 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from accounts.models import User
-from accounts.pages.staff import MARK
+from accounts.pages.staff_second_factor import MARK
 from accounts.services import second_factor
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.visiting import confirmed

@@ -1,7 +1,7 @@
 """Known browsers: browsers in which a user has signed in before. Their attempts count apart from other browsers.
 
 So a person who tries names from the same address locks no user out of the user's own browser. A known browser gives
-no access: it needs the password, and its second factor, like any other (see `remember`).
+no access: it needs the password, and its second factor, like any other (see `remembered_browsers`).
 """
 
 import re
