@@ -27,8 +27,15 @@ class EntityKind:
     entity by this column. A VLAN is named by its label, a region by its id. For a `derived` kind, restricted users
     see the rows that the model's `visible_to` returns: a tag is visible if an object that carries it is.
 
-    `author` is the column with the creator's username, if there is one. Such models have `created` too. `prefix`
-    comes before the key in the id that clients know, which is then a slug: ``private/12``.
+    `author` is the column with the creator's username, if there is one. Such models have `created` too. `authored`
+    has models of parts with a column of the same name, each with its path to the entity. `prefix` comes before the
+    key in the id that clients know, which is then a slug: ``private/12``.
+
+    `noun` is the slug of the kind's entry in the navigation of pages, if there is one. `page` is the name of the
+    URL of an entity's page, whose parameter is the primary key. Without a page, links lead to the noun's list.
+
+    `blocks_closing` is the name of one entity in sentences, for kinds that cost money or serve someone. An account
+    with such entities cannot be closed by its users.
     """
 
     name: str
@@ -38,7 +45,11 @@ class EntityKind:
     derived: bool = False
     key: str = "pk"
     author: str = ""
+    authored: tuple[tuple[type[Model], str], ...] = ()
     prefix: str = ""
+    noun: str = ""
+    page: str = ""
+    blocks_closing: str = ""
 
 
 _kinds: dict[str, EntityKind] = {}

@@ -47,8 +47,12 @@ def tickets() -> Iterator[Metric]:
 
 @measures
 def accounts() -> Iterator[Metric]:
-    found = Account.objects.aggregate(active=Count("pk", filter=Q(is_active=True)), total=Count("pk"))
+    found = Account.objects.aggregate(
+        active=Count("pk", filter=Q(is_active=True)),
+        suspended=Count("pk", filter=Q(is_active=False, closed=None)),
+        closed=Count("pk", filter=Q(closed__isnull=False)),
+    )
     family = GaugeMetricFamily("skerry_accounts", "Accounts.", labels=["state"])
-    family.add_metric(["active"], found["active"])
-    family.add_metric(["suspended"], found["total"] - found["active"])
+    for state, number in found.items():
+        family.add_metric([state], number)
     yield family

@@ -8,6 +8,12 @@ from django.db import models
 
 from accounts.quotas import NEW
 
+MAX_COMMENT_LENGTH = 500
+"""The maximum number of characters of the reason for closing an account."""
+CLOSED = "This account was closed by one of its users. Support can open it again."
+SUSPENDED = "This account is suspended."
+
+
 # The stubs do not know the managers of django-oauth-toolkit's models: the toolkit has no type hints.
 class Account(models.Model):  # type: ignore[django-manager-missing]
     """A customer. Every entity belongs to exactly one account, and labels are unique within it."""
@@ -32,6 +38,26 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
     backups_enabled = models.BooleanField(default=False, help_text="Whether new computes have backups.")
     managed = models.BooleanField(default=False, help_text="Whether the account has managed monitoring.")
     is_active = models.BooleanField(default=True, help_text="A suspended account's tokens answer 401.")
+    closed = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When one of its users closed the account. Empty if no user did, or if it was restored since.",
+    )
+    closed_by = models.CharField(
+        max_length=32,
+        blank=True,
+        db_default="",
+        editable=False,
+        help_text="The user who closed the account.",
+    )
+    closing_comment = models.CharField(
+        max_length=MAX_COMMENT_LENGTH,
+        blank=True,
+        db_default="",
+        editable=False,
+        help_text="The reason that the user gave.",
+    )
     extra_ipv4 = models.PositiveIntegerField(
         "extra IPv4 addresses",
         default=0,
@@ -69,6 +95,23 @@ class Account(models.Model):  # type: ignore[django-manager-missing]
 
     class Meta:
         ordering = ("id",)
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(closed=None) | models.Q(is_active=False), name="closed_account_is_not_active"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.company or self.email
+
+    @property
+    def standing(self) -> str:
+        """``active``, ``closed`` by one of its users, or ``suspended`` by staff."""
+        if self.is_active:
+            return "active"
+        return "suspended" if self.closed is None else "closed"
+
+    @property
+    def refusal(self) -> str:
+        """The reason why users of an account that is not active cannot sign in."""
+        return SUSPENDED if self.closed is None else CLOSED

@@ -20,6 +20,7 @@ from django.views.generic import FormView, View
 
 from accounts import openid
 from accounts.models import User
+from accounts.models.accounts import SUSPENDED
 from accounts.pages.base import Page, ProfilePage, SignInRequired, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, keep_session
 from accounts.pages.forms import OwnPasswordForm
@@ -241,8 +242,11 @@ def _tie_user(request: HttpRequest, config: OpenID, wish: dict[str, Any], who: o
 
 
 def _check_active(user: User) -> None:
-    if not user.is_active or (user.account is not None and not user.account.is_active):
-        raise Refusal(403, "You were not let in", "This account is suspended.", f"{user} is suspended")
+    if not user.is_active:
+        raise Refusal(403, "Sign-in refused", SUSPENDED, f"{user} is suspended")
+    account = user.account
+    if account is not None and not account.is_active:
+        raise Refusal(403, "Sign-in refused", account.refusal, f"the account of {user} is {account.standing}")
 
 
 def _ask_provider(config: OpenID, work: Callable[[], T]) -> T:

@@ -39,7 +39,7 @@ class LoginForm(AuthenticationForm):
     def confirm_login_allowed(self, user: User) -> None:
         super().confirm_login_allowed(user)
         if user.account is not None and not user.account.is_active:
-            raise ValidationError("This account is suspended.", code="inactive")
+            raise ValidationError(user.account.refusal, code="inactive")
 
 
 class CodeForm(forms.Form):

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.generic import FormView
 
 from accounts.models import User
+from accounts.models.accounts import SUSPENDED
 from accounts.pages.base import Page, ProfilePage, signed_in
 from accounts.pages.confirm import OwnPasswordMixin, note_confirmed
 from accounts.pages.external import INVITED, begin
@@ -65,7 +66,8 @@ class SetPasswordView(Page, auth.PasswordResetConfirmView):
             return self.form_invalid(form)
         del self.request.session[auth.INTERNAL_RESET_SESSION_TOKEN]
         if Backend().get_user(user.pk) is None:
-            messages.error(self.request, "Your password was set. This account is suspended.")
+            refusal = user.account.refusal if user.account is not None else SUSPENDED
+            messages.error(self.request, f"Your password was set. {refusal}")
             return redirect("login")
         return complete_sign_in(self.request, user, reverse("home"), False)
 

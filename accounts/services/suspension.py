@@ -3,9 +3,11 @@
 from django.db import transaction
 
 from accounts.actors import Actor
-from accounts.models import Account, User
+from accounts.models import Account, ResourceUse, User
+from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from accounts.services.refs import account_ref, user_ref
+from config.db.rows import write
 from config.errors import Invalid
 
 
@@ -17,9 +19,12 @@ def set_account_active(actor: Actor, account: Account, active: bool, reason: str
     Activating also opens an account that one of its users has closed. Raises `Invalid` if the account is in that
     state already. Writes ``account_update``, with the reason.
     """
-    if not Account.objects.filter(pk=account.pk).exclude(is_active=active).update(is_active=active):
-        raise Invalid(f"The account is {_state(active)} already.")
-    account.is_active = active
+    locked = lock_account(account.pk)
+    if locked.is_active == active:
+        raise Invalid(f"The account is {locked.standing} already.")
+    values = {"is_active": active, "closed": None, "closed_by": "", "closing_comment": ""}
+    write(account, values)
+    ResourceUse.objects.filter(pk=account.pk, closed=True).update(closed=False)
     record_event(actor, "account_update", account_ref(account), message=_sentence("account", active, reason))
 
 

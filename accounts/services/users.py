@@ -3,11 +3,13 @@
 import re
 from collections.abc import Collection
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import Group
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -34,8 +36,9 @@ from config.db.rows import add_failing_fields, differing, lock, write
 from config.errors import Invalid, Problems
 
 NAME_RULE = "A username has 3 to 32 letters and digits, and between them single dashes and underscores."
-LONGEST_NAME = 32
-LAST = "An account needs at least one unrestricted user."
+MAX_NAME_LENGTH = 32
+LAST_UNRESTRICTED = "An account needs at least one unrestricted user."
+"""The reason for a refusal. Invited users who have not chosen a password do not count."""
 
 
 @transaction.atomic
@@ -103,7 +106,7 @@ def create(
 
 def problem_with_name(username: str) -> str | None:
     """Return the reason why a new user cannot have this name, or None."""
-    if len(username) > LONGEST_NAME or not re.fullmatch(NAME, username):
+    if len(username) > MAX_NAME_LENGTH or not re.fullmatch(NAME, username):
         return NAME_RULE
     return TAKEN if User.objects.filter(username__iexact=username).exists() else None
 
@@ -234,15 +237,35 @@ def _free(user: User) -> None:
     Grant.objects.filter(user=user).delete()
 
 
+def is_last(user: User) -> bool:
+    """Tell whether `user` is the only unrestricted user of the account."""
+    return not user.restricted and not _other_unrestricted(user).exists()
+
+
 def note_last(user: User, problems: Problems) -> None:
     """Add a problem with ``restricted`` if `user` is the only unrestricted one.
 
     Concurrent checks wait for the account's row.
     """
-    account = Account.objects.select_for_update(no_key=True).get(pk=user.account_id or 0)
-    others = account.users.filter(restricted=False, is_active=True).exclude(pk=user.pk)
-    if not others.exists():
-        problems.add("restricted", LAST)
+    Account.objects.select_for_update(no_key=True).get(pk=user.account_id or 0)
+    if not _other_unrestricted(user).exists():
+        problems.add("restricted", LAST_UNRESTRICTED)
+
+
+def has_open_invitation(user: User) -> bool:
+    """Tell whether a user has never had a password: the user did not follow the address in the invitation yet."""
+    return user.authentication_type == User.PASSWORD and not user.has_usable_password()
+
+
+def _other_unrestricted(user: User) -> QuerySet[User]:
+    """Return the users who can manage the account without `user`.
+
+    A user who has not accepted the invitation may never do so. Such a user only replaces another invited user.
+    """
+    others = User.objects.filter(account=user.account, restricted=False, is_active=True).exclude(pk=user.pk)
+    if has_open_invitation(user):
+        return others
+    return others.exclude(authentication_type=User.PASSWORD, password__startswith=UNUSABLE_PASSWORD_PREFIX)
 
 
 def _note_taken_name(username: str, problems: Problems, user: User | None = None) -> None:
@@ -271,3 +294,6 @@ def _rename(user: User, before: str) -> None:
         if kind.author:
             made = kind.model._default_manager.filter(account=account, created__gte=since, **{kind.author: before})
             made.update(**{kind.author: user.username})
+        for model, path in kind.authored:
+            parts = model._default_manager.filter(created__gte=since, **{f"{path}__account": account})
+            parts.filter(**{kind.author: before}).update(**{kind.author: user.username})

@@ -33,13 +33,15 @@ class Command(BaseCommand):
             create.add_argument(f"--{name.replace('_', '-')}", default="", help=OPTIONAL[name])
         for verb, about in (
             ("suspend", "refuse all users and tokens of an account"),
-            ("restore", "accept them again"),
+            ("restore", "accept the users and tokens of a suspended or closed account again"),
         ):
             changed = verbs.add_parser(verb, help=about)
             changed.add_argument("account", metavar="ID")
             add_audit(changed, needs_reason=verb == "suspend")
         listed = verbs.add_parser("list", help="list accounts, the oldest first")
-        listed.add_argument("--suspended", action="store_true", help="list only suspended accounts")
+        standing = listed.add_mutually_exclusive_group()
+        standing.add_argument("--suspended", action="store_true", help="list only accounts that staff suspended")
+        standing.add_argument("--closed", action="store_true", help="list only accounts that their users closed")
         add_json(listed)
         shown = verbs.add_parser("show", help="show one account")
         shown.add_argument("account", metavar="ID")
@@ -77,7 +79,9 @@ class Command(BaseCommand):
     def _list(self, options: dict[str, Any]) -> None:
         accounts = Account.objects.annotate(users_number=Count("users")).order_by("pk")
         if options["suspended"]:
-            accounts = accounts.filter(is_active=False)
+            accounts = accounts.filter(is_active=False, closed=None)
+        if options["closed"]:
+            accounts = accounts.filter(closed__isnull=False)
         rows = [{**_row(account), "users": account.users_number} for account in accounts]
         show_list(self.stdout, rows, options["json"])
 

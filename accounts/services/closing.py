@@ -1,0 +1,77 @@
+"""Closing an account by its own users. Staff open it again with `accounts.services.suspension`."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.timezone import now
+
+from accounts.actors import Actor
+from accounts.entities import EntityKind, kinds
+from accounts.models import Account, ResourceUse, User
+from accounts.services.account import lock_account
+from accounts.services.events import record_event
+from accounts.services.quotas import lock_use
+from accounts.services.refs import account_ref
+from config.display.plurals import counted
+from config.errors import Denied, Invalid
+
+GRANT = "cancel_account"
+"""The grant that a restricted user needs to close the account."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """The number of objects of one kind that keep an account open."""
+
+    kind: EntityKind
+    number: int
+
+    def __str__(self) -> str:
+        return counted(self.number, self.kind.blocks_closing)
+
+
+def remaining(account_id: int) -> list[Remaining]:
+    """Return the objects that must be deleted before the account can be closed, by kind.
+
+    One query for each kind.
+    """
+    found = (
+        Remaining(kind, kind.model._default_manager.filter(account_id=account_id).count())
+        for kind in kinds()
+        if kind.blocks_closing
+    )
+    return [each for each in found if each.number]
+
+
+def refusal_of(objects: list[Remaining]) -> str:
+    """Return the reason why an account with these objects cannot be closed. Empty without any."""
+    return f"Delete these objects first: {', '.join(map(str, objects))}." if objects else ""
+
+
+@transaction.atomic
+def close_account(actor: Actor, comment: str = "") -> None:
+    """Close the actor's account: its users, tokens and apps are answered 401 until staff restore it.
+
+    Sessions end for good: users sign in again after a restore. Writes ``account_update``, with the user's name and
+    `comment`. Raises `Denied` if the actor lacks the grant ``cancel_account``, and `Invalid` if the account is not
+    active, or has objects that cost money or serve someone.
+    """
+    if not actor.may(GRANT):
+        raise Denied
+    users = User.objects.filter(account_id=actor.account_id)
+    # The order of docs/locking.md. A transaction that adds an object locks the account or its counters. So this
+    # transaction either waits for the object and finds it below, or the other one finds the account closed.
+    list(users.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    account = lock_account(actor.account_id)
+    lock_use(account.pk)
+    if not account.is_active:
+        raise Invalid(account.refusal)
+    if reason := refusal_of(remaining(account.pk)):
+        raise Invalid(reason)
+    values = {"closed": now(), "closed_by": actor.username, "closing_comment": comment}
+    Account.objects.filter(pk=account.pk).update(is_active=False, **values)
+    ResourceUse.objects.filter(pk=account.pk).update(closed=True)
+    users.update(logged_out=F("logged_out") + 1)
+    message = f"{actor.username} closed the account{f': {comment}' if comment else '.'}"
+    record_event(actor, "account_update", account_ref(account), message=message)
