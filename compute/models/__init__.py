@@ -17,8 +17,9 @@ from compute.models.nodebalancers.configs import NodeBalancerConfig
 from compute.models.nodebalancers.nodebalancers import NodeBalancer
 from compute.models.nodebalancers.nodes import NodeBalancerNode
 from compute.models.nodebalancers.stats import NodeBalancerMeter, NodeBalancerSample, NodeBalancerTransfer
-from compute.models.stackscripts import StackScript
+from compute.models.stackscripts import StackScript, StackScriptRevision
 from compute.models.stats import Alert, Meter, Sample, Transfer
+from compute.models.usage import ResourcePrice, UsageInterval, UsageKind, UsageSettings, UsageStatement
 from compute.models.volumes import Volume, VolumeDevice
 
 __all__ = [

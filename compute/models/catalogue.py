@@ -176,6 +176,8 @@ class SeededRow(models.Model):
         SCRIPT = "script"
         HOST = "host"
         POOL = "pool"
+        PRICE = "price"
+        LEVEL = "level"
 
     kind = models.CharField(max_length=8, choices=Kind)
     key = models.CharField(max_length=64, help_text="The row's id, a host's label, or a pool's network.")
