@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, models, transaction
 
-from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow, StackScript
+from compute.models import AddressPool, Host, Image, InstanceType, Kernel, ResourcePrice, SeededRow, StackScript
 from compute.models.catalogue import PUBLIC_CREATOR
 from compute.models.networking.addresses import LINK_LOCAL_GATEWAY
 from compute.services.networking.pools import fill_pool
@@ -27,6 +28,7 @@ STEP = 10
 DATA = Path(__file__).resolve().parent.parent / "data"
 CATALOGUE = DATA / "catalogue.json"
 SCRIPTS = DATA / "scripts.json"
+PRICES = DATA / "prices.json"
 AUTHOR = "skerry"
 """The author of the platform's own scripts, as clients see it."""
 
@@ -59,6 +61,7 @@ def seed(update: bool = False, demo: bool = False) -> dict[str, int]:
             (SeededRow.Kind.TYPE, map(_type, data["types"])),
             (SeededRow.Kind.KERNEL, map(_kernel, data["kernels"])),
             (SeededRow.Kind.IMAGE, map(_image, data["images"])),
+            (SeededRow.Kind.PRICE, map(_resource_price, json.loads(PRICES.read_text(), parse_float=Decimal))),
         ):
             if kind not in own:
                 _bring(kind, rows, update)
@@ -74,7 +77,7 @@ def own_sections() -> set[str]:
 
 
 def _counts() -> dict[str, int]:
-    tables = (Region, InstanceType, Kernel, Image, StackScript, Host, AddressPool)
+    tables = (Region, InstanceType, Kernel, Image, StackScript, ResourcePrice, Host, AddressPool)
     return {str(table._meta.verbose_name_plural): table._default_manager.count() for table in tables}
 
 
@@ -88,9 +91,10 @@ def _unseeded(kind: str, keys: Iterable[str]) -> set[str]:
 def _bring(kind: str, rows: Iterable[Any], update: bool) -> None:
     """Insert the missing rows, in the order of the file; with `update`, reset the others."""
     rows = list(rows)
-    for number, row in enumerate(rows, 1):
-        row.position = number * STEP
     table = type(rows[0])
+    if table is not ResourcePrice:  # no list of clients has prices
+        for number, row in enumerate(rows, 1):
+            row.position = number * STEP
     there = set(table._default_manager.values_list("pk", flat=True))
     fresh = _unseeded(kind, (row.pk for row in rows)) - there
     if table is InstanceType:
@@ -183,9 +187,17 @@ def _image(item: dict[str, Any]) -> Image:
     )
 
 
+def _resource_price(item: dict[str, Any]) -> ResourcePrice:
+    price = item["price"]
+    return ResourcePrice(
+        id=item["id"], hourly=price.get("hourly", 0), monthly=price.get("monthly"), each=price.get("each", 0)
+    )
+
+
 _COLUMNS: dict[type[models.Model], list[str]] = {
     Region: ["country", "capabilities", "status", "resolvers_ipv4", "resolvers_ipv6", "position"],
     InstanceType: [field.name for field in InstanceType._meta.concrete_fields if not field.primary_key],
+    ResourcePrice: ["hourly", "monthly", "each"],
     Kernel: [field.name for field in Kernel._meta.concrete_fields if not field.primary_key],
     Image: [
         "label",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import Count, Model, Q, QuerySet
 
+from accounts.models import Account, TrustLevel
+from accounts.quotas import LEVELS
 from compute.models import (
     Address,
     AddressPool,
@@ -21,6 +23,7 @@ from compute.models import (
     Job,
     Kernel,
     NodeBalancer,
+    ResourcePrice,
     StackScript,
 )
 from compute.services.catalogue.schema import ITEMS
@@ -48,6 +51,8 @@ def rows_of(section: str) -> QuerySet:
         "images": Image.objects.filter(account=None, number=None).order_by("position", "pk"),
         "pools": AddressPool.objects.order_by("region__position", "region_id", "kind", "pk"),
         "hosts": Host.objects.order_by("region__position", "region_id", "label"),
+        "prices": ResourcePrice.objects.order_by("pk"),
+        "trust_levels": TrustLevel.objects.order_by("pk"),
     }
     return querysets[section]
 
@@ -72,7 +77,7 @@ def present(sections: Iterable[str]) -> Present:
         section: find(rows[section])
         for section, find in (
             ("types", _uses_of_types), ("kernels", _uses_of_kernels), ("images", _uses_of_images),
-            ("pools", _uses_of_pools),
+            ("pools", _uses_of_pools), ("trust_levels", _uses_of_trust_levels),
         )
         if section in sections
     }  # fmt: skip
@@ -121,6 +126,15 @@ def _named_by_jobs(noun: str) -> dict[str, str]:
     waiting = Job.objects.filter(finished_at=None, data__has_any_keys=keys)
     named = {name for names in waiting.values_list(*(f"data__{key}" for key in keys)) for name in names}
     return dict.fromkeys(map(str, named), "a job that waits needs it")
+
+
+def _uses_of_trust_levels(rows: dict[str, Model]) -> dict[str, str]:
+    """Return the levels that accounts have, without the built-in ones: they exist without a row."""
+    accounts = Account.objects.exclude(trust_level__in=LEVELS).order_by().values_list("trust_level")
+    return {
+        name: counted(number, "account has it", "accounts have it")
+        for name, number in accounts.annotate(number=Count("pk"))
+    }
 
 
 def _uses_of_pools(rows: dict[str, Model]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from compute.services.catalogue.schema import (
     Item,
     KernelItem,
     PoolItem,
+    PriceItem,
     RegionItem,
     TypeItem,
     path_of,
@@ -34,6 +35,10 @@ STEP = 10
 """The distance between the positions of two items of a section."""
 RETIRED = {"regions": "retired", "types": "deprecated", "kernels": "deprecated", "images": "deprecated"}
 """The column that closes a row for new uses. Present users keep the row."""
+
+
+NEVER_RETIRED = ("pools", "prices", "trust_levels")
+"""Sections whose rows are removed. A row that is used refuses the file."""
 
 
 class Verb(StrEnum):
@@ -150,7 +155,7 @@ def _of_others(section: str, rows: dict[str, Model], there: Present, problems: P
                 yield Change(
                     section, name, Verb.RETIRE, differences=(Difference("enabled", "enabled", True, False),)
                 )
-        elif section == "pools":
+        elif section in NEVER_RETIRED:
             if used:
                 problems.add(f"{section}.{name}", f"Cannot be removed: {used}.")
             else:
@@ -282,6 +287,20 @@ def _check_hosts(items: Sequence[HostItem], catalogue: Catalogue, there: Present
                 problems.add(f"{where}.driver", f"The hosts of a region have one driver, and others have {other}.")
 
 
+def _check_prices(items: Sequence[PriceItem], catalogue: Catalogue, there: Present, problems: Problems) -> None:
+    for item in items:
+        where = f"prices.{item.id}.price"
+        if item.id == ResourcePrice.Kind.TRANSFER:
+            for name in ("hourly", "monthly"):
+                if getattr(item, name):
+                    problems.add(f"{where}.{name}", "Transfer has no price for a time, only `each`.")
+        else:
+            if item.each:
+                problems.add(f"{where}.each", "Only transfer has a price for each GB.")
+            if item.monthly is not None and not item.hourly:
+                problems.add(f"{where}.monthly", "It limits the hourly price of a month, and there is none.")
+
+
 def _unknown_host(item: HostItem) -> str:
     if isinstance(item.driver, str) and item.driver not in settings.DRIVERS:
         return f"There is no driver {item.driver}: DRIVERS has {', '.join(sorted(settings.DRIVERS))}."
@@ -306,5 +325,5 @@ def _shown(value: Any) -> str:
 
 _CHECKS: dict[str, Any] = {
     "regions": _check_regions, "types": _check_types, "kernels": _check_kernels, "pools": _check_pools,
-    "hosts": _check_hosts,
+    "hosts": _check_hosts, "prices": _check_prices,
 }  # fmt: skip

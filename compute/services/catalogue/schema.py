@@ -5,11 +5,13 @@
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.db.models import Model
 
-from compute.models import AddressPool, Host, Image, InstanceType, Kernel, SeededRow
+from accounts.models import TrustLevel
+from compute.models import AddressPool, Host, Image, InstanceType, Kernel, ResourcePrice, SeededRow
 from compute.services.catalogue import values
 from compute.services.catalogue.values import Reader
 from regions.models import Region
@@ -162,6 +164,29 @@ class HostItem(Item):
     maintenance: bool = entry(values.flag, default=UNSTATED)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceItem(Item):
+    model = ResourcePrice
+    seeded_as = SeededRow.Kind.PRICE
+    ordered = False
+
+    id: str = entry(values.one_of(ResourcePrice.Kind.values))
+    hourly: Decimal = entry(values.exact_price, "price.hourly", default=Decimal(0))
+    monthly: Decimal | None = entry(values.optional(values.exact_price), "price.monthly", default=None)
+    each: Decimal = entry(values.exact_price, "price.each", default=Decimal(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustLevelItem(Item):
+    model = TrustLevel
+    seeded_as = SeededRow.Kind.LEVEL
+    ordered = False
+
+    id: str = entry(values.slug(32))
+    label: str = entry(values.text(64))
+    limits: dict[str, int] = entry(values.limits, factory=dict)
+
+
 ITEMS: dict[str, type[Item]] = {
     "regions": RegionItem,
     "types": TypeItem,
@@ -169,6 +194,8 @@ ITEMS: dict[str, type[Item]] = {
     "images": ImageItem,
     "pools": PoolItem,
     "hosts": HostItem,
+    "prices": PriceItem,
+    "trust_levels": TrustLevelItem,
 }
 
 Catalogue = dict[str, list[Item]]

@@ -42,15 +42,22 @@ def _describe(change: Change) -> str:
     if change.verb == Verb.ADD:
         return ""
     if change.verb == Verb.REMOVE:
-        return ": removed"
-    differences = "; ".join(map(_difference, change.differences))
+        return ": removed, now free" if change.section == "prices" else ": removed"
+    differences = "; ".join(text for each in change.differences for text in _difference(each))
     if change.verb == Verb.RETIRE:
         return f": {differences}, it is not in the file{f' ({change.reason})' if change.reason else ''}"
     return f": {differences}"
 
 
-def _difference(found: Difference) -> str:
-    return f"{found.path} {_value(found.before)} -> {_value(found.after)}"
+def _difference(found: Difference) -> Iterator[str]:
+    """Yield a difference as text. Of an object such as limits, yield each key that differs."""
+    if not isinstance(found.before, dict):
+        yield f"{found.path} {_value(found.before)} -> {_value(found.after)}"
+        return
+    for name in sorted({*found.before, *found.after}):
+        before, after = found.before.get(name), found.after.get(name)
+        if before != after:
+            yield f"{found.path}.{name} {_value(before)} -> {_value(after)}"
 
 
 def _value(value: Any) -> str:

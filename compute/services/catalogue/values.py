@@ -7,9 +7,11 @@ Readers raise `ValueError` with a sentence about the value.
 import re
 from collections.abc import Callable, Collection
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from accounts.quotas import RESOURCE_QUOTAS
 from config import word
 
 Reader = Callable[[Any], Any]
@@ -18,6 +20,9 @@ MAX_INTEGER = 2_147_483_647
 """The largest whole number that a column takes."""
 SIZE = re.compile(r"([0-9]+) ?(MB|GB|TB)")
 UNITS = {"MB": 1, "GB": 1024, "TB": 1024**2}
+MAX_PRICE = 999_999
+"""The largest price in USD. Usage stores prices with six digits before the point and six after it."""
+SMALLEST_PRICE = Decimal("0.000001")
 
 
 def text(longest: int, *, empty: bool = False) -> Reader:
@@ -101,9 +106,55 @@ def price(value: Any) -> float:
     """A price in USD."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("Must be a number of USD.")
-    if not 0 <= value <= MAX_INTEGER:
-        raise ValueError("Must be 0 or more.")
+    if not 0 <= value <= MAX_PRICE:
+        raise ValueError(f"Must be from 0 to {MAX_PRICE}.")
     return float(value)
+
+
+def exact_price(value: Any) -> Decimal:
+    """A price in USD, exact to six digits after the point."""
+    found = Decimal(str(price(value)))  # a float's shortest form is the number in the file
+    if found % SMALLEST_PRICE:
+        raise ValueError("Must have six digits after the point at most.")
+    return found
+
+
+def limits(value: Any) -> dict[str, int]:
+    """Limits by names of `RESOURCE_QUOTAS`. A quota with null has no limit, like a quota that is missing."""
+    if not isinstance(value, dict):
+        raise ValueError("Must be numbers by names of quotas, such as instances: 10.")
+    found, wrong = {}, []
+    for name, limit in value.items():
+        quota = RESOURCE_QUOTAS.get(name)
+        if quota is None:
+            wrong.append(f"There is no quota {name}. Use one of: {', '.join(RESOURCE_QUOTAS)}.")
+            continue
+        if limit is None:
+            continue
+        try:
+            found[name] = (_LIMITS_IN.get(quota.unit) or number())(limit)
+        except ValueError as error:
+            wrong.append(f"{name}: {error}")
+    if wrong:
+        raise ValueError(" ".join(wrong))
+    return found
+
+
+def gigabytes(value: Any) -> int:
+    """A number of GB, or with its unit: ``10 TB``."""
+    if not isinstance(value, str):
+        result: int = number()(value)
+        return result
+    try:
+        megabytes = capacity(value)
+    except ValueError:
+        megabytes = 1
+    if megabytes % UNITS["GB"]:
+        raise ValueError("Must be a number of GB, or a size such as 10 TB.")
+    return megabytes // UNITS["GB"]
+
+
+_LIMITS_IN: dict[str, Reader] = {"MB": capacity, "GB": gigabytes}
 
 
 def one_of(choices: Collection[str]) -> Reader:
@@ -199,6 +250,8 @@ def written(value: Any) -> Any:
         return (value.date() if value.time() == value.min.time() else value).isoformat()
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return list(value) if isinstance(value, list | tuple) else value
