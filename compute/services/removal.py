@@ -12,6 +12,7 @@ from compute.services.networking import vlans
 from compute.services.networking.addresses import release_all
 from compute.services.networking.firewalls import firewalls
 from compute.services.stats import transfer
+from compute.services.usage.recording import parts_of, record
 from compute.services.volumes import attachments
 from tags.services import untag
 
@@ -29,6 +30,7 @@ def remove(instance: Instance) -> None:
     Job.objects.filter(source=instance).update(source=None)
     # locked before its addresses, to wait for a request that is adding an address and has locked the row
     Instance.objects.filter(pk=instance.pk).select_for_update().first()
+    parts = parts_of(instance)
     release_all(instance)
     records.discard_all(instance)
     attachments.release_all(instance)
@@ -40,6 +42,8 @@ def remove(instance: Instance) -> None:
     release(instance)
     transfer.leave(instance, now())
     instance.delete()
+    # the request of a deletion has ended its usage already: open intervals are those of an instance that failed
+    record(instance.account_id, addresses=True, check=False, failed=True, **parts)
 
 
 def remove_image(number: int) -> None:
@@ -50,4 +54,7 @@ def remove_image(number: int) -> None:
     using = owned.filter(Q(image__number=number) | Q(disks__image__number=number)).values("pk")
     lock_unread(using)
     forget_entity("image", number)
+    account_id = Image.objects.filter(number=number).values_list("account_id", flat=True).first()
     Image.objects.filter(number=number).delete()
+    if account_id is not None:
+        record(account_id, check=False, failed=True, images=[number])

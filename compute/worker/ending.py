@@ -83,10 +83,11 @@ class Ending:
                 finished = close()
                 if finished is not None:
                     store.lock_instances(finished)
-                    if persist:
-                        persist(self.context)
+                    # volumes before hosts and counters, which an arrival on another host locks
                     if left_behind:
                         volumes.release_left_behind(self.context, left_behind)
+                    if persist:
+                        persist(self.context)
                     # a rollback that deletes the instance must leave it to a deletion that waits for it
                     if not done and finished.cancelled and self._deletion_waits():
                         callback = self.kind.on_superseded

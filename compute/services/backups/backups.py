@@ -6,9 +6,11 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils.timezone import now
 
 from accounts.actors import Actor
-from accounts.services.events import open_event, record_event
+from accounts.models import Event
+from accounts.services.events import draft_event, open_event, record_event
 from compute.jobs.data import BackupData
 from compute.jobs.queue import enqueue
 from compute.models import Backup, Disk, Instance, Job
@@ -18,7 +20,8 @@ from compute.services.backups.records import RESTORING, discard, refresh_availab
 from compute.services.backups.settings import BACKUPS_DISABLED, NOT_OFFERED, is_offered, switch_on
 from compute.services.common.locks import is_busy, lock_any
 from compute.services.hosts.maintenance import note_maintenance
-from config.db.inserts import draw_keys
+from compute.services.usage.recording import record
+from config.db.inserts import draw_keys, insert
 from config.db.rows import lock
 from config.errors import Busy, Invalid, Problems
 
@@ -67,6 +70,7 @@ def enable(actor: Actor, instance: Instance) -> None:
         raise Invalid(NOT_OFFERED)
     locked.save(update_fields=[*switch_on(locked), "updated"])
     record_event(actor, "backups_enable", instance_ref(locked))
+    record(locked.account_id, check=False, instances=[locked.pk])
 
 
 @transaction.atomic
@@ -87,14 +91,16 @@ def cancel(actor: Actor, instance: Instance) -> None:
     if not any(backup.archives for backup in finished):
         discard(finished, actor)
         record_event(actor, "backups_cancel", instance_ref(locked))
-        return
-    event = open_event(
-        username=actor.username,
-        account_id=locked.account_id,
-        action="backups_cancel",
-        entity=instance_ref(locked),
-    )
-    discard(finished, actor, event)
+    else:
+        event = open_event(
+            username=actor.username,
+            account_id=locked.account_id,
+            action="backups_cancel",
+            entity=instance_ref(locked),
+        )
+        discard(finished, actor, event)
+    gone = [backup.pk for backup in finished]
+    record(locked.account_id, check=False, instances=[locked.pk], backups=gone)
 
 
 @transaction.atomic
@@ -110,6 +116,7 @@ def delete(actor: Actor, backup: Backup) -> None:
     record_event(
         actor, "compute_update", instance_ref(locked), ref, message="A backup was deleted by the platform."
     )
+    record(locked.account_id, check=False, backups=[backup.pk])
 
 
 def _is_read(backups: list[Backup]) -> bool:
@@ -159,6 +166,7 @@ def take(actor: Actor, locked: Instance, kind: str, problems: Problems, message:
     data = BackupData(backup_id=key, disk_ids=[disk.pk for disk in disks])
     enqueue(kind, locked, actor, data=data, secondary=backup_ref(backup), message=message)
     backup.save(force_insert=True)
+    record(locked.account_id, backups=[key])
     return backup
 
 
@@ -168,17 +176,48 @@ def take_automatic(instance: Instance, day: date, window: str) -> Backup | None:
     On the scheduled weekday it is the weekly backup. Raises as `snapshot` does. Runs in the caller's transaction.
     """
     locked = lock_any(instance)
-    todays = Backup.objects.filter(instance=locked, type=Type.AUTOMATIC, day=day).exclude(
-        status__in=Backup.GIVEN_UP
-    )
-    if not locked.backups_enabled or locked.backups_window != window or todays.exists():
+    if not _is_due(locked, day, window):
         return None
+    message, fields = _automatic(locked, day, window)
+    return take(Actor.platform(locked.account_id), locked, "backup", Problems(), message, **fields)
+
+
+@transaction.atomic
+def fail_automatic(instance: Instance, day: date, window: str, reason: str) -> None:
+    """Record that the automatic backup of a day was refused: a failed backup, and its event with the reason.
+
+    It counts as one of BACKUPS_TRIES. Without it, the customer would not learn that there are no backups.
+    """
+    locked = lock_any(instance)
+    if not _is_due(locked, day, window):
+        return
+    message, fields = _automatic(locked, day, window)
+    failed = Backup.objects.create(
+        instance=locked, account_id=locked.account_id, region_id=locked.region_id, status=S.FAILED, message=reason,
+        finished=now(), **fields,
+    )  # fmt: skip
+    platform = Actor.platform(locked.account_id)
+    event = draft_event(
+        username=platform.username, account_id=platform.account_id, action="compute_snapshot", started=True,
+        entity=instance_ref(locked), secondary=backup_ref(failed), message=f"{message} {reason}",
+    )  # fmt: skip
+    event.status = Event.Status.FAILED
+    insert(event)
+
+
+def _is_due(locked: Instance, day: date, window: str) -> bool:
+    """Tell whether the locked instance still has this window, and no backup of the day."""
+    todays = Backup.objects.filter(instance=locked, type=Type.AUTOMATIC, day=day)
+    there = todays.exclude(status__in=Backup.GIVEN_UP)
+    return locked.backups_enabled and locked.backups_window == window and not there.exists()
+
+
+def _automatic(locked: Instance, day: date, window: str) -> tuple[str, dict[str, Any]]:
+    """Return the message of the event of an automatic backup, and the columns of the backup."""
     weekly = locked.backups_day == WEEKDAYS[day.weekday()]
     rotation = Backup.Rotation.WEEKLY if weekly else Backup.Rotation.DAILY
-    platform = Actor.platform(locked.account_id)
     message = f"The {rotation} backup of {day:%Y-%m-%d}, in the window {window}."
-    fields = {"type": Type.AUTOMATIC, "rotation": rotation, "day": day}
-    return take(platform, locked, "backup", Problems(), message, **fields)
+    return message, {"type": Type.AUTOMATIC, "rotation": rotation, "day": day}
 
 
 D = Instance.Day

@@ -14,6 +14,7 @@ from accounts.models import Event
 from compute.jobs.data import BackupsDeleteData
 from compute.jobs.queue import enqueue_alone
 from compute.models import Backup, Host, Instance, Job
+from compute.services.usage.recording import record
 
 S = Backup.Status
 Rotation = Backup.Rotation
@@ -61,11 +62,15 @@ def keep(backup: Backup) -> None:
     platform = Actor.platform(backup.account_id)
     if not instance.backups_enabled:
         discard([backup], platform)
+        record(backup.account_id, check=False, backups=[backup.pk])
         return
     Backup.objects.filter(pk=backup.pk).update(status=S.SUCCESSFUL, updated=Now(), finished=Now())
     Instance.objects.filter(pk=instance.pk).update(backups_available=True, backups_last_successful=Now())
-    discard(_superseded(backup), platform)
+    superseded = _superseded(backup)
+    gone = [other.pk for other in superseded]
+    discard(superseded, platform)
     _forget_failures(backup)
+    record(backup.account_id, check=False, backups=[backup.pk, *gone])
 
 
 def give_up(backup: Backup, message: str, aborted: bool) -> None:
@@ -74,6 +79,7 @@ def give_up(backup: Backup, message: str, aborted: bool) -> None:
     status = S.USER_ABORTED if aborted or not instance.backups_enabled else S.FAILED
     going = Backup.objects.filter(pk=backup.pk, status__in=Backup.IN_PROGRESS)
     going.update(status=status, message=message, updated=Now(), finished=Now())
+    record(backup.account_id, check=False, backups=[backup.pk])
 
 
 def refresh_available(instance: Instance) -> None:

@@ -3,6 +3,7 @@ module."""
 
 import logging
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from django.conf import settings
@@ -15,10 +16,10 @@ from accounts.services.events import record_event
 from compute.models import Backup, Disk, Instance, Job
 from compute.models.instances import UNSCHEDULED
 from compute.refs import instance_ref
-from compute.services.backups.backups import WEEKDAYS, take_automatic
+from compute.services.backups.backups import WEEKDAYS, fail_automatic, take_automatic
 from compute.services.backups.settings import SCHEDULING
 from config import word
-from config.errors import DomainError
+from config.errors import Busy, DomainError, Invalid, Missing
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +79,9 @@ def _choose(instance: Instance, window: str, day: str) -> bool:
     still = Instance.objects.filter(UNSCHEDULED, pk=instance.pk, **before)
     if not still.update(backups_window=instance.backups_window, backups_day=instance.backups_day):
         return False
-    when = f"{instance.backups_window}, and of the weekly one {instance.backups_day}"
     record_event(
         Actor.platform(instance.account_id), "compute_update", instance_ref(instance),
-        message=CHOSEN.format(when=when),
+        message=CHOSEN.format(window=instance.backups_window, day=instance.backups_day),
     )  # fmt: skip
     return True
 
@@ -124,10 +124,15 @@ def _take(instance: Instance, day: date, window: str) -> bool:
     try:
         with transaction.atomic():
             return take_automatic(instance, day, window) is not None
-    except DomainError as error:
+    except (Busy, Missing) as error:
         # the instance has just become busy or gone; the next run comes soon, and the others must not wait for it
-        log.info("no backup of %s yet: %s", instance.pk, error)
-        return False
+        log.info("the backup of instance %s is tried again later: %s", instance.pk, error)
+    except Invalid as refused:
+        # the account's quotas, which do not change by themselves
+        log.info("no backup of instance %s: %s", instance.pk, refused)
+        with suppress(DomainError):  # the instance has just become gone
+            fail_automatic(instance, day, window, word.unquoted(str(refused)))
+    return False
 
 
 def _clock() -> datetime:

@@ -24,6 +24,7 @@ from compute.models import (
 )
 from compute.services.hosts.placement import settle
 from compute.services.networking.addresses import release
+from compute.services.usage.recording import record
 
 TRY_AGAIN = timedelta(hours=1)
 """The delay after which a failed host migration is tried again."""
@@ -40,13 +41,13 @@ def arrive(instance: Instance, data: MoveData) -> None:
     if data.region_id:
         changes |= {"region_id": data.region_id, "ipv4": data.ipv4, "ipv6": data.ipv6}
     Instance.objects.filter(pk=instance.pk).update(**changes, updated=Now())
-    if data.region_id:
-        _leave(instance, data.region_id)
+    left = _leave(instance, data.region_id) if data.region_id else []
     if data.disk_id is not None:
         # resized along with the type
         Disk.objects.filter(pk=data.disk_id, instance=instance).update(size=data.disk_size, updated=Now())
     _scheduled(data).update(status=HostMigration.Status.DONE)
     settle(instance, host, plan)
+    record(instance.account_id, addresses=bool(data.region_id), check=False, instances=[instance.pk], ranges=left)
 
 
 def stay(instance: Instance, data: MoveData) -> None:
@@ -56,15 +57,22 @@ def stay(instance: Instance, data: MoveData) -> None:
     started = _scheduled(data).filter(status=HostMigration.Status.STARTED)
     started.update(status=HostMigration.Status.PENDING, when=Now() + TRY_AGAIN)
     settle(instance, Host.objects.get(pk=data.previous_host_id), InstanceType.objects.get(pk=data.previous_type_id))
+    record(instance.account_id, check=False, instances=[instance.pk])
 
 
-def _leave(instance: Instance, region_id: str) -> None:
-    """Release the addresses and ranges of the region that the instance has left, which no longer route to it."""
+def _leave(instance: Instance, region_id: str) -> list[int]:
+    """Release the addresses and ranges of the region that the instance has left, which no longer route to it.
+
+    Returns the keys of the ranges.
+    """
     AddressShare.objects.filter(instance=instance).delete()
     RangeShare.objects.filter(instance=instance).delete()
     release(Address.objects.filter(instance=instance).exclude(region_id=region_id))
-    IPv6Range.objects.filter(instance=instance).exclude(region_id=region_id).delete()
+    ranges = IPv6Range.objects.filter(instance=instance).exclude(region_id=region_id)
+    left = list(ranges.values_list("pk", flat=True))
+    ranges.delete()
     listeners.addresses_changed([instance.pk])
+    return left
 
 
 def _scheduled(data: MoveData) -> QuerySet[HostMigration]:

@@ -24,6 +24,7 @@ from compute.services.hosts.placement import place
 from compute.services.networking import addresses
 from compute.services.networking.addresses import slaac_in
 from compute.services.networking.vlans import bring_vlans, check_vlans, vlans_of
+from compute.services.usage.recording import record
 from config.errors import Busy, DomainError, Invalid, Problems
 from regions.models import Region
 
@@ -86,7 +87,9 @@ def _to_host(
     host = place(instance, plan, instance.region_id, avoid=instance.host)
     HostMigration.objects.filter(pk=migration.pk).update(status=Status.STARTED)
     data = _data(instance, host.pk, plan, migration_id=migration.pk)
-    return enqueue("migrate", instance, actor, data=data, message=message)
+    job = enqueue("migrate", instance, actor, data=data, message=message)
+    record(instance.account_id, check=plan.pk != instance.type_id, instances=[instance.pk])
+    return job
 
 
 def _to_region(
@@ -104,7 +107,9 @@ def _to_region(
     ipv4, ipv6 = _take_addresses(instance, region_id), slaac_in(region_id, instance.pk)
     host = place(instance, plan, region_id, like=instance.host_id)
     data = _data(instance, host.pk, plan, region_id=region_id, ipv4=ipv4, ipv6=ipv6)
-    return enqueue("migrate_region", instance, actor, data=data)
+    job = enqueue("migrate_region", instance, actor, data=data)
+    record(instance.account_id, check=plan.pk != instance.type_id, instances=[instance.pk])
+    return job
 
 
 def _plan(instance: Instance, upgrade: bool, busy: bool, problems: Problems) -> InstanceType:

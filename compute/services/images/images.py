@@ -12,6 +12,7 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Event
+from accounts.quotas import QUOTAS
 from accounts.services import quotas
 from accounts.services.events import open_event, record_event
 from accounts.services.grants import grant_creator
@@ -23,6 +24,7 @@ from compute.services.common.locks import is_busy, lock_present
 from compute.services.common.regions import check_region
 from compute.services.images import files
 from compute.services.removal import remove_image
+from compute.services.usage.recording import record, require_left
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
 from config.errors import Invalid, Missing, Problems
@@ -60,6 +62,7 @@ def create_from_disk(
         data = ImagizeData(image_number=image.own_number, disk_id=disk.pk, driver=driver)
         enqueue("imagize", disk.instance, actor, data=data, secondary=image_ref(image))
         Disk.objects.filter(pk=disk.pk).update(status=Disk.Status.NOT_READY, updated=Now())
+        record(actor.account_id, images=[image.own_number])
         return image
     data = ImagizeData(image_number=image.own_number, disk_id=disk.pk, instance_id=disk.instance_id, driver=driver)
     event = open_event(
@@ -70,6 +73,7 @@ def create_from_disk(
         secondary=image_ref(image),
     )
     enqueue_alone("imagize", actor, event, data)
+    record(actor.account_id, images=[image.own_number])
     return image
 
 
@@ -115,6 +119,8 @@ def begin_upload(
     open_event(
         username=actor.username, account_id=actor.account_id, action="image_upload", entity=own_image_ref(image)
     )
+    record(actor.account_id, images=[image.own_number])
+    require_left(actor.account_id, "image_storage", 1)
     return image
 
 
@@ -160,6 +166,7 @@ def delete(actor: Actor, image: Image) -> None:
     for maker in being_made(image.own_number):
         run_now(maker)  # it finds that the image is not wanted any more, and undoes what it did
     enqueue_alone("delete_image", actor, event, ImageData(image_number=image.own_number, driver=image.driver))
+    record(actor.account_id, check=False, images=[image.own_number])
 
 
 def being_made(number: int) -> QuerySet[Job]:

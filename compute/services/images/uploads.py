@@ -18,6 +18,7 @@ from compute.jobs.queue import enqueue_alone
 from compute.models import Image
 from compute.services.images import files, unpacking
 from compute.services.images.images import UPLOADED_WITHIN, upload_events
+from compute.services.usage.recording import require_left
 from config.errors import Invalid, Missing
 
 CHUNK = 256 * 1024

@@ -12,6 +12,7 @@ from accounts.actors import Actor
 from accounts.models import Account, Event
 from accounts.services.account import lock_account
 from accounts.services.grants import grant_creator
+from accounts.services.quotas import limits_for
 from compute.jobs.data import CloneData
 from compute.jobs.queue import enqueue, enqueue_with_rows
 from compute.models import Config, ConfigDevice, Disk, Instance, InstanceType, Job
@@ -28,6 +29,7 @@ from compute.services.networking.addresses import slaac_in
 from compute.services.networking.firewalls.delivery import first_filters
 from compute.services.networking.firewalls.mail_ports import are_closed
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_of
+from compute.services.usage import recording
 from config.db.inserts import draw_keys, insert_together
 from config.db.unique import note_taken
 from config.errors import Busy, Problems
@@ -284,6 +286,7 @@ def _make(
         source=source,
     )
     record_vlan_changes(actor, target, set(), vlans_of(chosen.configs))
+    recording.begin(target, limits_for(account.pk))
     return target
 
 

@@ -41,6 +41,7 @@ from compute.services.networking.firewalls.firewalls import named_firewall, put_
 from compute.services.networking.interfaces import check_interfaces
 from compute.services.networking.vlans import bring_vlans, check_vlans, record_vlan_changes, vlans_in, vlans_of
 from compute.services.stackscripts.stackscripts import count_deployment
+from compute.services.usage import recording
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
 from config.db.unique import note_taken
@@ -147,6 +148,7 @@ def _create(actor: Actor, spec: InstanceSpec, problems: Problems | None, label: 
     record_vlan_changes(actor, instance, set(), vlans)
     if plan.firewall:
         put_on_new(actor, plan.firewall, instance)
+    recording.begin(instance, plan.limits)
     return instance
 
 
@@ -230,7 +232,7 @@ def _check(actor: Actor, spec: InstanceSpec, problems: Problems) -> _Plan:
     backups = (choices.backups or bool(spec.backups_enabled)) and is_offered(plan_type)
     return _Plan(
         plan_type, region, choices.network, deploy, backups, choices.network_helper, choices.mail_ports_closed,
-        interfaces, backup, firewall,
+        choices.limits, interfaces, backup, firewall,
     )  # fmt: skip
 
 
@@ -363,7 +365,10 @@ def delete(actor: Actor, instance: Instance) -> Job | None:
     """
     try:
         with transaction.atomic():
-            return enqueue("delete", instance, actor)
+            job = enqueue("delete", instance, actor)
+            parts = recording.parts_of(instance)
+            recording.record(instance.account_id, addresses=True, check=False, **parts)
+            return job
     except Invalid:
         if Instance.objects.filter(pk=instance.pk, status=Instance.Status.DELETING).exists():
             return None

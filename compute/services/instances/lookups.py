@@ -9,7 +9,8 @@ from typing import Any
 from django.db import connection
 
 from accounts.actors import Actor
-from accounts.models import Account
+from accounts.models import Account, TrustLevel
+from accounts.services.quotas import effective_limits, limits_of_level
 from compute.models import Host, Image, InstanceType
 from compute.services.hosts.deployable import IS_DEPLOYABLE
 from compute.services.hosts.placement import FITS
@@ -39,6 +40,7 @@ class Choices:
     backups: bool
     network_helper: bool
     mail_ports_closed: bool
+    limits: Mapping[str, int | None]
 
 
 def find_choices(actor: Actor, type_id: str | None, region_id: str | None, image_id: str | None) -> Choices:
@@ -77,6 +79,7 @@ def _statement(restricted: bool) -> str:
                a.backups_enabled, a.network_helper, {CLOSED_SQL}, a.trust_level, a.quotas, l.limits
           FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
           JOIN {Account._meta.db_table} a ON a.id = %(actor.account_id)s
+          LEFT JOIN {TrustLevel._meta.db_table} l ON l.id = a.trust_level
           LEFT JOIN {InstanceType._meta.db_table} t ON t.id = asked.type
           LEFT JOIN {Region._meta.db_table} r ON r.id = asked.region
           LEFT JOIN ({image}) i ON TRUE

@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.models import Model
 
 from accounts.actors import Actor
+from accounts.services.quotas import Resources, resources_of
 from compute.models import Backup, Host, Image, Instance, InstanceType
 from compute.services.backups.restores import place_refusal
 from compute.services.common.regions import capability_of
@@ -22,6 +23,7 @@ from compute.services.hosts.deployable import IS_DEPLOYABLE, NOT_THERE
 from compute.services.hosts.placement import FITS, REGION_FULL
 from compute.services.instances.deploy import DEFAULT_SWAP, is_available
 from compute.services.instances.instances import restore_refusal, space_refusal
+from compute.services.usage.metering import counts_of
 from regions.models import Region
 
 T = TypeVar("T", bound=Model)
@@ -102,7 +104,8 @@ def find_offers(actor: Actor, wanted: Wanted, *, suggest: bool = False) -> Offer
         current = [each for each in images if not each.item.deprecated]
         image = _chosen(current, last.get("image_id")) or _newest(current) or _first(current)
 
-    plans = [Offer(each, _type_refusal(each, region, image, wanted, fits)) for each in types]
+    quotas = resources_of(actor.account_id)
+    plans = [Offer(each, _type_refusal(each, region, image, wanted, fits, quotas)) for each in types]
     plan = _chosen(plans, wanted.type)
     if suggest and wanted.type is None:
         plan = _chosen(plans, hoped.pk if hoped else None) or _cheapest(_available(plans))
@@ -180,7 +183,12 @@ def _image_refusal(image: Image, deployed: set[str] | None) -> str:
 
 
 def _type_refusal(
-    plan: InstanceType, region: Region | None, image: Image | None, wanted: Wanted, fits: set[str] | None
+    plan: InstanceType,
+    region: Region | None,
+    image: Image | None,
+    wanted: Wanted,
+    fits: set[str] | None,
+    quotas: Resources,
 ) -> str:
     refusal = region.refusal(capability_of(plan)) if region else None
     if refusal is None and fits is not None and plan.pk not in fits:
@@ -189,7 +197,7 @@ def _type_refusal(
         refusal = space_refusal(image, plan, wanted.swap_size)
     if not refusal and wanted.backup:
         refusal = restore_refusal(wanted.backup, plan)
-    return refusal or ""
+    return refusal or next(quotas.refusals(counts_of(plan)), "")
 
 
 # --- capacity -----------------------------------------------------------------------------------------

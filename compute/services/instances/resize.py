@@ -6,6 +6,7 @@ from dataclasses import replace
 from django.db import transaction
 
 from accounts.actors import Actor
+from accounts.services.quotas import resources_of
 from compute.jobs.data import MoveData
 from compute.jobs.queue import enqueue
 from compute.models import Disk, Instance, InstanceType, Job
@@ -13,8 +14,10 @@ from compute.services.common.boot_profile import boot_config
 from compute.services.common.disk_space import taken, too_small
 from compute.services.common.locks import is_busy, lock_any
 from compute.services.common.regions import NO_SUCH_TYPE, capability_of
+from compute.services.hosts.free_capacity import full_types
 from compute.services.hosts.placement import REGION_FULL, grow, place
-from compute.services.hosts.room import full_types
+from compute.services.usage.metering import counts_of
+from compute.services.usage.recording import record
 from config.errors import Busy, Problems
 
 DATA = (Disk.Filesystem.EXT3, Disk.Filesystem.EXT4)
@@ -66,6 +69,7 @@ def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[s
     plans = list(plans)
     disks, used = list(instance.disks.order_by("pk")), taken(instance)
     full = full_types(instance, [plan.pk for plan in plans])
+    quotas, present = resources_of(instance.account_id), counts_of(instance.type)
     found: dict[str, str] = {}
     for plan in plans:
         problems = Problems()
@@ -76,6 +80,9 @@ def reasons_against(instance: Instance, plans: Iterable[InstanceType]) -> dict[s
             found.setdefault(plan.pk, too_small(used, plan))
         if plan.pk in full:
             found.setdefault(plan.pk, REGION_FULL)
+        more = {name: count - present[name] for name, count in counts_of(plan).items()}
+        for reason in quotas.refusals(more):
+            found.setdefault(plan.pk, reason)
     return found
 
 
@@ -142,7 +149,9 @@ def _change(
     if auto:
         disk, size = auto
         data = replace(data, disk_id=disk.pk, disk_size=size, previous_disk_size=disk.size)
-    return enqueue(kind, instance, actor, data=data)
+    job = enqueue(kind, instance, actor, data=data)
+    record(instance.account_id, instances=[instance.pk])
+    return job
 
 
 def _automatic(disks: list[Disk], plan: InstanceType) -> tuple[Disk, int] | None:

@@ -17,6 +17,8 @@ from compute.refs import address_ref, instance_ref
 from compute.services.common.locks import lock_all
 from compute.services.networking import rdns
 from compute.services.networking.addresses import default_rdns, list_addresses, release, take
+from compute.services.usage.metering import count_extra_ipv4
+from compute.services.usage.recording import record
 from config.errors import Busy, Invalid, Missing, Problems
 
 MOVING = (Instance.Status.MIGRATING, Instance.Status.DELETING)
@@ -53,6 +55,7 @@ def add(actor: Actor, instance: Instance | None, public: bool | None, problems: 
         raise Invalid(str(empty)) from empty
     list_addresses([locked.pk])
     record_event(actor, "compute_addip", instance_ref(locked), address_ref(taken))
+    record(locked.account_id, addresses=public)
     return Address.objects.get(address=taken)
 
 
@@ -71,6 +74,7 @@ def delete(actor: Actor, address: Address) -> None:
     list_addresses([locked.pk])
     listeners.address_removed([locked.pk])
     record_event(actor, "compute_deleteip", instance_ref(locked), address_ref(row.address))
+    record(locked.account_id, addresses=row.public, check=False)
 
 
 def rename(actor: Actor, address: Address, name: str | None) -> Address:

@@ -13,6 +13,7 @@ from compute.models import AddressPool, Instance, IPv6Range, RangeShare
 from compute.refs import address_ref, instance_ref
 from compute.services.common.locks import lock_all, named_instances
 from compute.services.networking.assign import check_staying, lock_staying
+from compute.services.usage.recording import record
 from config.errors import Invalid, Missing, Problems
 
 SIZES = (56, 64)
@@ -78,6 +79,7 @@ def create(actor: Actor, spec: RangeSpec, problems: Problems | None = None) -> I
     made.account, made.instance = account, instance
     made.save(force_insert=True)
     record_event(actor, "compute_addip", instance_ref(instance), address_ref(str(made)))
+    record(account.pk, ranges=[made.pk])
     return made
 
 
@@ -162,6 +164,7 @@ def delete(actor: Actor, ipv6_range: IPv6Range) -> None:
     record_event(
         actor, "compute_deleteip", instance_ref(instance) if instance else None, address_ref(str(ipv6_range))
     )
+    record(actor.account_id, check=False, ranges=[ipv6_range.pk])
 
 
 @transaction.atomic

@@ -23,6 +23,7 @@ from compute.services.common.regions import check_region
 from compute.services.networking.addresses import release, take_for_balancer
 from compute.services.nodebalancers.configs import MAX_CONFIGS, ConfigWish, check_configs, insert_config
 from compute.services.nodebalancers.nodes import lock_instances
+from compute.services.usage.recording import record
 from config.db.inserts import draw_keys
 from config.db.rows import differing, lock, write
 from config.db.unique import note_taken
@@ -82,6 +83,7 @@ def _create(actor: Actor, spec: NodeBalancerSpec, problems: Problems | None, lab
     for config, nodes in drafts:
         insert_config(balancer, config, nodes)
         record_event(actor, "nodebalancer_config_create", balancer_ref(balancer), balancer_config_ref(config))
+    record(account.pk, nodebalancers=[balancer.pk])
     return balancer
 
 
@@ -121,6 +123,7 @@ def delete(actor: Actor, balancer: NodeBalancer) -> None:
     untag("nodebalancer", locked.pk)
     record_event(actor, "nodebalancer_delete", balancer_ref(locked))
     locked.delete()
+    record(locked.account_id, check=False, nodebalancers=[balancer.pk])
 
 
 def _make(actor: Actor, spec: NodeBalancerSpec, region_id: str, label: NewLabel) -> NodeBalancer:

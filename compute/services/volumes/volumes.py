@@ -23,6 +23,7 @@ from compute.jobs.queue import enqueue_alone
 from compute.models import Instance, Job, Volume
 from compute.refs import instance_ref, volume_ref
 from compute.services.common.locks import check_idle, check_writable, lock_present
+from compute.services.usage.recording import record
 from compute.services.volumes import attachments
 from compute.services.volumes.changes import begin_alone, check_free, lock_row, note_unless_active
 from compute.services.volumes.places import Place, check_stays, choose_profile, find_instance
@@ -96,6 +97,7 @@ def create(actor: Actor, spec: VolumeSpec, problems: Problems | None = None) -> 
         attachments.fill_slots(config, [key])
     data = VolumeCreateData(volume_id=key, region_id=region.pk, instance_id=instance.pk if instance else None)
     begin_alone("volume_create", actor, volume, data, instance_ref(instance) if instance else None)
+    record(actor.account_id, volumes=[key])
     return volume
 
 
@@ -140,6 +142,7 @@ def clone(actor: Actor, volume: Volume, label: str | None, problems: Problems | 
         VolumeData(volume_id=key, region_id=locked.region_id, copy_of=locked.pk),
         volume=copy,
     )
+    record(locked.account_id, volumes=[key])
     return copy
 
 
@@ -205,6 +208,7 @@ def resize(actor: Actor, volume: Volume, size: int | None, problems: Problems | 
     begin_alone(
         "volume_resize", actor, locked, VolumeResizeData(volume_id=locked.pk, region_id=locked.region_id, size=size)
     )
+    record(locked.account_id, volumes=[locked.pk])
     return locked
 
 
@@ -240,6 +244,7 @@ def delete(actor: Actor, volume: Volume) -> None:
     )
     enqueue_alone("volume_delete", actor, event, data)
     attachments.remove_volume(locked.pk)
+    record(locked.account_id, check=False, volumes=[volume.pk])
 
 
 def _release(actor: Actor, locked: Volume, instance: Instance) -> None:

@@ -14,8 +14,10 @@ from compute.models.catalogue import image_archive
 from compute.services.images import files, unpacking
 from compute.services.images.images import being_made
 from compute.services.removal import remove_image
+from compute.services.usage.recording import record
 from compute.worker.run import Run, until
 from config.errors import Invalid
+from config.word import unquoted
 
 PART_OF_LIMIT = 0.8
 """The share of a step's time limit that unpacking an upload may take."""
@@ -102,6 +104,19 @@ def check_upload(run: Run[ImportData]) -> None:
         raise Fail("The uploaded file does not exist any more.") from error
     except Invalid as error:
         raise Fail(str(error)) from error
+    _take_space(run)
+
+
+def _take_space(run: Run[ImportData]) -> None:
+    """Count the unpacked size for the account's quota of storage. Raises `Fail` if the account has too little."""
+    image = Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING)
+    try:
+        with transaction.atomic():
+            account_id = image.values_list("account_id", flat=True).first()
+            if account_id is not None and image.update(size=run.size or 0):
+                record(account_id, images=[run.data.image_number])
+    except Invalid as error:
+        raise Fail(unquoted(str(error))) from error
 
 
 def record_size(run: Run[ImportData]) -> None:
@@ -151,6 +166,7 @@ def mark_available(run: Run[ImageData]) -> None:
     """Mark the image as available for deployment."""
     image = Image.objects.filter(number=run.data.image_number, status=Image.Status.CREATING)
     image.update(status=Image.Status.AVAILABLE, size=run.size or 0)
+    _record(run)
 
 
 def remove_image_row(run: Run[ImageData]) -> None:
@@ -164,6 +180,13 @@ def keep_image(run: Run[ImageData]) -> None:
         remove_image_row(run)
     else:
         Image.objects.filter(number=run.data.image_number).update(status=Image.Status.AVAILABLE)
+        _record(run)
+
+
+def _record(run: Run[ImageData]) -> None:
+    account_id = Image.objects.filter(number=run.data.image_number).values_list("account_id", flat=True).first()
+    if account_id is not None:
+        record(account_id, check=False, images=[run.data.image_number])
 
 
 def _archive(run: Run[ImageData]) -> str:

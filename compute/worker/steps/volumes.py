@@ -32,6 +32,7 @@ from compute.models import Job, Volume
 from compute.models.volumes import volume_name
 from compute.refs import instance_ref, volume_ref
 from compute.services.common.locks import is_busy, lock_any
+from compute.services.usage.recording import record
 from compute.services.volumes import attachments
 from compute.worker.drivers import InstanceGone
 from compute.worker.run import Run, until
@@ -101,12 +102,18 @@ def mark_resized(run: Run[VolumeData]) -> None:
     A missing volume keeps the size of its row: staff see that it is missing (`Drift`).
     """
     known = {} if run.size is None else {"size": run.size}
+    account_id = _row(run).values_list("account_id", flat=True).first()
     _row(run).update(status=Volume.Status.ACTIVE, **known, updated=Now())
+    if account_id is not None:
+        record(account_id, check=False, volumes=[run.data.volume_id])
 
 
 def remove_volume(run: Run[VolumeData]) -> None:
     """Delete the row of a volume that is not there."""
+    account_id = _row(run).values_list("account_id", flat=True).first()
     attachments.remove_volume(run.data.volume_id)
+    if account_id is not None:
+        record(account_id, check=False, failed=True, volumes=[run.data.volume_id])
 
 
 # --- attaching a new one --------------------------------------------------------------------------------------

@@ -7,15 +7,17 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
-from accounts.models import Event
+from accounts.models import Account, Event
 from compute.drivers.base import DriverError
 from compute.models import Backup, Instance, Job
 from compute.services.backups.backups import cancel, enable, snapshot
 from compute.services.backups.schedule import choose_schedules, due, enqueue_due_backups, take_due
 from compute.services.hosts import maintenance
+from compute.services.usage.comparison import compare
 from tests.compute.memory_driver import MemoryDriver, failing_at
 from tests.compute.run_jobs import work
 from tests.compute.worker.scenarios import deployed
@@ -146,6 +148,23 @@ def test_nothing_is_taken_of_who_has_no_backups_nothing_to_keep_or_a_host_in_mai
     assert take_due(SUNDAY) == 1
 
 
+def test_a_backup_that_the_quota_does_not_allow_fails_and_the_customer_reads_why(instance, world, driver):
+    Account.objects.filter(pk=world.account.pk).update(quotas={"backup_storage": 1})
+    for _ in range(settings.BACKUPS_TRIES + 1):
+        assert take_due(SUNDAY) == 0
+
+    failed = Backup.objects.filter(instance=instance).values_list("status", "rotation")
+    assert list(failed) == [("failed", "weekly")] * settings.BACKUPS_TRIES
+    event = Event.objects.filter(action="compute_snapshot").latest("pk")
+    assert event.status == "failed"
+    assert event.message.startswith(
+        "The weekly backup of 2026-03-01, in the window W4. The account's quota of storage of backups is 1 MB: "
+    )
+    assert compare(world.account.pk) == {}
+    Account.objects.filter(pk=world.account.pk).update(quotas={})
+    assert take_due(day(1)) == 1, "with a larger quota, the next day has its backup"
+
+
 # --- what is kept ----------------------------------------------------------------------------------------
 
 
@@ -243,7 +262,11 @@ def test_a_chosen_schedule_is_kept_and_no_backups_get_none(world):
     assert chosen.backups_window != "Scheduling"
     off.refresh_from_db()
     assert off.backups_window is None
-    assert Event.objects.filter(action="compute_update", entity_id=chosen.pk, username="").exists()
+    event = Event.objects.get(action="compute_update", entity_id=chosen.pk, username="")
+    assert event.message == (
+        "The platform chose the backup schedule of the compute: "
+        f"window {chosen.backups_window}, weekly backup on Friday."
+    )
     assert choose_schedules() == 0
 
 

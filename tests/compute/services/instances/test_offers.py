@@ -147,7 +147,7 @@ def test_a_platform_without_regions_types_and_images_offers_nothing(account):
 
 def test_the_number_of_queries_is_fixed(world, django_assert_num_queries):
     for number in range(2):
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             suggested(world)
         RegionFactory(id=f"more{number}")
         ImageFactory()
