@@ -1,10 +1,13 @@
 """The catalogue of types, kernels and images. Rows in use cannot be deleted."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
@@ -13,6 +16,8 @@ from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from compute.models import Image, InstanceType, Kernel
 from compute.models.catalogue import PUBLIC_CREATOR
+from compute.services.catalogue.values import MAX_PRICE
+from compute.services.usage.repricing import reprice
 from config.admin.pages import Page
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
@@ -25,6 +30,9 @@ POSITION = (
 )
 NEW_SLUG = "Lower-case letters, digits and hyphens. Clients use it, and it cannot change later."
 FIXED = "It cannot change later."
+PRICES = {"price_hourly", "price_monthly", "backup_price_hourly", "backup_price_monthly"}
+REPRICING_SECONDS = 5
+"""The time in which a saved price reaches the instances that exist, before the page answers."""
 
 
 class InstanceTypeForm(ModelForm):
@@ -65,6 +73,11 @@ class InstanceTypeForm(ModelForm):
             "position": POSITION,
         }
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for name in PRICES & self.fields.keys():  # staff who only view have no fields
+            self.fields[name].validators += [MinValueValidator(0), MaxValueValidator(MAX_PRICE)]
+
 
 @admin.register(InstanceType)
 class InstanceTypePage(SizesMixin, Page):
@@ -91,6 +104,12 @@ class InstanceTypePage(SizesMixin, Page):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InstanceType]:
         return super().get_queryset(request).select_related("successor")
+
+    def save_model(self, request: HttpRequest, obj: InstanceType, form: ModelForm, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and PRICES & {*form.changed_data}:
+            # the comparison of counters with rows shows staff the accounts for which this time does not suffice
+            transaction.on_commit(partial(reprice, REPRICING_SECONDS), robust=True)
 
     @admin.display(description="Memory", ordering="memory")
     def memory_in_gb(self, kind: InstanceType) -> str:

@@ -18,8 +18,12 @@ from compute.services.images import images
 from compute.services.networking.firewalls import mail_ports
 from compute.services.nodebalancers import stats
 from compute.services.stats.sampling import thin
+from compute.services.usage import comparison, repricing, statements, thresholds
 from compute.worker import engine, reconciler, sampling, watchdog
 from compute.worker.networking import packet_filters
+
+REPRICING_SECONDS = 20.0
+"""Seconds after which the clock's repricing begins no further account. The next run continues."""
 
 
 def worker_task(**options: Any) -> Callable[[Callable[..., None]], Task]:
@@ -135,6 +139,25 @@ def keep_mail_ports() -> None:
     """Write the packet filters whose mail ports differ from their account's state, for example after a new
     setting."""
     mail_ports.keep()
+
+
+@worker_task(expires=600)
+def freeze_statements(after: int = 0) -> None:
+    """Write the statements of months that are over. `after` is the account after which a long run continues."""
+    statements.freeze_due(after)
+
+
+@worker_task(expires=600)
+def check_thresholds(after: int = 0) -> None:
+    """Mail the accounts whose month costs more than their threshold. `after` is as above."""
+    thresholds.check_thresholds(after)
+
+
+@worker_task(expires=600)
+def compare_usage() -> None:
+    """Compare counters and usage intervals of accounts with their resources, and record the present prices."""
+    comparison.compare_some()
+    repricing.reprice(REPRICING_SECONDS)
 
 
 @worker_task(expires=3600)

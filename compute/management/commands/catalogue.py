@@ -11,6 +11,8 @@ from compute.services.catalogue import applying, exporting
 from compute.services.catalogue.reading import read
 from compute.services.catalogue.schema import SECTIONS
 from compute.services.catalogue.showing import lines
+from compute.services.usage.repricing import reprice
+from config.display.plurals import counted
 from config.errors import DomainError
 from config.processes.command_errors import refused
 
@@ -74,7 +76,13 @@ class Command(BaseCommand):
         if plan:
             self.stdout.write("Applied.", self.style.SUCCESS)
         if own:
-            self.stdout.write(f"Yours from now on, left alone by `manage.py seed`: {', '.join(own)}.")
+            self.stdout.write(
+                "From now on, this file manages these sections, and `manage.py seed` does not change them: "
+                f"{', '.join(own)}."
+            )
+        # after the commit, and also if nothing changed: an earlier apply may have ended before this line
+        if done := reprice():
+            self.stdout.write(f"The new prices apply from now on to {counted(done, 'resource', 'resources')}.")
 
     def _export(self, options: dict[str, Any]) -> None:
         found = exporting.export(_sections(options["only"].split(",")))

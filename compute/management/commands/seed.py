@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from compute.services.seed import own_sections, seed
+from compute.services.usage.repricing import reprice
 
 
 class Command(BaseCommand):
@@ -28,6 +29,7 @@ class Command(BaseCommand):
         self, *args: Any, update: bool = False, demo: bool = False, verbosity: int = 1, **options: Any
     ) -> None:
         added = {table: count for table, count in seed(update, demo).items() if count}
+        reprice()
         if verbosity:
             for table, count in added.items():
                 self.stdout.write(f"{count} {table}")
