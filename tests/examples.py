@@ -8,11 +8,13 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils.timezone import now
 
-from compute.models import Address, AddressPool
+from compute.models import Address, AddressPool, UsageInterval
 from config.api.examples import FILE
 from tests import factories
 from tests.client import File, document
@@ -28,7 +30,7 @@ smaller ids.
 """
 FIRST_MADE_NUMBER = 101
 """The number in names that factories give within a single operation."""
-MOST_ITEMS = 2
+MAX_ITEMS = 2
 """The maximum number of items of a list in an example."""
 
 RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
@@ -94,9 +96,21 @@ RICHER: dict[str, Callable[[Scene], dict[str, Any]]] = {
 }
 """Bodies that show more than those of the table of permissions (`tests.policy`)."""
 
+
+def metered(scene: Scene) -> None:
+    """Give the account usage of its compute in this month."""
+    price = {"price_hourly": "0.0075", "price_monthly": "5"}
+    UsageInterval.objects.create(
+        account=scene.account, kind="compute", resource=scene.compute.pk, label=scene.compute.label,
+        region=scene.compute.region_id, type=scene.compute.type_id, quantity=1, **price,
+        started=now() - timedelta(hours=720),
+    )  # fmt: skip
+
+
 MORE_BEFORE: dict[str, Callable[[Scene], None]] = {
     "GET /v4/account/maintenance": due_to_move,
     "GET /v4/account/notifications": due_to_move,
+    "GET /v4/account/usage": metered,
 }
 """Preparations that put an item into a list."""
 
@@ -120,8 +134,10 @@ STEADY_FIELDS: dict[str, Any] = {
     "tfa_code": "123456",
     "scratch": "k3pxp-jbswy",
     "quota": 1000,  # depends on the day of the month
+    **dict.fromkeys(("hours", "quantity_hours"), 720.0),
+    **dict.fromkeys(("amount", "total"), 5.0),
 }
-"""Fields whose values differ in each run, in a form that a pattern does not match."""
+"""Fields whose values differ in each run, in a form that a pattern does not match, with values of the same type."""
 OF_OBJECTS = {"address", "compute_id", "config_id", "disk_id", "id"}
 """Fields of requests that contain the id or address of an object of the account."""
 TIME = 1767323045000
@@ -213,9 +229,9 @@ def takes_json(route: Route) -> bool:
     return "application/json" in body.get("content", {})
 
 
-def steady(value: Any, name: str = "", most: int | None = MOST_ITEMS) -> Any:
+def steady(value: Any, name: str = "", most: int | None = MAX_ITEMS) -> Any:
     """Return the value with steady parts in place of varying ones. Lists are cut to `most` items."""
-    if name in STEADY_FIELDS:
+    if name in STEADY_FIELDS and isinstance(value, type(STEADY_FIELDS[name])):
         return STEADY_FIELDS[name]
     if isinstance(value, dict):
         keys = sorted(value) if name == "global" else value  # grants have no order of their own
@@ -236,7 +252,7 @@ def shape(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: shape(child) for key, child in sorted(value.items())}
     if isinstance(value, list):
-        return [shape(child) for child in value[:MOST_ITEMS]]
+        return [shape(child) for child in value[:MAX_ITEMS]]
     if isinstance(value, bool) or value is None:
         return repr(type(value))
     return "number" if isinstance(value, int | float) else "text"

@@ -28,6 +28,7 @@ from compute.api.rescue import RescueViewSet
 from compute.api.resize import ResizeViewSet
 from compute.api.stackscripts import StackScriptViewSet
 from compute.api.stats import AccountTransferViewSet, StatsViewSet, TransferViewSet
+from compute.api.usage import QuotaViewSet, UsageViewSet
 from compute.api.volumes import InstanceVolumeViewSet, VolumeViewSet
 from config.api.routers import Router
 
@@ -68,6 +69,8 @@ router.register_single("networking/firewalls/<id:id>/rules", FirewallRulesViewSe
 router.register("networking/firewalls/<id:firewall_id>/devices", FirewallDeviceViewSet, "firewall-device")
 router.register("account/notifications", NotificationViewSet, "notification")
 router.register_single("account/transfer", AccountTransferViewSet, "transfer")
+router.register_single("account/usage", UsageViewSet, "usage")
+router.register_single("account/quotas", QuotaViewSet, "quotas")
 router.register("account/maintenance", MaintenanceViewSet, "maintenance")
 router.register("compute/stackscripts", StackScriptViewSet, "stackscript")
 router.register("compute/types", TypeViewSet, "type")

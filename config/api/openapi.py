@@ -9,6 +9,8 @@ CONTACT = {"name": "The operator of this installation"}
 LICENSE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
 SERVERS = [{"url": "/", "description": "The installation that serves this document."}]
 
+ADDITIONS = "additions"
+"""The tag of operations that the contract does not have."""
 TAGS = {
     "account": "The customer: name and address, and the transfer of all computes in this month.",
     "account events": "Changes on the account in the last 90 days, and the progress of jobs.",
@@ -18,7 +20,8 @@ TAGS = {
     "account oauth-clients": "Apps that the account has registered, which ask users for access.",
     "account settings": "Settings of the whole account.",
     "account transfer": "Network transfer of the account, which all its computes share.",
-    "account users": "Users of the account, and what restricted ones may do.",
+    "account users": "Users of the account, and the grants of restricted users.",
+    ADDITIONS: "Operations that the contract does not have: usage and quotas of the account.",
     "compute instances": "Virtual machines, with their disks, configuration profiles, backups and addresses.",
     "compute kernels": "Kernels that instances boot.",
     "compute stackscripts": "Scripts that run at the first boot of a disk.",

@@ -46,8 +46,9 @@ def problems(route: Route, case: Any, answer: Any, headers: dict[str, str]) -> l
 
 
 def reads_what_is_there(route: Route, case: Any) -> bool:
-    """Tell whether the request reads, and has no part that only the server can judge."""
-    return route.method == "get" and "X-Filter" not in case.headers
+    """Tell whether the request reads, and has no part that only the server can judge: a filter, or two times."""
+    times = {"from", "until"} & set(case.query or ())
+    return route.method == "get" and "X-Filter" not in case.headers and not times
 
 
 def misnamed(route: Route, case: Any, answer: Any) -> set[str]:
