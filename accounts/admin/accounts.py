@@ -11,9 +11,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from accounts.admin.panels import ROWS_SHOWN, account_panels, account_verb, account_verbs, events_panel, staff
+from accounts.admin.quotas import CountersFilter, TrustLevelFilter, difference_panels, differs, resources_panel
 from accounts.admin.tokens import token_rows
 from accounts.models import Account, Grant, PersonalToken, User
-from accounts.quotas import QUOTAS
+from accounts.quotas import QUOTAS, RESOURCE_QUOTAS
 from accounts.services import account as services
 from accounts.services.suspension import set_account_active
 from config.admin.forms import ReasonForm
@@ -89,6 +90,7 @@ class AccountForm(forms.ModelForm):
             ),
             "backups_enabled": "If ticked, all new instances have backups.",
             "managed": "Whether managed monitoring is on. The customer turns it on.",
+            "trust_level": "Sets the limits of what costs money. The button Change trust level changes it.",
             "euuid": "An identifier of the account for other systems. It never changes.",
         }
 
@@ -141,7 +143,7 @@ class AccountPage(Page):
 
     task = Task.CUSTOMERS
     form = AccountForm
-    list_display = ("id", "name", "email", "status", "users_count", "opened")
+    list_display = ("id", "name", "email", "status", "trust_level", "users_count", "opened")
     list_display_links = ("id", "name")
     list_filter = ("is_active",)
     search_fields = ("=pk", "^company", "^email")
@@ -149,23 +151,36 @@ class AccountPage(Page):
     ordering = ("-id",)
     sortable_by = ("id", "opened")
     fieldsets = (
-        (None, {"fields": (("id", "status"), "company", "email")}),
+        (None, {"fields": (("id", "status"), "trust_level", "company", "email")}),
         ("Customer", {"fields": (
             ("first_name", "last_name"), ("phone", "tax_id"), ("address_1", "address_2"), ("zip", "city"),
             ("state", "country"), "total_payments",
         )}),
         ("Defaults for new objects", {"fields": ("extra_ipv4", "network_helper", "backups_enabled")}),
         (
-            "Quotas",
+            "Quotas of objects",
             {
                 "fields": tuple(QUOTA + name for name in QUOTAS),
                 "classes": ("collapse",),
-                "description": "The maximum numbers for this account. A number replaces the default.",
+                "description": (
+                    "The maximum numbers for this account. A number replaces the default. The quotas of what"
+                    " costs money are in the panel Resources."
+                ),
             },
         ),
         ("More", {"fields": ("managed", "euuid", ("opened", "updated_at"))}),
     )  # fmt: skip
-    readonly_fields = ("id", "status", "managed", "euuid", "opened", "updated_at")
+    readonly_fields = (
+        "id",
+        "status",
+        "closing",
+        "comment",
+        "trust_level",
+        "managed",
+        "euuid",
+        "opened",
+        "updated_at",
+    )
     verbs = account_verbs
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
@@ -188,15 +203,18 @@ class AccountPage(Page):
             obj.quotas = form.own_quotas()
             super().save_model(request, obj, form, change)
             return
-        actor, kept = staff(request, obj.pk), Account.objects.get(pk=obj.pk)
+        actor, kept = staff(request, obj.pk), services.lock_account(obj.pk)
         changes = {name: form.cleaned_data[name] for name in form.changed_data if not name.startswith(QUOTA)}
-        changes["quotas"] = form.own_quotas()
+        of_resources = {name: limit for name, limit in kept.quotas.items() if name in RESOURCE_QUOTAS}
+        changes["quotas"] = of_resources | form.own_quotas()
         own = {name: changes.pop(name) for name in SETTINGS if name in changes}
         services.update(actor, kept, changes)
         services.update_settings(actor, kept, own)
 
     def panels(self, request: HttpRequest, obj: Account) -> list[Panel]:
         return [
+            *difference_panels(obj),
+            resources_panel(obj),
             *(build(obj) for build in account_panels),
             users_panel(obj),
             tokens_panel(obj),
