@@ -18,6 +18,7 @@ from compute.admin import (
     roles,
     search,
     stackscripts,
+    usage,
     volumes,
 )
 from compute.admin.domains import domains
@@ -48,6 +49,7 @@ __all__ = [
     "roles",
     "search",
     "stackscripts",
+    "usage",
     "vlans",
     "volumes",
 ]

@@ -44,6 +44,7 @@ from tests.factories import (
     StackScriptFactory,
     TicketFactory,
     TrustedDeviceFactory,
+    UsageStatementFactory,
     VolumeFactory,
 )
 from tests.managed.one_of_each import one_of_each
@@ -184,4 +185,5 @@ def everything(world: World, running: Instance, staff: User) -> Instance:
     RangeShare.objects.create(range=block, instance=running)
     Alarm.objects.create(subject="clock", text="No clock runs")
     ConsoleSession.objects.create(instance=running, user=user, ip="198.51.100.7")
+    UsageStatementFactory(account=account)
     return running
