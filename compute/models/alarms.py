@@ -11,13 +11,17 @@ class Alarm(models.Model):
     Only `compute.services.alarms` writes rows. All times are on the database's clock.
     """
 
-    subject = models.CharField(max_length=80, help_text="What does not work: clock, worker, host hv2.")
-    text = models.TextField(help_text="As it was found last.")
+    subject = models.CharField(max_length=80, help_text="The name of the failed part: clock, worker, host hv2.")
+    text = models.TextField(help_text="The problem, as of the last check.")
     began = models.DateTimeField(db_default=Now())
-    notified = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of it.")
+    notified = models.DateTimeField(
+        null=True, blank=True, help_text="The time at which the operator was notified of the problem."
+    )
     ended = models.DateTimeField(null=True, blank=True)
-    end_notified = models.DateTimeField(null=True, blank=True, help_text="When the operator was told of its end.")
-    error = models.TextField(blank=True, default="", help_text="Why the operator could not be told.")
+    end_notified = models.DateTimeField(
+        null=True, blank=True, help_text="The time at which the operator was notified of the recovery."
+    )
+    error = models.TextField(blank=True, default="", help_text="The reason why the operator could not be notified.")
 
     class Meta:
         ordering = ("-id",)

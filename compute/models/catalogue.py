@@ -21,7 +21,7 @@ class InstanceType(models.Model):
         HIGHMEM = "highmem"
         METAL = "metal"
 
-    MOST_NETWORK_OUT = 100_000
+    MAX_NETWORK_OUT = 100_000
     """The largest network_out, in Mbit/s. Linux cannot enforce a higher rate: hosts would treat it as unlimited,
     like 0."""
 
@@ -39,7 +39,9 @@ class InstanceType(models.Model):
     backup_price_hourly = models.FloatField(null=True, blank=True)
     backup_price_monthly = models.FloatField(null=True, blank=True)
     successor = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
-    deprecated = models.BooleanField(default=False, help_text="No longer sold; can be upgraded.")
+    deprecated = models.BooleanField(
+        default=False, help_text="No longer available to new instances. Existing instances can be upgraded."
+    )
     position = position()
 
     class Meta:
@@ -129,7 +131,7 @@ class Image(models.Model):
     status = models.CharField(max_length=16, choices=Status, default=Status.AVAILABLE)
     driver = models.CharField(
         max_length=32, default="simulated", db_default="simulated", editable=False,
-        help_text="The driver that has the archive of an account's own image.",
+        help_text="The driver that stores the archive of an account's image.",
     )  # fmt: skip
     created = models.DateTimeField()
     updated = models.DateTimeField(null=True, blank=True)
@@ -180,7 +182,9 @@ class SeededRow(models.Model):
         LEVEL = "level"
 
     kind = models.CharField(max_length=8, choices=Kind)
-    key = models.CharField(max_length=64, help_text="The row's id, a host's label, or a pool's network.")
+    key = models.CharField(
+        max_length=64, help_text="The id of the object, the label of a host, or the network of a pool."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("kind", "key"), name="seeded_row")]

@@ -12,7 +12,7 @@ from compute.models.instances import Instance
 
 
 class ConsoleSessionQuerySet(models.QuerySet["ConsoleSession"]):
-    def at_it(self) -> Self:
+    def in_use(self) -> Self:
         """Return the sessions whose user is at the console now. The process that serves a session renews it every
         few seconds.
 
@@ -34,27 +34,41 @@ class ConsoleSession(models.Model):
     """The time without a renewal after which the process that served a console counts as gone."""
 
     instance = models.ForeignKey(Instance, null=True, on_delete=models.SET_NULL, related_name="console_sessions")
-    instance_number = models.BigIntegerField(null=True, editable=False, help_text="The instance's id, as it was.")
-    instance_label = models.TextField(default="", db_default="", editable=False, help_text="Its label, as it was.")
+    instance_number = models.BigIntegerField(null=True, editable=False, help_text="The instance's id at that time.")
+    instance_label = models.TextField(
+        default="", db_default="", editable=False, help_text="The instance's label at that time."
+    )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="console_sessions"
     )
-    username = models.CharField(max_length=32, default="", db_default="", editable=False, help_text="As it was.")
-    staff = models.BooleanField(default=False, help_text="Whether they were there as staff.")
-    reason = models.TextField(blank=True, help_text="What staff were there for.")
-    ip = models.GenericIPAddressField(null=True, help_text="The browser's address.")
+    username = models.CharField(
+        max_length=32, default="", db_default="", editable=False, help_text="The username at that time."
+    )
+    staff = models.BooleanField(default=False, help_text="Whether the user used the console as staff.")
+    reason = models.TextField(blank=True, help_text="The reason that staff gave.")
+    ip = models.GenericIPAddressField(null=True, help_text="The IP address of the browser.")
     ticket = models.CharField(max_length=64, null=True, unique=True, editable=False)
-    origin = models.CharField(max_length=300, editable=False, help_text="The site whose page may use the ticket.")
-    browser = models.CharField(max_length=64, editable=False, help_text="The sign-in, by a hash of its id.")
-    device = models.BigIntegerField(null=True, editable=False, help_text="The remembered browser, where it is one.")
-    credentials = models.CharField(max_length=64, editable=False, help_text="A hash that a new password changes.")
-    by_key = models.BooleanField(default=False, editable=False, help_text="Whether a security key signed them in.")
+    origin = models.CharField(
+        max_length=300, editable=False, help_text="The origin of the page that may use the ticket."
+    )
+    browser = models.CharField(max_length=64, editable=False, help_text="A hash of the id of the login session.")
+    device = models.BigIntegerField(null=True, editable=False, help_text="The remembered browser, if any.")
+    credentials = models.CharField(
+        max_length=64, editable=False, help_text="A hash that changes with the password."
+    )
+    by_key = models.BooleanField(
+        default=False, editable=False, help_text="Whether the user signed in with a security key."
+    )
     created = models.DateTimeField(db_default=Now())
-    opened = models.DateTimeField(null=True, help_text="When the browser came with the ticket.")
+    opened = models.DateTimeField(null=True, help_text="The time at which the browser connected with the ticket.")
     seen = models.DateTimeField(null=True, editable=False)
     ended = models.DateTimeField(null=True)
-    to_end = models.TextField(blank=True, default="", db_default="", editable=False, help_text="Why it has to end.")
-    outcome = models.TextField(blank=True, default="", db_default="", help_text="Why it ended.")
+    to_end = models.TextField(
+        blank=True, default="", db_default="", editable=False, help_text="The reason why the session must close."
+    )
+    outcome = models.TextField(
+        blank=True, default="", db_default="", help_text="The reason why the session closed."
+    )
 
     objects = ConsoleSessionQuerySet.as_manager()
 

@@ -36,19 +36,27 @@ class Drift(models.Model):
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="drift")
     kind = models.CharField(max_length=16, choices=Kind)
-    name = models.CharField(max_length=255, help_text="Of the machine, disk, volume or file on the host.")
+    name = models.CharField(max_length=255, help_text="The name of the machine, disk, volume or file on the host.")
     instance = models.ForeignKey(Instance, null=True, on_delete=models.SET_NULL, related_name="drift")
     disk = models.ForeignKey(Disk, null=True, on_delete=models.SET_NULL, related_name="+")
     volume = models.ForeignKey(Volume, null=True, on_delete=models.SET_NULL, related_name="+")
     job = models.ForeignKey(
-        Job, null=True, on_delete=models.SET_NULL, related_name="+", help_text="The last job that was to end it."
+        Job,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The last job that tried to resolve the difference.",
     )
     detail = models.TextField(blank=True)
-    seen = models.PositiveIntegerField(default=1, db_default=1, help_text="By how many looks in a row.")
+    seen = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="The number of comparisons in a row that found the difference."
+    )
     first_seen = models.DateTimeField(db_default=Now())
     last_seen = models.DateTimeField(db_default=Now())
     resolved_at = models.DateTimeField(null=True, blank=True)
-    outcome = models.TextField(blank=True, default="", db_default="", help_text="How it ended.")
+    outcome = models.TextField(
+        blank=True, default="", db_default="", help_text="The way in which the difference was resolved."
+    )
 
     class Meta:
         ordering = ("-id",)

@@ -22,20 +22,25 @@ class Heartbeat(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=8, choices=Kind)
-    hostname = models.CharField(max_length=255, help_text="Of the machine that the process runs on.")
+    hostname = models.CharField(max_length=255, help_text="The host name of the machine that the process runs on.")
     pid = models.PositiveIntegerField()
     version = models.CharField(max_length=32)
     queues = ArrayField(
-        models.CharField(max_length=64), default=list, blank=True, help_text="That a worker takes its tasks from."
+        models.CharField(max_length=64),
+        default=list,
+        blank=True,
+        help_text="The queues from which a worker takes tasks.",
     )
     slots = models.PositiveIntegerField(
         default=0,
         db_default=0,
-        help_text="Tasks that a worker runs at the same time, one in each process of its pool.",
+        help_text="The number of tasks that a worker runs at the same time, one in each process of its pool.",
     )
     started = models.DateTimeField(db_default=Now())
     seen = models.DateTimeField(db_default=Now())
-    stopped = models.DateTimeField(null=True, blank=True, help_text="When it ended in order.")
+    stopped = models.DateTimeField(
+        null=True, blank=True, help_text="The time at which the process stopped normally."
+    )
 
     class Meta:
         ordering = ("-seen",)

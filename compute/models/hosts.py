@@ -29,35 +29,38 @@ class Host(models.Model):
     region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="hosts")
     driver = models.CharField(
         max_length=32, default="simulated", db_default="simulated",
-        help_text="What speaks with it: simulated, or another name of the setting DRIVERS.",
+        help_text="The driver of the host: simulated, or another name in the setting DRIVERS.",
     )  # fmt: skip
     location = models.CharField(
         max_length=255, blank=True, default="", db_default="",
-        help_text="How its driver reaches it, and its directory there.",
+        help_text="The address at which the driver reaches the host, and the directory on the host.",
     )  # fmt: skip
     shared = models.CharField(
         max_length=255, blank=True, default="", db_default="",
-        help_text="Its directory that all hosts of the region share, for volumes. Empty: it has none.",
+        help_text="The directory for volumes, which all hosts of the region share. Empty: no volumes on this host.",
     )  # fmt: skip
     host_key = models.TextField(
         blank=True, default="", db_default="", editable=False,
-        help_text="The public key by which it proves itself, where it is reached by ssh.",
+        help_text="The SSH host key of a host that is reached by SSH.",
     )  # fmt: skip
     underlay = models.GenericIPAddressField(
         protocol="IPv4", null=True, blank=True,
-        help_text="Its IPv4 address between the hosts of the region. Empty: private network and VLANs end at it.",
+        help_text="The IPv4 address for traffic to the region's hosts. Empty: private network and VLANs end here.",
     )  # fmt: skip
     images = ArrayField(
         models.CharField(max_length=64), null=True, blank=True,
-        help_text="The official images that it can deploy. Empty: any, on simulated hosts.",
+        help_text="The official images that the host can deploy. Empty: all, on simulated hosts.",
     )  # fmt: skip
     architectures = ArrayField(
         models.CharField(max_length=16), null=True, blank=True,
-        help_text="Of the kernels that its machines boot. Empty: any, on simulated hosts.",
+        help_text="The architectures of the kernels that the host's machines boot. Empty: all, on simulated hosts.",
     )  # fmt: skip
-    enabled = models.BooleanField(default=True, help_text="Takes new instances.")
+    enabled = models.BooleanField(default=True, help_text="Whether the host takes new instances.")
     maintenance = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="Since when its instances are kept stopped."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The time since which the host's instances are kept stopped.",
     )
     memory = models.PositiveIntegerField(default=4 * 1024 * 1024, help_text="MB for instances.")
     vcpus = models.PositiveIntegerField(default=4096, help_text="Virtual cores for instances.")
@@ -66,21 +69,29 @@ class Host(models.Model):
     vcpus_used = models.PositiveIntegerField(default=0, editable=False)
     disk_used = models.PositiveIntegerField(default=0, editable=False)
     unreachable_since = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="Since when it has not answered; null while it does."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The time since which the host has not answered. Empty: the host answers.",
     )
     unreachable_error = models.TextField(blank=True, default="", db_default="", editable=False)
     reachable_since = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="When it last answered again; null where it always did."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The time of the last answer after an outage. Empty: there was no outage.",
     )
-    probe_at = models.DateTimeField(db_default=Now(), editable=False, help_text="When the watchdog asks it next.")
+    probe_at = models.DateTimeField(
+        db_default=Now(), editable=False, help_text="The time at which the watchdog polls the host next."
+    )
     probe_lease = models.DateTimeField(
         null=True,
         blank=True,
         editable=False,
-        help_text="Until when a worker that asks it now keeps others from it.",
+        help_text="The end of the lease of the worker that polls the host.",
     )
     reconcile_at = models.DateTimeField(
-        db_default=Now(), editable=False, help_text="When it is compared with the rows next."
+        db_default=Now(), editable=False, help_text="The time of the next comparison of the host with the database."
     )
     created = models.DateTimeField(auto_now_add=True)
 

@@ -98,7 +98,7 @@ class Instance(models.Model):
     watchdog_enabled = models.BooleanField(default=True)
     booted_config = models.ForeignKey(
         "compute.Config", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False,
-        help_text="The configuration profile of the last boot that was no rescue.",
+        help_text="The configuration profile of the last boot, without boots of the rescue system.",
     )  # fmt: skip
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
@@ -202,13 +202,17 @@ class Config(models.Model):
         Kernel, on_delete=models.PROTECT, related_name="+", default="compute/latest-64bit", db_index=False
     )
     comments = models.TextField(null=True, blank=True, default="")
-    memory_limit = models.PositiveIntegerField(default=0, help_text="MB; 0 is all of the type's.")
+    memory_limit = models.PositiveIntegerField(default=0, help_text="MB. 0: all memory of the instance type.")
     run_level = models.CharField(max_length=8, choices=RunLevel, default=RunLevel.DEFAULT)
     virt_mode = models.CharField(max_length=8, choices=VirtMode, default=VirtMode.PARAVIRT)
     root_device = models.CharField(max_length=64, default="/dev/sda")
     helpers = models.JSONField(default=default_helpers)
     interfaces = models.JSONField(default=list, blank=True)
-    rescue = models.BooleanField(default=False, editable=False, help_text="Made by a rescue; the next replaces it.")
+    rescue = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="A profile created by a rescue boot. The next rescue boot replaces it.",
+    )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 

@@ -50,35 +50,35 @@ class Job(models.Model):
 
     instance = models.ForeignKey(
         Instance, null=True, on_delete=models.SET_NULL, related_name="jobs",
-        help_text="Null once the instance is gone (the event still names it), and for work on no instance.",
+        help_text="Empty if the instance was deleted (the event still names it), and for jobs without an instance.",
     )  # fmt: skip
     last_host = models.ForeignKey(
         "compute.Host", null=True, editable=False, on_delete=models.SET_NULL, db_index=False, related_name="+",
-        help_text="The host of an instance that is gone; null while it is there.",
+        help_text="The host of a deleted instance. Empty while the instance exists.",
     )  # fmt: skip
     source = models.ForeignKey(
         Instance, null=True, on_delete=models.SET_NULL, related_name="clones",
-        help_text="The instance that a clone copies; it shows `cloning` while any such job lives.",
+        help_text="The instance that a clone job copies. Its status is `cloning` while such a job is live.",
     )  # fmt: skip
     volume = models.ForeignKey(
         "compute.Volume", null=True, on_delete=models.SET_NULL, related_name="jobs",
-        help_text="The volume that is worked on; null once it is gone, and while the job waits for its turn.",
+        help_text="The volume that the job changes. Empty if the volume was deleted, and while the job is queued.",
     )  # fmt: skip
     event = models.ForeignKey(
         Event, null=True, on_delete=models.SET_NULL, related_name="+",
-        help_text="The event this job is telling now; a kind may tell several, one after the other.",
+        help_text="The event that shows the job's progress now. A job may have several events in a row.",
     )  # fmt: skip
     waits_for = models.ForeignKey(
         "compute.Host", null=True, editable=False, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False,
-        related_name="+", help_text="The host that has to answer before the job goes on; it may have been removed.",
+        related_name="+", help_text="The host that the job waits for. It may have been removed.",
     )  # fmt: skip
     kind = models.CharField(max_length=32)
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
     step = models.CharField(max_length=32)
     step_began = models.DateTimeField(db_default=Now(), editable=False)
     step_seconds = models.JSONField(default=dict, db_default={}, editable=False)
-    data = models.JSONField(default=dict, help_text="What the steps need; never a secret.")
-    encrypted = EncryptedField(null=True, help_text="Encrypted secrets, gone when the job ends.")
+    data = models.JSONField(default=dict, help_text="Values for the steps. They never contain a secret.")
+    encrypted = EncryptedField(null=True, help_text="Encrypted secrets, which are deleted when the job ends.")
     error = models.TextField(blank=True)
     cancelled = models.BooleanField(default=False)
     attempt = models.PositiveIntegerField(default=0)
@@ -87,9 +87,12 @@ class Job(models.Model):
     bulk = models.BooleanField(db_default=True, editable=False)
     share_host = models.BigIntegerField(db_default=0, editable=False)
     share_slot = models.PositiveSmallIntegerField(null=True, editable=False)
-    created_by = models.CharField(max_length=32, blank=True, help_text="Username; empty is the platform.")
+    created_by = models.CharField(max_length=32, blank=True, help_text="Username. Empty: the platform.")
     traceparent = models.CharField(
-        max_length=55, null=True, editable=False, help_text="What began it, in traces; null without them."
+        max_length=55,
+        null=True,
+        editable=False,
+        help_text="The parent span of the job in traces. Empty without tracing.",
     )
     created = models.DateTimeField(db_default=Now())
     run_at = models.DateTimeField(db_default=Now())

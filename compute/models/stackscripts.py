@@ -58,7 +58,7 @@ class StackScript(models.Model):
     label = models.CharField(max_length=128)
     description = models.TextField(blank=True)
     images = ArrayField(models.CharField(max_length=64))
-    is_public = models.BooleanField(default=False, help_text="Cannot be taken back by its owner.")
+    is_public = models.BooleanField(default=False, help_text="The owner cannot make the StackScript private again.")
     rev_note = models.CharField(max_length=512, blank=True)
     script = models.TextField()
     user_defined_fields = models.JSONField(default=list)

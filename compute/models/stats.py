@@ -1,4 +1,4 @@
-"""Usage of instances: samples that beat writes and thins out, monthly transfer, and alerts."""
+"""Usage of instances: samples, which the clock's tasks write and thin out, monthly transfer, and alerts."""
 
 from django.db import models
 
@@ -62,11 +62,11 @@ class Transfer(models.Model):
 
     account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, related_name="+")
     instance = models.ForeignKey(Instance, null=True, on_delete=models.SET_NULL, related_name="transfers")
-    month = models.DateField(help_text="Its first day.")
+    month = models.DateField(help_text="The first day of the month.")
     sent = models.BigIntegerField(default=0)
     received = models.BigIntegerField(default=0)
     quota = models.PositiveIntegerField(
-        default=0, help_text="GB that an instance which is gone has added to the account's pool."
+        default=0, help_text="GB that a deleted instance has added to the account's pool."
     )
 
     class Meta:
@@ -89,7 +89,7 @@ class Alert(models.Model):
 
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="raised_alerts")
     metric = models.CharField(max_length=16, choices=Metric)
-    value = models.FloatField(help_text="The average when it was raised, in the unit of the threshold.")
+    value = models.FloatField(help_text="The average at the time of the alert, in the unit of the threshold.")
     threshold = models.PositiveIntegerField()
     raised = models.DateTimeField(auto_now_add=True)
     cleared = models.DateTimeField(null=True, blank=True)

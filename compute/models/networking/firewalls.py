@@ -95,8 +95,10 @@ class PacketFilter(models.Model):
     wanted = models.PositiveBigIntegerField(default=1)
     applied = models.PositiveBigIntegerField(db_default=0)
     mail_ports_closed = models.BooleanField(db_default=False)
-    changed = models.DateTimeField(db_default=Now(), help_text="The first change that its host does not have yet.")
-    confirmed = models.DateTimeField(null=True, help_text="When its host last took one.")
+    changed = models.DateTimeField(
+        db_default=Now(), help_text="The time of the first change that the host has not applied."
+    )
+    confirmed = models.DateTimeField(null=True, help_text="The time at which the host last applied rules.")
     error = models.TextField(blank=True, db_default="")
     attempt = models.PositiveIntegerField(db_default=0)
     fence = models.PositiveIntegerField(db_default=0)

@@ -57,7 +57,7 @@ class IPv6Range(models.Model):
     region = models.ForeignKey(Region, on_delete=models.PROTECT, related_name="+")
     pool = models.ForeignKey(AddressPool, on_delete=models.PROTECT, related_name="ranges")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.RANGE)
-    range = models.GenericIPAddressField(protocol="IPv6", help_text="Its first address.")
+    range = models.GenericIPAddressField(protocol="IPv6", help_text="The first address of the range.")
     prefix = models.PositiveSmallIntegerField()
     instance = models.ForeignKey(
         Instance, null=True, blank=True, on_delete=models.SET_NULL, related_name="ipv6_ranges"

@@ -42,7 +42,7 @@ class NodeBalancerTransfer(models.Model):
     nodebalancer = models.ForeignKey(
         NodeBalancer, on_delete=models.CASCADE, related_name="transfers", db_index=False
     )
-    month = models.DateField(help_text="Its first day.")
+    month = models.DateField(help_text="The first day of the month.")
     received = models.BigIntegerField(default=0)
     sent = models.BigIntegerField(default=0)
 
