@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, Subquery, Value
 from django.db.models.functions import MD5, Cast, Coalesce, Lower
+from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Account, GrantedQuerySet, User
@@ -25,11 +26,16 @@ class StackScriptQuerySet(GrantedQuerySet):
             return self.filter(public | mine & Exists(self.grants(actor)))
         return self.filter(public | mine)
 
+    def readable_in_account(self, actor: Actor) -> Self:
+        """Return the scripts of the actor's account, as far as a restricted user's grants go: public ones need a
+        grant too.
+        """
+        return super().visible_to(actor)
+
     def for_api(self, actor: Actor | None) -> Self:
         """Return rows with further values of the API: `mine`, the author's gravatar, and the number of disks
         deployed with it."""
         author = User.objects.filter(username=OuterRef("username"), account_id=OuterRef("account_id"))
-        disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
         return self.annotate(
             mine=Cast(Value(False), BooleanField())  # PostgreSQL would take a bare parameter as text
             if actor is None
@@ -39,8 +45,13 @@ class StackScriptQuerySet(GrantedQuerySet):
                 output_field=BooleanField(),
             ),
             user_gravatar_id=MD5(Lower(Coalesce(Subquery(author.values("email")), Value("")))),
-            deployments_active=Coalesce(Subquery(disks.annotate(number=Count("pk")).values("number")), Value(0)),
-        )
+        ).with_deployments()
+
+    def with_deployments(self) -> Self:
+        """Return rows with `deployments_active`, the number of existing disks deployed with the script."""
+        disks = Disk.objects.filter(stackscript=OuterRef("pk")).order_by().values("stackscript")
+        number = Subquery(disks.annotate(number=Count("pk")).values("number"))
+        return self.annotate(deployments_active=Coalesce(number, Value(0)))
 
 
 class StackScript(models.Model):
@@ -79,3 +90,24 @@ class StackScript(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+
+class StackScriptRevision(models.Model):
+    """A text that a script of an account has or had. The newest one is the present text.
+
+    `number` counts the texts of the script from 1. The platform's own scripts have no revisions.
+    """
+
+    stackscript = models.ForeignKey(StackScript, on_delete=models.CASCADE, related_name="revisions", db_index=False)
+    number = models.PositiveIntegerField()
+    username = models.CharField(max_length=32, blank=True, help_text="The user who saved the text, if known.")
+    rev_note = models.CharField(max_length=512, blank=True)
+    script = models.TextField()
+    created = models.DateTimeField(default=now)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [models.UniqueConstraint(fields=("stackscript", "number"), name="stackscript_revision")]
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"

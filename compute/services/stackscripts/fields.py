@@ -35,8 +35,11 @@ Field = dict[str, str]
 """A field as the API shows it: `name`, `label` and `example`, and `default`, `oneOf` and `manyOf` where given."""
 
 
-def read_fields(script: str, problems: Problems) -> list[Field]:
-    """The fields that the script's tags define, in order. Broken tags are added to `problems` on ``script``."""
+def read_fields(script: str, problems: Problems, dropped: list[str] | None = None) -> list[Field]:
+    """The fields that the script's tags define, in order. Broken tags are added to `problems` on ``script``.
+
+    `dropped` receives a sentence for each default that is not one of the choices. The API accepts such a tag.
+    """
     fields: list[Field] = []
     names: set[str] = set()
     number = end = 0
@@ -54,6 +57,11 @@ def read_fields(script: str, problems: Problems) -> list[Field]:
         if reason or field is None:
             problems.add("script", f"The UDF tag on line {line} {reason}.")
             continue
+        if dropped is not None and tag and tag[0].get("default") and "default" not in field:
+            dropped.append(
+                f"The default of the UDF tag on line {line} is not one of its choices. It is ignored: a value must "
+                "be chosen at each deployment."
+            )
         names.add(field["name"].upper())
         fields.append({**field, "example": field.get("example", "")})
     return fields

@@ -15,6 +15,7 @@ from accounts.services.events import record_event
 from accounts.services.grants import forget_entity, grant_creator
 from compute.models import Image, StackScript
 from compute.refs import script_ref
+from compute.services.stackscripts import revisions
 from compute.services.stackscripts.fields import read_fields, read_values
 from compute.services.stackscripts.includes import NOT_PUBLIC, NOT_YOURS, Included, include
 from config import word
@@ -41,6 +42,7 @@ def create(actor: Actor, given: Mapping[str, Any], problems: Problems | None = N
     script = StackScript(account_id=actor.account_id, username=actor.username)
     _apply(actor, script, given, problems)
     script.save(force_insert=True)
+    revisions.record(script, actor.username)
     grant_creator(actor, "stackscript", script.pk)
     record_event(actor, "stackscript_create", script_ref(script))
     return script
@@ -55,14 +57,20 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any], problems
     A new text (a revision), the publication, and all other changes together have an event each.
     """
     # locked, so that the checks below still hold at the write: revisions of one script take turns
-    script.refresh_from_db(from_queryset=StackScript.objects.select_for_update())
+    lock(StackScript.objects.filter(pk=script.pk))
+    script.refresh_from_db()
     given = differing(script, given)
     was = {name: getattr(script, name) for name in given}
+    before = revisions.Text(script.script, script.rev_note, script.updated)
     _apply(actor, script, given, problems or Problems())
     changed = {name for name in given if getattr(script, name) != was[name]}
     if not changed:
         return
     script.save(update_fields=[*changed, "user_defined_fields", "updated"])
+    if "script" in changed:
+        revisions.record(script, actor.username, before)
+    elif "rev_note" in changed:
+        revisions.correct_note(script)
     if "script" in changed:
         record_event(actor, "stackscript_revise", script_ref(script), message=script.rev_note)
     if "is_public" in changed:
