@@ -1,5 +1,6 @@
 """Required processes that do not run, by their heartbeats, or that leave messages waiting."""
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,14 @@ LATE_SECONDS = 60
 """The age in seconds of a queue's oldest message which shows that workers are stuck, or too few."""
 
 _started = time.monotonic()
+
+
+def _note_start() -> None:
+    global _started
+    _started = time.monotonic()
+
+
+os.register_at_fork(after_in_child=_note_start)  # of make serve, which imports this module before it forks
 
 
 @dataclass(frozen=True, slots=True)

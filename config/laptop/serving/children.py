@@ -1,23 +1,36 @@
 """The processes of ``make serve``, which an operator runs as three services (docs/operating.md)."""
 
-import sys
+from functools import partial
 
 from config.laptop.serving.supervisor import Child
+from config.processes.programs import run_program
 
 
-def children(port: int, stream_port: int = 0) -> list[Child]:
-    """Return the web, stream, worker and clock processes, as commands of this Python."""
+def commands(port: int, stream_port: int | None = 0) -> dict[str, list[str]]:
+    """Return the module and the arguments of each process, by name: the web, stream, worker and clock processes.
+
+    Without `stream_port`, the processes are few and small: one web process also serves streams, and a worker runs
+    one job at a time.
+    """
+    celery = ["celery", "--quiet", "-A", "config.celery"]
+    clock = {"clock": [*celery, "beat"]}
+    if stream_port is None:
+        web = [*_SERVER, "--workers", "1", "--ws", "--port", str(port), "config.rsgi:application"]
+        worker = [*celery, "worker", "--concurrency", "1", *_WORKER]
+        return {"web": ["granian", *web], "worker": worker} | clock
+    web = [*_SERVER, "--workers", "2", "--no-ws", "--port", str(port), "config.rsgi:application"]
+    # Only the stream process serves consoles.
+    stream = [*_SERVER, "--workers", "1", "--ws", "--port", str(stream_port), "config.streams:application"]
+    worker = [*celery, "worker", "--concurrency", "2", *_WORKER]
+    return {"web": ["granian", *web], "stream": ["granian", *stream], "worker": worker} | clock
+
+
+def children(port: int, stream_port: int | None) -> list[Child]:
+    """Return the processes of `commands` as forks of this one. Import what they need before they start."""
     return [
-        Child("web", [*_module("granian"), *_WEB, "--port", str(port), "config.rsgi:application"]),
-        Child("stream", [*_module("granian"), *_STREAM, "--port", str(stream_port), "config.streams:application"]),
-        Child("worker", [*_module("celery"), "--quiet", "-A", "config.celery", "worker", *_WORKER]),
-        Child("clock", [*_module("celery"), "--quiet", "-A", "config.celery", "beat"]),
+        Child(f"skerry {name}", partial(run_program, *command))
+        for name, command in commands(port, stream_port).items()
     ]
-
-
-def _module(name: str) -> list[str]:
-    # Celery warns when it runs as root. A container on a laptop often has no other user.
-    return [sys.executable, "-W", "ignore::UserWarning:celery.platforms", "-m", name]
 
 
 _SERVER = [
@@ -36,13 +49,8 @@ _SERVER = [
     *("--log-level", "warning"),
 ]
 
-# Only the stream process serves consoles.
-_WEB = [*_SERVER, "--workers", "2", "--no-ws"]
-_STREAM = [*_SERVER, "--workers", "1", "--ws"]
-
 _WORKER = [
     *("--pool", "prefork"),
-    *("--concurrency", "2"),
     # The clock's tasks have a queue of their own.
     *("--queues", "celery,clock"),
     *("-O", "fair"),

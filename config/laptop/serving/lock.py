@@ -12,6 +12,7 @@ from pathlib import Path
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from config.db.advisory import advisory_lock
+from config.environment.places import serve_command
 from config.laptop.embedded.files import private_folder, writing
 from config.laptop.serving.address import LOCK_FILE
 
@@ -50,7 +51,9 @@ def database_locked() -> Iterator[None]:
     """Hold a lock in the database of DATABASE_URL, which other state folders may name too. Raises `Taken`."""
     with advisory_lock(connections[DEFAULT_DB_ALIAS], ADVISORY_LOCK) as take:
         if not take():
-            raise Taken("Another make serve uses the database of DATABASE_URL. Stop it, or name another database.")
+            raise Taken(
+                f"Another {serve_command()} uses the database of DATABASE_URL. Stop it, or name another database."
+            )
         yield
 
 
@@ -74,6 +77,6 @@ def _note(file: int, site: str) -> None:
 def _taken(state: Path, site: str) -> str:
     where = f" at {site}" if site else ""
     return (
-        f"Another make serve runs{where} and uses {state}. Stop it, or give this one data of its own: "
-        "make serve STATE_DIR=.state-2 PORT=8001"
+        f"Another {serve_command()} runs{where} and uses {state}. Stop it, or use another folder and port: "
+        f"{serve_command(STATE_DIR='.state-2', PORT=8001)}"
     )

@@ -1,18 +1,21 @@
-"""Runs child processes, restarts those that die, and stops all of them at the end."""
+"""Runs child processes, restarts those that die, and stops all of them at the end.
 
-import contextlib
-import ctypes
+A child is a fork of the supervisor, so that it shares the memory of the modules that the supervisor has imported
+(docs/decisions/forks-of-one-process.md).
+"""
+
 import math
-import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from billiard import Process
+
+from config.laptop.serving.forks import STOP_SIGNALS, fork, kill_session
+
 FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 # The pause grows after this number of deaths in a row: a worker that is killed a few times comes back at once.
 QUICK_RESTARTS = 5
 # A process that has run for this number of seconds has recovered: its deaths are counted from 0 again.
@@ -21,35 +24,27 @@ STEADY_AFTER = 30.0
 STOP_SECONDS = 5.0
 WAKE_SECONDS = 1.0
 
-STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-PR_SET_PDEATHSIG = 1
-
 
 @dataclass
 class Child:
-    """A process to keep running."""
+    """A process to keep running. `main` runs in the process, which ends when `main` returns."""
 
     name: str
-    command: Sequence[str]
-    process: "subprocess.Popen[bytes] | None" = None
+    main: Callable[[], None]
+    process: Process | None = None
     started_at: float = 0.0
     due_at: float = 0.0
     deaths: int = 0
     """The number of deaths in a row, each soon after a start."""
 
     def start(self) -> None:
-        # A session of its own: the terminal's Ctrl-C reaches only the supervisor, which then stops the children in
-        # order. A child that does not stop can be killed with all its forks.
-        self.process = subprocess.Popen(  # noqa: S603
-            self.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_before_exec
-        )
+        self.process = fork(self.name, self.main)
         self.started_at = time.monotonic()
 
     def kill_group(self) -> None:
         """Kill the rest of the process and its descendants."""
         if self.process:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            kill_session(self.process)
 
 
 @dataclass
@@ -103,8 +98,9 @@ class Supervisor:
     def _restart_dead(self) -> None:
         now = time.monotonic()
         for child in self.children:
-            if child.process and child.process.poll() is not None:
-                self._reap(child, child.process.returncode, now)
+            if child.process and (code := child.process.exitcode) is not None:
+                child.process.join()  # closes its pipe
+                self._reap(child, code, now)
             if child.process is None and now >= child.due_at:
                 child.start()
 
@@ -122,24 +118,16 @@ class Supervisor:
             process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
         for child, process in alive:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, deadline - time.monotonic()))
+            process.join(max(0.0, deadline - time.monotonic()))
             child.kill_group()
-            process.wait()
+            process.join()
 
 
 def pause_after(deaths: int) -> float:
     """Return the seconds before a restart after `deaths` in a row. The pause doubles with each further death."""
     doubled = max(0, deaths - QUICK_RESTARTS)
-    return min(FIRST_PAUSE * 2.0 ** min(doubled, 10), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * 2.0 ** min(doubled, 10), MAX_PAUSE)
 
 
 def _why(code: int) -> str:
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-
-
-def _before_exec() -> None:
-    """Run in the child: unblock signals, and make the kernel stop the child if the supervisor is killed."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
