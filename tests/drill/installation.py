@@ -22,7 +22,6 @@ from psycopg.conninfo import make_conninfo
 from config.laptop.embedded import Postgres, Valkey, addresses
 from tests.bench.servers import process, served
 from tests.ports import free_port
-from tests.running import is_web_process
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300
@@ -112,12 +111,12 @@ class Installation:
 
     def workers(self) -> list[psutil.Process]:
         """Return the first process of each Celery worker below ``make serve``."""
-        return [each for each in self._children() if {"celery", "worker"} <= set(_words(each))]
+        return [each for each in self._children() if _name(each) == "skerry worker"]
 
     def webs(self) -> list[psutil.Process]:
         """Return the processes that answer requests of the API."""
-        (web,) = [each for each in self._children() if "config.rsgi:application" in _words(each)] or [None]
-        return [] if web is None else [each for each in web.children() if is_web_process(_words(each))]
+        (web,) = [each for each in self._children() if _name(each) == "skerry web"] or [None]
+        return [] if web is None else [each for each in web.children() if _name(each) == "skerry web"]
 
     def brokers(self) -> list[psutil.Process]:
         """Return the broker: the server of our state folder. Other servers on the machine have other folders."""
@@ -202,11 +201,11 @@ def signalled(each: psutil.Process, number: signal.Signals) -> bool:
     return True
 
 
-def _words(each: psutil.Process) -> list[str]:
+def _name(each: psutil.Process) -> str:
     try:
-        return [Path(word).name for word in each.cmdline()]
+        return each.name()
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return []
+        return ""
 
 
 def _end_with_the_drill() -> None:

@@ -17,6 +17,7 @@ from compute.models import Job
 from compute.worker.drivers import anywhere, configured
 from config.laptop.embedded import addresses, services
 from tests.ports import free_port
+from tests.system.server import Server
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -137,3 +138,30 @@ def fleet(transactional_db, process_env, tmp_path) -> Iterator[Fleet]:
         finally:
             fleet.stop()
             sys.stdout.write((tmp_path / "fleet.log").read_text(errors="replace")[-20_000:])
+
+
+@pytest.fixture
+def start() -> Iterator:
+    """A function that starts a server in a state folder. Servers that a failed test left running are killed."""
+    servers = []
+
+    def build(state: Path, **options) -> Server:
+        servers.append(Server(state, **options))
+        return servers[-1]
+
+    yield build
+    for server in servers:
+        server.kill()
+
+
+@pytest.fixture
+def make(tmp_path) -> list[str]:
+    """The argument of make for an environment in which everything is installed: the tests' own."""
+    environ, own = tmp_path / "environ", Path(sys.prefix)
+    environ.mkdir()
+    for each in own.iterdir():
+        (environ / each.name).symlink_to(each)
+    for name, lock in ((".installed", "requirements.lock"), (".installed-dev", "requirements-dev.lock")):
+        (environ / name).unlink(missing_ok=True)
+        (environ / name).write_bytes((ROOT / lock).read_bytes())
+    return [f"VENV={environ}"]

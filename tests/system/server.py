@@ -46,12 +46,20 @@ def environment(state: Path) -> dict[str, str]:
 
 
 class Server:
-    """A process of ``manage.py serve``, or of `command`, with its output on a pipe or on a terminal.
+    """A process of ``manage.py serve``, or of `command` in `folder`, with its output on a pipe or on a terminal.
 
     `env` are variables besides its state folder and its port.
     """
 
-    def __init__(self, state: Path, *, terminal: bool = False, command: Sequence[str] = SERVE, **env: str) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *,
+        terminal: bool = False,
+        command: Sequence[str] = SERVE,
+        folder: Path = ROOT,
+        **env: str,
+    ) -> None:
         self.state = state
         self.port = free_port()
         self.text = ""
@@ -59,7 +67,7 @@ class Server:
         self._reading: threading.Thread | None = None
         self.output, out = pty.openpty() if terminal else os.pipe()
         self.process = subprocess.Popen(
-            command, cwd=ROOT, env=environment(state) | {"PORT": str(self.port), **env}, stdin=subprocess.DEVNULL,
+            command, cwd=folder, env=environment(state) | {"PORT": str(self.port), **env}, stdin=subprocess.DEVNULL,
             stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
         os.close(out)

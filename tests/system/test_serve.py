@@ -24,24 +24,11 @@ from config.api import reasons
 from config.laptop.embedded import addresses, services
 from config.management.commands.migrate import ADVISORY_LOCK
 from tests.ports import free_port
-from tests.system.server import ROOT, TIMEOUT_SECONDS, Server, environment, stop_services
+from tests.system.server import ROOT, TIMEOUT_SECONDS, environment, stop_services
 from tests.tours.pages import blocks_for
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.system
-
-
-@pytest.fixture
-def start(tmp_path) -> Iterator:
-    servers = []
-
-    def build(state: Path, **options) -> Server:
-        servers.append(Server(state, **options))
-        return servers[-1]
-
-    yield build
-    for server in servers:
-        server.kill()
 
 
 def test_services_of_a_server_that_was_killed_are_stopped(tmp_path):
@@ -114,19 +101,6 @@ def test_a_start_says_little_a_second_takes_nothing_and_a_third_prints_the_same_
     assert again.tokens() == [owner, restricted]
     assert again.status(owner) == 200
     assert again.stop() == 0
-
-
-@pytest.fixture
-def make(tmp_path) -> list[str]:
-    """The argument of make for an environment in which everything is installed: the tests' own."""
-    environ, own = tmp_path / "environ", Path(sys.prefix)
-    environ.mkdir()
-    for each in own.iterdir():
-        (environ / each.name).symlink_to(each)
-    for name, lock in ((".installed", "requirements.lock"), (".installed-dev", "requirements-dev.lock")):
-        (environ / name).unlink(missing_ok=True)
-        (environ / name).write_bytes((ROOT / lock).read_bytes())
-    return [f"VENV={environ}"]
 
 
 def test_the_two_commands_of_the_readme(start, make, tmp_path):
@@ -206,7 +180,7 @@ def test_ctrl_c_while_python_still_imports_ends_with_a_line(tmp_path):
 
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5", "²"])
 def test_what_is_no_port_is_refused_in_a_line(tmp_path, port):
-    assert f"{port!r} is no port" in one_line(serve(tmp_path, f"--port={port}"))
+    assert f"PORT must be a number from 1 to 65535, not {port!r}" in one_line(serve(tmp_path, f"--port={port}"))
 
 
 @pytest.fixture
@@ -236,7 +210,7 @@ def test_a_full_disk_is_named_in_a_line(small_disk, full):
     serve(small_disk, "--port=0")  # refused, but the secret key now exists
     if full:
         fill(small_disk)
-    assert f"The disk that holds {small_disk} is full" in one_line(serve(small_disk, f"--port={free_port()}"))
+    assert f"The disk of {small_disk} is full" in one_line(serve(small_disk, f"--port={free_port()}"))
 
 
 def fill(disk: Path) -> None:

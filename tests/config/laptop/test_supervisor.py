@@ -18,19 +18,19 @@ pytestmark = pytest.mark.system
 ROOT = Path(__file__).resolve().parents[3]
 
 PROGRAM = """
-import sys
+import os, signal, sys, time
 from config.laptop.serving.supervisor import Child, Supervisor
 from pathlib import Path
-folder = Path(sys.argv[1])
-script = (
-    "import os, sys, time, pathlib, signal;"
-    "sys.argv[2:] and signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-    "pid = os.fork();"
-    "pathlib.Path(sys.argv[1], f'{os.getpid()}.' + ('parent' if pid else 'child')).touch();"
-    "time.sleep(600)"
-)
-children = [Child("one", [sys.executable, "-c", script, str(folder), *sys.argv[2:]])]
-with Supervisor(children, lambda: None, lambda line: print(line, flush=True)) as supervisor:
+folder, *stubborn = sys.argv[1:]
+
+def main():
+    if stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    pid = os.fork()
+    Path(folder, f"{os.getpid()}." + ("parent" if pid else "child")).touch()
+    time.sleep(600)
+
+with Supervisor([Child("one", main)], lambda: None, lambda line: print(line, flush=True)) as supervisor:
     supervisor.run_until(lambda: False)
 print("stopped", flush=True)
 """

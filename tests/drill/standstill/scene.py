@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
+import psutil
+
 from compute.drivers.simulated import SimulatedDriver
 from compute.models import Heartbeat, Host, Instance
 from config.db.clock import database_now
@@ -92,9 +94,12 @@ class Scene:
         return list(Host.objects.filter(region=REGION).order_by("pk"))
 
     def workers_seen(self, since: datetime) -> list[int]:
-        """Return the process ids of workers that have written a heartbeat since then."""
-        alive = Heartbeat.objects.filter(kind=Heartbeat.Kind.WORKER, stopped=None, seen__gt=since)
-        return list(alive.values_list("pid", flat=True))
+        """Return the process ids of running workers that have written a heartbeat since then.
+
+        A worker of the part before that did not end in time was killed, and has not noted its stop.
+        """
+        seen = Heartbeat.objects.filter(kind=Heartbeat.Kind.WORKER, stopped=None, seen__gt=since)
+        return [pid for pid in seen.values_list("pid", flat=True) if psutil.pid_exists(pid)]
 
     def create_quiet_instances(self) -> None:
         """Wait for all workers, and create the quiet customer's instances until one runs on each host."""
