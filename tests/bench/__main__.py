@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 from urllib.parse import quote
 
-from tests.bench import redis_keys
+from tests.bench import redis_keys, start
 from tests.bench.databases import BASE_DIR, Databases
 from tests.bench.errors import BenchError
 
@@ -68,10 +68,13 @@ def configure() -> None:
 def main() -> None:
     arguments = parse()
     signal.signal(signal.SIGTERM, end)
-    configure()
     folder = Path(tempfile.mkdtemp(prefix="skerry-bench-"))
     try:
-        measure(folder, arguments)
+        if arguments.start:
+            start.run(folder)
+        else:
+            configure()
+            measure(folder, arguments)
     except BenchError as error:
         sys.exit(f"{error}\nThe processes' output is in {folder}")
     shutil.rmtree(folder)
@@ -94,6 +97,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, for a first impression")
     parser.add_argument("--fresh", action="store_true", help="fill the databases again")
+    parser.add_argument("--start", action="store_true", help="only measure the start of make serve, and its memory")
     parser.add_argument("--drop", action="store_true", help="only drop the databases that are kept between runs")
     return parser.parse_args()
 

@@ -80,7 +80,7 @@ FREEST = """
 """The host to place an instance on. As in our code, a host that is locked is waited for only if there is no
 other."""
 
-# What `compute.services.instances.instances.create` writes for an image deploy, as one statement: it is its own
+# The rows that `compute.services.instances.instances.create` writes for an image deploy. One statement, so one
 # transaction.
 CREATE = f"""
     WITH ids AS (

@@ -20,7 +20,7 @@ from django.db import connection
 from accounts.models import Account
 from config.processes.notify import notify
 from managed.models import Measurement, Service
-from managed.services.probing import GOLDEN, TASK_NAME
+from managed.services.probing import GOLDEN_RATIO, TASK_NAME
 from tests.bench import watched
 from tests.bench.errors import BenchError
 from tests.bench.servers import process, worker
@@ -115,7 +115,7 @@ def _make_due(over: float) -> dict[int, datetime]:
         cursor.execute(
             "UPDATE managed_service SET next_check_at = statement_timestamp()"
             " + mod((id * %s)::numeric, 1)::float8 * %s * interval '1 second'",
-            [GOLDEN, over],
+            [GOLDEN_RATIO, over],
         )
     return dict(Service.objects.values_list("pk", "next_check_at"))
 

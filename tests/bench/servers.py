@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.laptop.serving.children import children
+from config.laptop.serving.children import commands
+from config.processes.programs import command_line
 from tests.bench.errors import BenchError
 from tests.bench.processor import Processor
 from tests.ports import free_port
@@ -29,8 +30,7 @@ BARE = "tests.bench.bare:application"
 
 def served(name: str, port: int = 0) -> list[str]:
     """Return the command line of one child of ``make serve``: ``web``, ``stream``, ``worker`` or ``clock``."""
-    (command,) = (list(child.command) for child in children(port) if child.name == name)
-    return command
+    return command_line(*commands(port)[name])
 
 
 @contextmanager
