@@ -3,18 +3,21 @@
 import json
 import os
 import secrets
+import shlex
+import shutil
 import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from config import word
 from config.environment.folders import state_variable
+from config.environment.places import INSTALLED, ROOT
 from config.laptop.embedded.files import writing
 
 
 @dataclass(frozen=True)
 class Logins:
-    """Passwords of the demo account's users, and tokens of two of them. A missing value is empty."""
+    """Passwords of the demo account's users, and their tokens. A missing value is empty."""
 
     owner: str = ""
     staff: str = ""
@@ -41,11 +44,11 @@ EXAMPLE = """
 The first start also creates the instance "example". The forms of the reference use it.
 """
 LOG_IN = """
-It is a real machine, which is up within a minute, or within seconds where the processor helps. Log in as root on
-its console, with the password of that line (Ctrl-] leaves), or see how ssh gets in:
+The command creates a real machine. It boots within a minute, or within seconds with KVM. Log in as root on its
+console, with the password from the command above (Ctrl-] closes the console). `--how` shows the ssh command:
   {manage} console {label}
   {manage} console {label} --how
-Machines go on when the server is stopped: shut them down before, or find them at the next start.
+Machines keep running when the server stops. Shut them down first, or use them again after the next start.
 """
 
 
@@ -82,7 +85,7 @@ def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
     Scripts read the lines that start with ``address:`` and ``token:``.
     """
     label = f"first-{secrets.token_hex(2)}"
-    manage = f"{state_variable()}{_python()} manage.py"
+    manage = f"{state_variable()}{_manage()}"
     more = LOG_IN.format(label=label, manage=manage) if place.real else EXAMPLE
     host = f"http://127.0.0.1:{port}"
     address, instances = f"{host}/v4", word.on_wire("/compute/instances")
@@ -91,7 +94,7 @@ def banner(port: int, known: Logins, place: Place = SIMULATED) -> str:
         f'{{"type": "g6-nanode-1", "region": "{place.region}", "image": "{word.on_wire(place.image)}", '
         f'"root_pass": "{secrets.token_urlsafe(12)}", "label": "{label}"}}'
     )
-    shell = f"{'' if port == DEFAULT_PORT else f'PORT={port} '}{state_variable()}. docs/shell.sh"
+    shell = f"{'' if port == DEFAULT_PORT else f'PORT={port} '}{state_variable()}. {_shell_script()}"
     return f"""
 Skerry is running. Ctrl-C stops it. Data, passwords and tokens are kept.
 
@@ -118,7 +121,32 @@ and use objects that owner grants. Nothing is granted yet: PUT {address}/account
 """
 
 
-def _python() -> str:
-    """Return the path of this Python, relative to the current folder if it is inside."""
+def description(port: int, known: Logins) -> str:
+    """Return the line of JSON that an ephemeral installation prints once it is ready."""
+    return json.dumps(
+        {
+            "address": f"http://127.0.0.1:{port}/v4",
+            "tokens": {"owner": known.owner_token, "restricted": known.restricted_token},
+            "passwords": {"owner": known.owner, "restricted": known.restricted, "staff": known.staff},
+            "pid": os.getpid(),
+        }
+    )
+
+
+def _manage() -> str:
+    """Return the command that runs a command of Django in this environment, from the current folder."""
     python = Path(sys.executable)
-    return str(python.relative_to(Path.cwd())) if python.is_relative_to(Path.cwd()) else str(python)
+    if not INSTALLED:
+        return f"{_from_here(python)} manage.py"
+    program, found = python.with_name("skerry"), shutil.which("skerry")
+    on_path = found is not None and Path(found).resolve() == program.resolve()
+    return f"{'skerry' if on_path else _from_here(program)} manage"
+
+
+def _shell_script() -> str:
+    return shlex.quote(str(ROOT / "docs/shell.sh")) if INSTALLED else "docs/shell.sh"
+
+
+def _from_here(path: Path) -> str:
+    """Return `path` relative to the current folder if it is inside."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

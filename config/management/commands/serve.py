@@ -2,16 +2,18 @@
 
 import os
 import signal
-import socket
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from contextlib import ExitStack, redirect_stdout
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from io import StringIO
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn, TextIO
 
 from celery import Celery
 from django.conf import settings
@@ -24,14 +26,18 @@ from redis.exceptions import RedisError
 from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
 from compute.services.demo import create_example
 from config.celery import app
+from config.environment.places import serve_command
 from config.environment.variables import is_set
 from config.laptop.embedded import EmbeddedError, Postgres, Shared, services
-from config.laptop.serving import demo
+from config.laptop.serving import demo, ephemeral
 from config.laptop.serving.children import children
+from config.laptop.serving.forks import STOP_SIGNALS, value_of_fork
 from config.laptop.serving.lock import Taken, database_locked, state_locked
+from config.laptop.serving.ports import bound
 from config.laptop.serving.progress import Progress
 from config.laptop.serving.supervisor import Supervisor
 from config.management.commands.migrate import Command as Migrate
+from config.preload import load
 from config.processes.command_errors import one_line_errors
 
 # Seconds for the API to start: a machine may be slow, and a process that dies is reported at once.
@@ -41,7 +47,9 @@ WORKER_SECONDS = 60
 REVIVE_PAUSE = 5.0
 PORTS = range(1, 2**16)
 FIRST_UNPRIVILEGED = 1024
-BOOTING = "Booting a kernel here, by KVM or emulated, which may take minutes the first time"
+ONE_LINE_ERRORS = (CommandError, EmbeddedError, Taken, SystemExit)
+"""The errors that are printed as one line."""
+BOOTING = "Booting a kernel with KVM or emulation. This may take minutes the first time"
 
 
 class Command(BaseCommand):
@@ -53,17 +61,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         port = read_port(options["port"] or os.environ.get("PORT") or str(demo.DEFAULT_PORT))
-        os.environ["PORT"] = str(port)  # the children read the site's address from it
+        self.ephemeral = ephemeral.is_requested()
+        self.output = line_alone() if self.ephemeral else sys.stdout
         self.progress = Progress(sys.stdout)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.default_int_handler)
+        for number in STOP_SIGNALS:
+            signal.signal(number, stop)
         try:
             if settings.HYPERVISOR == "QEMU":
                 call_command("host_local", programs=True)
             with state_locked(settings.STATE_DIR, f"http://127.0.0.1:{port}"):
                 refuse_taken(port)
-                stream_port = port_for_streams(port)
-                os.environ.setdefault("STREAM_URL", f"http://127.0.0.1:{stream_port}")
+                stream_port = None if self.ephemeral else port_for_streams(port)
+                use_addresses(port, stream_port)
                 self._serve(port, stream_port)
         except KeyboardInterrupt:
             pass
@@ -71,47 +80,105 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.progress.say("Stopped.")
 
-    def _serve(self, port: int, stream_port: int) -> None:
+    def _serve(self, port: int, stream_port: int | None) -> None:
         postgres, valkey = not is_set("DATABASE_URL"), not is_set("REDIS_URL")
         with ExitStack() as stack:
-            with self.progress.phase(starting(postgres, valkey)):
-                shared = stack.enter_context(services(settings.STATE_DIR, postgres=postgres, valkey=valkey))
+            if self.ephemeral:
+                ephemeral.remove_abandoned()
+                self._use_template()
+            with ExitStack() as preparation:
+                # In a fork, so that no child gets a copy of the models and connections of migrations. It is begun
+                # before the thread, and waits for a byte in the pipe.
+                read_end, write_end = os.pipe()
+                prepared = preparation.enter_context(
+                    value_of_fork(
+                        "skerry prepare", partial(self._prepared, read_end, lock=not postgres), ONE_LINE_ERRORS
+                    )
+                )
+
+                def start_services() -> list[Shared]:
+                    with self.progress.phase(starting(postgres, valkey)):
+                        shared = stack.enter_context(
+                            services(
+                                settings.STATE_DIR, postgres=postgres, valkey=valkey, durable=not self.ephemeral
+                            )
+                        )
+                    os.write(write_end, b"1")
+                    return shared
+
+                with ThreadPoolExecutor(1) as threads:
+                    starting_services = threads.submit(start_services)
+                    load()
+                shared = starting_services.result()
+                known = prepared()
+                os.close(read_end)
+                os.close(write_end)
                 if not postgres:
-                    with one_line_errors(cannot_use, which=always):
-                        stack.enter_context(database_locked())
-            with one_line_errors(cannot_use, which=always):
-                known = self._prepare()
-            self._run(port, stream_port, known, Keeper(shared, self.progress.say))
+                    stack.push(preparation.pop_all())  # the fork holds the lock of the database
+            self._run(port, stream_port, known, Keeper(shared, self.progress.say, self.ephemeral))
+
+    def _use_template(self) -> None:
+        """Copy the database's cluster of an earlier ephemeral installation, or make one for later ones."""
+        if ephemeral.copy_template(settings.STATE_DIR):
+            return
+        with (
+            services(settings.STATE_DIR, postgres=True, durable=False),
+            value_of_fork("skerry prepare", self._seeded, ONE_LINE_ERRORS) as seeded,
+        ):
+            seeded()
+        ephemeral.keep_template(settings.STATE_DIR)
+
+    @contextmanager
+    def _seeded(self) -> Iterator[None]:
+        with one_line_errors(cannot_use, which=always):
+            self._migrate()
+            seed()
+            connections.close_all()
+            yield
+
+    @contextmanager
+    def _prepared(self, services_run: int, lock: bool) -> Iterator[demo.Logins]:
+        """Bring the database up to date, and yield the logins of the demo account. `services_run` is a pipe with a
+        byte as soon as the database runs. With `lock`, the database is locked for the length of the block.
+        """
+        os.read(services_run, 1)
+        with one_line_errors(cannot_use, which=always), ExitStack() as stack:
+            if lock:
+                stack.enter_context(database_locked())
+            known = self._prepare()
+            if not lock:
+                connections.close_all()
+            yield known
 
     def _prepare(self) -> demo.Logins:
         """Bring the database up to date. Return the logins of the demo account."""
-        try:
-            migrating = "Migrating the database"
-            with self.progress.phase(migrating):
-                report = self._counter(migrating)
-                call_command(Migrate(report=report), interactive=False, verbosity=0)
-            with self.progress.phase("Seeding the catalogue and the demo account"):
-                with redirect_stdout(StringIO()):
-                    call_command("seed", demo=True, verbosity=0)
-                known = with_demo_account(demo.logins(settings.STATE_DIR))
-                demo.keep(settings.STATE_DIR, known)
-            if settings.HYPERVISOR == "QEMU":
-                with self.progress.waiting(BOOTING):
-                    call_command("host_local", verbosity=0)
-            return known
-        finally:
-            connections.close_all()
+        self._migrate()
+        with self.progress.phase("Seeding the catalogue and the demo account"):
+            seed()
+            known = with_demo_account(demo.logins(settings.STATE_DIR))
+            demo.keep(settings.STATE_DIR, known)
+        if settings.HYPERVISOR == "QEMU":
+            with self.progress.waiting(BOOTING):
+                call_command("host_local", verbosity=0)
+        return known
+
+    def _migrate(self) -> None:
+        migrating = "Migrating the database"
+        with self.progress.phase(migrating):
+            report = self._counter(migrating)
+            call_command(Migrate(report=report), interactive=False, verbosity=0)
 
     def _counter(self, text: str) -> Callable[[int, int], None]:
         return lambda applied, total: self.progress.count(f"{text}: {applied} of {total}")
 
-    def _run(self, port: int, stream_port: int, known: demo.Logins, keeper: "Keeper") -> None:
+    def _run(self, port: int, stream_port: int | None, known: demo.Logins, keeper: "Keeper") -> None:
         say = self.progress.say
         with Supervisor(children(port, stream_port), keeper.tend, say) as supervisor:
             # A line that is not rewritten: from here on the children write to the terminal as well.
             say("Starting the API, a worker and the clock")
             # The stream process too, because it receives the first upload.
-            ready = supervisor.run_until(lambda: serves(port) and serves(stream_port), START_SECONDS)
+            ports = [each for each in (port, stream_port) if each]
+            ready = supervisor.run_until(lambda: all(map(serves, ports)), START_SECONDS)
             if ready is False:
                 raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
             if ready:
@@ -120,9 +187,37 @@ class Command(BaseCommand):
                 say("No worker answers, so jobs wait. The reason is in the lines above.")
             if ready is not None:
                 say(f"Ready after {self.progress.seconds():.1f} s")
-                say(demo.banner(port, known, demo.REAL if settings.HYPERVISOR == "QEMU" else demo.SIMULATED))
+                self.output.write(self._description(port, known) + "\n")
+                self.output.flush()
                 supervisor.run_until(lambda: False)
             say("Stopping")
+
+    def _description(self, port: int, known: demo.Logins) -> str:
+        if self.ephemeral:
+            return demo.description(port, known)
+        return demo.banner(port, known, demo.REAL if settings.HYPERVISOR == "QEMU" else demo.SIMULATED)
+
+
+def stop(number: int, frame: FrameType | None) -> NoReturn:
+    """Raise `KeyboardInterrupt` once: a second signal would interrupt the stop, and leave services running."""
+    for each in STOP_SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def line_alone() -> TextIO:
+    """Return the standard output for one line of JSON. From now on, all else is written to the standard error,
+    also by processes that are started later.
+    """
+    sys.stdout.flush()
+    alone = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return alone
+
+
+def seed() -> None:
+    with redirect_stdout(StringIO()):
+        call_command("seed", demo=True, verbosity=0)
 
 
 @transaction.atomic
@@ -144,55 +239,64 @@ def with_demo_account(known: demo.Logins) -> demo.Logins:
 
 
 class Keeper:
-    """Restarts embedded services that died."""
+    """Restarts embedded services that died. Ends an ephemeral installation if the process that started it ended."""
 
-    def __init__(self, shared: list[Shared], say: Any) -> None:
+    def __init__(self, shared: list[Shared], say: Any, ephemeral_: bool) -> None:
         self.shared = shared
         self.say = say
         self.next_try = 0.0
+        self.ancestors = ephemeral.started_by if ephemeral_ else ()
 
     def tend(self) -> None:
+        if self.ancestors and self.ancestors != ephemeral.ancestors():
+            os.kill(os.getpid(), signal.SIGTERM)  # the supervisor takes the signal when it waits next
         if time.monotonic() < self.next_try:
             return
         for service in self.shared:
             try:
                 if service.revive():
-                    self.say(f"{service.server.name} had ended, started again")
+                    self.say(f"{service.server.name} stopped and was started again")
             except EmbeddedError as error:
                 self.say(str(error))
                 self.next_try = time.monotonic() + REVIVE_PAUSE
 
 
+def use_addresses(port: int, stream_port: int | None) -> None:
+    """Set the addresses of the site and of the streams: settings were read before this command chose the ports.
+
+    The variables are for processes that read the settings again.
+    """
+    os.environ["PORT"] = str(port)
+    if not is_set("SITE_URL"):
+        settings.SITE_URL = f"http://127.0.0.1:{port}"
+    if stream_port:
+        os.environ.setdefault("STREAM_URL", f"http://127.0.0.1:{stream_port}")
+        settings.STREAM_URL = os.environ["STREAM_URL"]
+
+
 def read_port(text: str) -> int:
     """Return the port number in `text`. Raises `CommandError` if it contains none."""
     if not text.strip().isascii() or not text.strip().isdigit() or int(text) not in PORTS:
-        raise CommandError(f"PORT: {text!r} is no port, which is a number from {PORTS[0]} to {PORTS[-1]}.")
+        raise CommandError(f"PORT must be a number from {PORTS[0]} to {PORTS[-1]}, not {text!r}.")
     return int(text)
 
 
 def refuse_taken(port: int) -> None:
     """Raise `CommandError` if something listens on `port`: several servers could share it unnoticed."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            other = port + 1 if port + 1 in PORTS and port >= FIRST_UNPRIVILEGED else demo.DEFAULT_PORT
-            raise CommandError(
-                f"Port {port} cannot be used: {error.strerror}. Choose another one: make serve PORT={other}"
-            ) from error
+    try:
+        bound(port)
+    except OSError as error:
+        other = port + 1 if port + 1 in PORTS and port >= FIRST_UNPRIVILEGED else demo.DEFAULT_PORT
+        raise CommandError(
+            f"Port {port} cannot be used: {error.strerror}. Choose another one: {serve_command(PORT=other)}"
+        ) from error
 
 
 def port_for_streams(port: int) -> int:
     """Return the port after this one or, if it is taken, any free port."""
     for wanted in (port + 1, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", wanted))
-            except (OSError, OverflowError):  # taken, or above the last port
-                continue
-            return int(probe.getsockname()[1])
+        with suppress(OSError, OverflowError):  # taken, or above the last port
+            return bound(wanted)
     raise CommandError("No port is free for streams.")
 
 
@@ -201,14 +305,14 @@ def starting(postgres: bool, valkey: bool) -> str:
     if postgres and valkey:
         return "Starting PostgreSQL and Valkey"
     if postgres:
-        return "Starting PostgreSQL (Redis is that of REDIS_URL)"
+        return "Starting PostgreSQL (using the Redis of REDIS_URL)"
     if valkey:
-        return "Starting Valkey (PostgreSQL is that of DATABASE_URL)"
+        return "Starting Valkey (using the PostgreSQL of DATABASE_URL)"
     return "Using the PostgreSQL of DATABASE_URL and the Redis of REDIS_URL"
 
 
 def cannot_use(message: str) -> str:
-    """Return the line for the database's message `said`: the disk of the embedded one may be full."""
+    """Return the line for the database's `message`: the disk of the embedded one may be full."""
     full = None if is_set("DATABASE_URL") else Postgres(settings.STATE_DIR).full_disk(message)
     return full or f"Cannot use the database: {message}"
 
@@ -226,7 +330,7 @@ def works(app: Celery = app) -> bool:
     A worker that cannot import its tasks ends, is restarted, and never answers.
     """
     try:
-        return bool(app.control.ping(timeout=1))
+        return bool(app.control.ping(timeout=0.25, limit=1))
     except (BrokerError, RedisError, OSError):
         return False
 
