@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCTION, LAPTOP, DEV = "requirements.lock", "requirements-laptop.lock", "requirements-dev.lock"
-QEMU = "requirements-qemu.lock"
+QEMU, BUILD = "requirements-qemu.lock", "requirements-build.lock"
 PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+?)(?:\s*;.*)?(?: \\)?$", re.MULTILINE)
 
 

