@@ -94,21 +94,38 @@ class AccountPage(SignInRequired, Page, Limited):
 
 
 class ProfilePage(ContextMixin):
-    """A mixin for a page below the profile: the link back, and the texts of ``components/form_page.html``."""
+    """A mixin for a page below a topic of the profile, and the texts of ``components/form_page.html``.
 
+    `topic` is the name of the topic's URL. The page leads back to the topic.
+    """
+
+    topic: ClassVar[str] = "profile"
     texts: ClassVar[Mapping[str, str]] = {}
 
     def get_success_url(self) -> str:
-        return reverse("profile")
+        return reverse(self.topic)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**below_profile(), **self.texts, **kwargs)
+        return super().get_context_data(**below_profile(self.topic), **self.texts, **kwargs)
 
 
-def below_profile() -> dict[str, Any]:
-    """Return the context of pages below the profile: their breadcrumbs, and the address of the profile."""
-    profile = reverse("profile")
-    return {"trail": [("Profile and access", profile)], "back": profile}
+TOPICS = {
+    "profile": "Profile",
+    "profile-sign-in": "Sign-in",
+    "profile-tokens": "Tokens",
+    "profile-ssh-keys": "SSH keys",
+    "profile-apps": "Apps with access",
+    "profile-browsers": "Browsers and logins",
+}
+"""The labels of the profile's topics, by the names of their URLs."""
+TOPICS_OF_CUSTOMERS = frozenset({"profile-tokens", "profile-ssh-keys"})
+"""The topics that staff, who are on no account, do not have."""
+
+
+def below_profile(topic: str = "profile") -> dict[str, Any]:
+    """Return the context of pages below a topic of the profile: their breadcrumbs, and the topic's address."""
+    names = dict.fromkeys(("profile", topic))
+    return {"trail": [(TOPICS[name], reverse(name)) for name in names], "back": reverse(topic)}
 
 
 def signed_in(request: HttpRequest) -> User:

@@ -104,6 +104,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, F
     """
 
     template_name = "accounts/external.html"
+    topic = "profile-sign-in"
     lanes = {"post": "outside"}
     form_class = OwnPasswordForm
 
@@ -124,7 +125,7 @@ class TieView(ExternalPage, LoginRequiredMixin, OwnPasswordMixin, ProfilePage, F
 
     def form_valid(self, form: OwnPasswordForm) -> HttpResponse:
         keep_session(self.request, form.user)
-        return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("profile")})
+        return begin(self.request, {"why": TIE, "user": form.user.pk, "next": reverse("profile-sign-in")})
 
 
 class PasswordInsteadView(ExternalPage, SignInRequired, View):

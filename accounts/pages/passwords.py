@@ -76,6 +76,7 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage
     """``/home/password``: sets a new password, after the current one. Ends all other sessions."""
 
     template_name = "accounts/change_password.html"
+    topic = "profile-sign-in"
     texts = {
         "heading": "Change password",
         "introduction": "All your other sessions end, and no other browser is remembered any more.",
@@ -94,7 +95,7 @@ class ChangePasswordView(Page, LoginRequiredMixin, OwnPasswordMixin, ProfilePage
         update_session_auth_hash(self.request, user)
         note_confirmed(self.request)
         messages.success(self.request, "Your password was changed. All your other sessions have ended.")
-        return redirect("profile")
+        return redirect("profile-sign-in")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         by_password = signed_in(self.request).authentication_type == User.PASSWORD

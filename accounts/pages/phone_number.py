@@ -44,6 +44,7 @@ class PhoneNumberView(AccountPage, Confirmed, ProfilePage, ServiceFormView):
 
     operations = frozenset({"profile_phone_number_send"})
     template_name = "components/form_page.html"
+    topic = "profile-sign-in"
     texts = {
         "heading": "Add phone number",
         "introduction": "You get a message with a code. The code verifies that the number is yours.",
@@ -87,6 +88,7 @@ class VerifyPhoneNumberView(AccountPage, Confirmed, ProfilePage, ServiceFormView
 
     operations = frozenset({"profile_phone_number_verify"})
     template_name = "accounts/phone_code.html"
+    topic = "profile-sign-in"
     texts = {"heading": "Verify phone number", "verb": "Verify"}
     form_class = PhoneCodeForm
 
@@ -118,7 +120,7 @@ class RemovePhoneNumberView(AccountPage, VerbView):
         return "Your phone number was removed."
 
     def get_success_url(self) -> str:
-        return reverse("profile")
+        return reverse("profile-sign-in")
 
 
 @cache

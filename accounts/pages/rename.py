@@ -53,6 +53,7 @@ class TokenLabelForm(LabelForm):
 class RenameTokenView(RenamePage):
     """``/home/tokens/<id>/rename``."""
 
+    topic = "profile-tokens"
     operations = frozenset({"profile_tokens_update"})
     form_class = TokenLabelForm
 
@@ -72,6 +73,7 @@ class SSHKeyLabelForm(LabelForm):
 class RenameSSHKeyView(RenamePage):
     """``/home/ssh-keys/<id>/rename``."""
 
+    topic = "profile-ssh-keys"
     operations = frozenset({"profile_sshkeys_update"})
     form_class = SSHKeyLabelForm
 

@@ -33,6 +33,7 @@ class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
 
     operations = frozenset({"profile_tfa_enable_confirm"})
     template_name = "accounts/second_factor.html"
+    topic = "profile-sign-in"
     form_class = CodeForm
 
     def form_valid(self, form: CodeForm) -> HttpResponse:
@@ -52,14 +53,16 @@ class SecondFactorView(Page, Confirmed, ProfilePage, FormView):
             self.request.session.set_expiry(0)
         if secret is not None:
             note_confirmed_secret(self.request, second_factor.mark_of(secret))
-        return render(self.request, "accounts/scratch_code.html", {"scratch": scratch, **below_profile()})
+        return render(
+            self.request, "accounts/scratch_code.html", {"scratch": scratch, **below_profile("profile-sign-in")}
+        )
 
     def _refused(self, form: CodeForm, error: Invalid) -> HttpResponse:
         [problem] = error.problems
         if problem.field is None:
             messages.error(self.request, BEGIN_AGAIN)
             return redirect("second-factor")
-        if problem.reason == second_factor.WRONG:
+        if problem.reason == second_factor.WRONG_CODE:
             form.add_error("code", WRONG_CODE)
             return self.form_invalid(form)
         add_problems(form, error, {"tfa_code": "code"})
@@ -107,7 +110,7 @@ class OffView(Page, Confirmed, View):
         user = signed_in(request)
         second_factor.disable(actor_of(user) if user.account_id is not None else None, user)
         messages.success(request, "The second factor is off.")
-        return redirect("profile")
+        return redirect("profile-sign-in")
 
 
 def setup_uri(username: str, secret: str) -> str:

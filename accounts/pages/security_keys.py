@@ -76,6 +76,7 @@ class NewSecurityKeyView(Page, Confirmed, ProfilePage, FormView):
     """``/home/security-keys/new``, while the second factor is on."""
 
     template_name = "accounts/security_key_new.html"
+    topic = "profile-sign-in"
     texts = {
         "heading": "Add security key",
         "introduction": "You can then sign in with the key instead of a code of your app. Codes still work. A key "
@@ -105,7 +106,7 @@ class NewSecurityKeyView(Page, Confirmed, ProfilePage, FormView):
             add_problems(form, error)
             return self.form_invalid(form)
         messages.success(self.request, f"The security key {key} was added.")
-        return redirect("profile")
+        return redirect("profile-sign-in")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         question = security_keys.ask_to_register(signed_in(self.request), self.site)

@@ -6,16 +6,18 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.views import RedirectURLMixin
 from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.views.generic import FormView
 
 from accounts.pages.base import Page, ProfilePage, actor_of, signed_in
 from accounts.pages.confirm import Confirmed
+from accounts.services import second_factor
 from accounts.services import security_questions as questions
 from config.errors import Invalid
 from config.pages.forms import add_problems
 
 MIN_ANSWER_LENGTH, MAX_ANSWER_LENGTH = 3, 17
-"""The maximum number of characters of an answer."""
+"""The minimum and the maximum number of characters of an answer."""
 NUMBERS = range(questions.ANSWERED_AT_A_TIME)
 
 
@@ -47,9 +49,9 @@ FIELDS = {
 
 
 class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, ProfilePage, FormView):
-    """``/home/security-questions``: continues at ``next``, or else at the home page."""
+    """``/home/security-questions``: continues at ``next``, or else at the page of the sign-in."""
 
-    operations = frozenset({"profile_security_questions_answer"})
+    operations = frozenset({"profile_security_questions_answer", "profile_tfa_enable"})
     template_name = "components/form_page.html"
     texts = {
         "heading": "Security questions",
@@ -59,7 +61,7 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, ProfilePage, Form
     }
     lanes = {"post": "passwords"}
     form_class = QuestionsForm
-    next_page = "profile"
+    next_page = topic = "profile-sign-in"
 
     def get_initial(self) -> dict[str, Any]:
         """Return the questions that the user has answered, or else the first ones. Answers are never shown."""
@@ -74,4 +76,7 @@ class SecurityQuestionsView(Page, Confirmed, RedirectURLMixin, ProfilePage, Form
             add_problems(form, error, FIELDS)
             return self.form_invalid(form)
         messages.success(self.request, "Your answers were saved.")
-        return HttpResponseRedirect(self.get_success_url())
+        following = self.get_success_url()
+        if following == reverse("second-factor"):  # its page asked for the answers, and now shows the picture
+            second_factor.begin(actor_of(signed_in(self.request)))
+        return HttpResponseRedirect(following)

@@ -32,6 +32,7 @@ class SSHKeyForm(BodyForm):
 class NewSSHKeyView(AccountPage, Confirmed, ProfilePage, ServiceFormView):
     """``/home/ssh-keys/new``."""
 
+    topic = "profile-ssh-keys"
     operations = frozenset({"profile_sshkeys_create"})
     template_name = "components/form_page.html"
     texts = {

@@ -103,6 +103,7 @@ class NewTokenView(AccountPage, Confirmed, ProfilePage, FormView):
 
     operations = frozenset({"profile_tokens_create"})
     template_name = "accounts/token_new.html"
+    topic = "profile-tokens"
     texts = {
         "heading": "Create token",
         "introduction": "Anyone with the token can use the API as you, with the permissions that you choose here. "
@@ -119,7 +120,7 @@ class NewTokenView(AccountPage, Confirmed, ProfilePage, FormView):
         except (Invalid, Denied) as error:
             add_problems(form, error, {"expiry": "until"})
             return self.form_invalid(form)
-        made = {**shown(token, readable, handed_over=False), **below_profile()}
+        made = {**shown(token, readable, handed_over=False), **below_profile("profile-tokens")}
         return render(self.request, "accounts/token_made.html", made)
 
 
