@@ -8,7 +8,7 @@ from config import word
 
 ALL = "*"
 READ_ONLY, READ_WRITE = "read_only", "read_write"
-FAMILIES = {
+OFFERED = {
     "account": "your account, its users and tokens",
     "computes": word.on_wire("compute instances"),
     "domains": "domains and their records",
@@ -19,16 +19,17 @@ FAMILIES = {
     "nodebalancers": "load balancers",
     "stackscripts": "deployment scripts",
     "volumes": "volumes",
+}
+"""The families of scopes of this platform, each with its name in plain words for the pages."""
+
+FAMILIES = OFFERED | {
     "databases": "managed databases (not offered here)",
     "lke": "Kubernetes clusters (not offered here)",
     "longview": "monitoring clients (not offered here)",
     "object_storage": "object storage (not offered here)",
 }
-"""The families of scopes, each with its name in plain words for the pages.
-
-The platform has no endpoints for the last four families. Tokens may have these scopes, because clients request
-them.
-"""
+"""All families. The platform has no endpoints for the last four. Tokens may have these scopes, because clients
+request them."""
 
 VERBS = {READ_ONLY: "See", READ_WRITE: "See, create, change and delete"}
 NONE = "At least one scope is required"

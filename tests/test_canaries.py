@@ -127,9 +127,9 @@ def people(kept: Canaries, user: User) -> APIClient:
     kept.add("known browser", browser.cookies["skerry_known"].value.partition(".")[2])
     second = kept.new("new password")
     changed = {"password": first, "new_password1": second, "new_password2": second}
-    assert browser.post("/home/password", changed)["Location"] == "/home/profile"
+    assert browser.post("/home/password", changed)["Location"] == "/home/profile/sign-in"
     kept.add("session after a new password", browser.session.session_key)
-    wanted = {"label": "ci", "scopes": ["*"], "expires": "never"}
+    wanted = {"label": "ci", "expires": "never", "preset": "everything"}
     made = browser.post("/home/tokens/new", wanted)
     token = kept.add("token of the page", made.context["readable"])
     access = browser.post("/docs/token", {"access": "full", "back": "/docs"})

@@ -36,11 +36,22 @@ BACKEND = "accounts.pages.sessions.Backend"
 
 
 class LoginView(Page, auth.LoginView):
-    """``/login``: continues at ``next``, or else at the home page."""
+    """``/login``: continues at ``next``, or else at the home page.
+
+    A signed-in user continues at once. Only the admin sends signed-in users here: those who are not staff, and
+    staff whose session lacks the second factor. They see the form, because the admin would send them back again.
+    """
 
     template_name = "accounts/login.html"
     lanes = {"post": "passwords"}
     authentication_form = LoginForm
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        target = self.get_success_url()
+        comes_back = is_admin(target) and not may_use_admin(request)
+        if request.user.is_authenticated and not comes_back:
+            return redirect(target)
+        return super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Count attempts before the password is checked: after too many, the right password is refused with the

@@ -13,7 +13,7 @@ import re
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -64,6 +64,11 @@ def lacking_second_factor(request: HttpRequest) -> User | None:
     if not settings.STAFF_SECOND_FACTOR or not isinstance(user, User) or not user.is_staff:
         return None
     return None if has_second_factor(request, user) else user
+
+
+def may_use_admin(request: HttpRequest) -> bool:
+    """Tell whether the admin shows its pages to the session's user, and does not redirect to the sign-in page."""
+    return admin.site.has_permission(request) and lacking_second_factor(request) is None
 
 
 class SecondFactorOfStaff(PagesOnly):

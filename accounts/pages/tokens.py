@@ -15,7 +15,17 @@ from django.views.generic import FormView
 from accounts.models import PersonalToken
 from accounts.pages.base import AccountPage, ProfilePage, below_profile, signed_in
 from accounts.pages.confirm import Confirmed
-from accounts.scopes import ALL, FAMILIES, KNOWN, NONE, READ_ONLY, READ_WRITE, describe, includes
+from accounts.scopes import (
+    ALL,
+    NONE,
+    OFFERED,
+    READ_ONLY,
+    READ_WRITE,
+    describe,
+    describe_all,
+    includes,
+    split_scopes,
+)
 from accounts.services import tokens
 from config.errors import Denied, Invalid
 from config.pages.forms import add_problems
@@ -31,6 +41,34 @@ LIFETIMES = {
     NEVER: "never",
 }
 """Lifetimes of a token in days, and the other choices, each with its label."""
+
+
+LEVELS = (READ_ONLY, READ_WRITE)
+SINGLE = "single"
+PRESETS = {
+    "read": tuple(f"{family}:{READ_ONLY}" for family in OFFERED),
+    "machines": (
+        f"computes:{READ_WRITE}", f"events:{READ_ONLY}", f"images:{READ_ONLY}", f"stackscripts:{READ_ONLY}",
+        f"volumes:{READ_WRITE}",
+    ),
+    "everything": (ALL,),
+}  # fmt: skip
+"""The scopes of each preset."""
+PRESET_LABELS = {
+    "read": "Read everything, and change nothing",
+    "machines": "Only instances and volumes, and read access to images, scripts and events",
+    "everything": "Everything that you can do, your account included",
+    SINGLE: "Single permissions",
+}
+
+
+def permissions_of(scopes: str) -> list[str]:
+    """Return the permissions of a token or an app in the words of the form: a preset, or each scope."""
+    found = split_scopes(scopes)
+    for name, preset in PRESETS.items():
+        if set(found) == set(preset):
+            return [PRESET_LABELS[name]]
+    return describe_all(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +88,24 @@ class TokenForm(forms.Form):
         error_messages={"required": tokens.WRONG_LABEL, "max_length": tokens.WRONG_LABEL},
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
-    scopes = forms.MultipleChoiceField(
-        choices=[(scope, scope) for scope in sorted(KNOWN)], error_messages={"required": NONE}
-    )
     expires = forms.ChoiceField(label="Expires", choices=list(LIFETIMES.items()), initial="90")
     until = forms.DateField(
         required=False, label="Date", help_text="The token expires at the end of this day, in UTC.",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )  # fmt: skip
+    preset = forms.ChoiceField(
+        label="Permissions", choices=list(PRESET_LABELS.items()), initial="read",
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+        error_messages={"required": NONE},
+    )  # fmt: skip
+    scopes = forms.MultipleChoiceField(
+        required=False, choices=[(f"{family}:{level}",) * 2 for family in OFFERED for level in LEVELS]
+    )
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
+        if given.get("preset") == SINGLE and "scopes" not in self.errors and not given["scopes"]:
+            self.add_error("scopes", NONE)
         day = given.get("until")
         if given.get("expires") == ON_A_DAY and "until" not in self.errors:
             if day is None:
@@ -80,19 +125,21 @@ class TokenForm(forms.Form):
         return now() + timedelta(days=int(chosen))
 
     def wanted_scopes(self) -> str:
-        """Return the ticked scopes, space-separated, without those that another includes."""
-        ticked = self.cleaned_data["scopes"]
+        """Return the scopes of the preset, or else the ticked scopes without those that another includes.
+
+        They are separated by spaces.
+        """
+        preset, ticked = self.cleaned_data["preset"], self.cleaned_data["scopes"]
+        if preset != SINGLE:
+            return " ".join(PRESETS[preset])
         return " ".join(
             scope for scope in ticked if not any(other != scope and includes([other], [scope]) for other in ticked)
         )
 
-    def everything(self) -> ScopeBox:
-        return self._box(ALL)
-
     def families(self) -> Iterator[tuple[str, list[ScopeBox]]]:
         """Return the check boxes of each family of scopes."""
-        for family in FAMILIES:
-            yield family, [self._box(f"{family}:{level}") for level in (READ_ONLY, READ_WRITE)]
+        for family in OFFERED:
+            yield family, [self._box(f"{family}:{level}") for level in LEVELS]
 
     def _box(self, scope: str) -> ScopeBox:
         return ScopeBox(scope, describe(scope), scope in (self["scopes"].value() or ()))
@@ -131,4 +178,7 @@ def shown(token: PersonalToken, readable: str, *, handed_over: bool) -> dict[str
     one at DEBUG, with the whole context.
     """
     command = f'curl -sS -H "Authorization: Bearer {readable}" {settings.SITE_URL}/v4/profile'
-    return {"token": token, "readable": readable, "command": command, "handed_over": handed_over}
+    return {
+        "token": token, "permissions": permissions_of(token.scopes), "readable": readable, "command": command,
+        "handed_over": handed_over,
+    }  # fmt: skip

@@ -53,12 +53,12 @@ class TestAnswersThatAreNotBelieved:
         forger.claims = claims
         browser = Client()
         page = refused(browser, come_in(browser, forger.sign_in_there), 502)
-        assert "What Forged ID answered could not be accepted" in page
+        assert "The answer of Forged ID is not valid" in page
 
     def test_a_clock_may_be_a_little_off(self, forged, forger, monkeypatch):
-        monkeypatch.setattr(openid, "SKEW", 600)
+        monkeypatch.setattr(openid, "MAX_SKEW_SECONDS", 600)
         moment = int(time.time())
-        forger.claims = {"exp": moment - openid.SKEW // 2, "iat": moment + openid.SKEW // 2}
+        forger.claims = {"exp": moment - openid.MAX_SKEW_SECONDS // 2, "iat": moment + openid.MAX_SKEW_SECONDS // 2}
         assert come_in(Client(), forger.sign_in_there).status_code == 302
 
     def test_several_audiences_where_we_are_the_party(self, forged, forger):

@@ -29,11 +29,11 @@ class TestChoosingIt:
         other = Client()
         other.post("/login", {"username": "owner", "password": PASSWORD})
         TrustedDeviceFactory(user=with_password)
-        assert "Use Example ID instead" in words(browser.get("/home/profile"))
+        assert "Use Example ID instead" in words(browser.get("/home/profile/sign-in"))
         to = browser.post("/home/external", {"password": PASSWORD})["Location"]
         answer = browser.get(sign_in_there(to, "kari"))
-        assert answer["Location"] == "/home/profile"
-        assert "with Example ID, as kari" in words(browser.get("/home/profile"))
+        assert answer["Location"] == "/home/profile/sign-in"
+        assert "with Example ID, as kari" in words(browser.get("/home/profile/sign-in"))
         with_password.refresh_from_db()
         assert with_password.authentication_type == "github"
         identity = with_password.external_identity
@@ -41,7 +41,7 @@ class TestChoosingIt:
         assert not is_in(other), "all other sessions end"
         assert not TrustedDevice.objects.exists()
         assert Client().post("/login", {"username": "owner", "password": PASSWORD}).status_code == 200
-        assert Event.objects.get().message == "The user signs in with Example ID now."
+        assert Event.objects.get().message == "The user now signs in with Example ID."
         outbox.send_due()
         assert mail.outbox[-1].subject == "You sign in with Example ID now"
 
@@ -109,7 +109,7 @@ class TestChoosingIt:
         page = theirs.get(path, follow=True)
         theirs.post(page.request["PATH_INFO"], {"new_password1": NEW, "new_password2": NEW})
         answer = browser.get(back)
-        assert (answer.status_code, "used meanwhile" in words(answer)) == (400, True)
+        assert (answer.status_code, "already used" in words(answer)) == (400, True)
         assert not ExternalIdentity.objects.exists()
 
     def test_an_invitation_without_a_session_of_its_own_leads_nowhere(self, provider, owner):

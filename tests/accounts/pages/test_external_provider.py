@@ -108,14 +108,14 @@ class TestAProviderInTrouble:
     def test_that_kept_us_waiting_is_left_alone_for_a_while(self, forger, settings, monkeypatch):
         """Otherwise every click on the button would block a web process."""
         settings.OPENID = dataclasses.replace(forger.config, timeout=0.5)
-        monkeypatch.setattr(openid, "PAUSE", 3600)
+        monkeypatch.setattr(openid, "PAUSE_SECONDS", 3600)
         forger.stall = DESCRIPTION
         for _ in range(3):
             assert Client().post("/login/external").status_code == 503
         wait_for(lambda: forger.asked)  # a request that was given up may arrive late
         assert forger.asked == [DESCRIPTION]
         forger.stall, settings.OPENID = None, forger.config
-        openid._silent_until[forger.issuer] -= openid.PAUSE
+        openid._silent_until[forger.issuer] -= openid.PAUSE_SECONDS
         assert Client().post("/login/external").status_code == 302
 
     @pytest.mark.parametrize(("status", "shown"), [(500, 503), (503, 503), (404, 503)])

@@ -27,7 +27,7 @@ class TestWithARealProvider:
     def test_who_is_known_comes_in_and_it_is_written_down(self, tied):
         browser = Client(REMOTE_ADDR="198.51.100.7")
         assert come_in(browser, sign_in_there)["Location"] == "/home"
-        assert "with Example ID, as kari" in words(browser.get("/home/profile"))
+        assert "with Example ID, as kari" in words(browser.get("/home/profile/sign-in"))
         noted = Login.objects.get()
         assert (noted.user, noted.ip) == (tied, "198.51.100.7")
 
@@ -42,7 +42,7 @@ class TestWithARealProvider:
         again = dict(parse_qsl(urlsplit(start(Client())).query))
         assert not {wish[name] for name in ("state", "nonce", "code_challenge")} & set(again.values())
 
-    def test_nobody_comes_in_who_has_not_chosen_it_whatever_the_address(self, provider, account):
+    def test_only_a_user_who_chose_the_identity_is_signed_in(self, provider, account):
         UserFactory(account=account, username="kari", email="kari@id.example")
         browser = Client()
         answer = come_in(browser, sign_in_there)
@@ -223,7 +223,7 @@ class TestWithoutAProvider:
         browser = Client()
         assert b"external" not in browser.get("/login").content
         browser.force_login(owner)
-        assert b"external" not in browser.get("/home/profile").content
+        assert b"external" not in browser.get("/home/profile/sign-in").content
         client_for(owner).post("/v4/account/users", {"username": "ola", "email": "ola@example.com"})
         page = Client().get(path_in_mail(), follow=True)
         assert b"external" not in page.content
@@ -233,7 +233,7 @@ class TestWithoutAProvider:
         settings.OPENID = None
         browser = Client()
         browser.force_login(forged)
-        assert "a provider that is turned off" in words(browser.get("/home/profile"))
+        assert "a provider that is turned off" in words(browser.get("/home/profile/sign-in"))
 
 
 def test_the_button_is_on_the_login_page(provider):

@@ -405,18 +405,19 @@ class TestProfile:
         sign_in(browser)
         return browser
 
-    def test_shows_who_one_is_and_what_has_access(self, browser, owner, web):
+    def test_shows_the_user_and_the_apps_with_access(self, browser, owner, web):
         SSHKey.objects.create(user=owner, ssh_key=KEY, label="laptop")
         token_of(owner, "computes:read_only", label="ci")
         web.tokens(owner)
-        text = unescape(browser.get("/home/profile").content.decode())
+        topics = ("", "/sign-in", "/tokens", "/ssh-keys", "/apps", "/browsers")
+        text = unescape("".join(browser.get(f"/home/profile{topic}").content.decode() for topic in topics))
         for each in (
             "owner@example.com",
             "Dashboard",
             "laptop",
             "SHA256:",
             "ci",
-            "computes:read_only",
+            "See compute instances",
             "127.0.0.1",
         ):
             assert each in text
@@ -430,7 +431,7 @@ class TestProfile:
     def test_an_app_is_revoked_there(self, browser, owner, web):
         tokens = web.tokens(owner)
         pk = owner.authorizations.get().pk
-        assert browser.post(f"/home/apps/{pk}/revoke")["Location"] == "/home/profile"
+        assert browser.post(f"/home/apps/{pk}/revoke")["Location"] == "/home/profile/apps"
         assert call(tokens["access_token"]).status_code == 401
 
     def test_a_token_is_revoked_there(self, browser, owner, client_for):
@@ -441,7 +442,7 @@ class TestProfile:
     def test_a_browser_is_forgotten_there(self, owner):
         browser = Client()
         sign_in(browser, remember="on")
-        assert b"(this browser)" in browser.get("/home/profile").content
+        assert b"(this browser)" in browser.get("/home/profile/browsers").content
         browser.post(f"/home/devices/{TrustedDevice.objects.get().pk}/revoke")
         assert not is_in(browser)
 
@@ -495,7 +496,9 @@ class TestStaff:
     def test_and_nobody_else(self):
         browser = Client()
         sign_in(browser)
-        assert browser.get("/admin/").status_code == 302
+        sent = browser.get("/admin/", follow=True)
+        assert sent.request["PATH_INFO"] == "/login"
+        assert b"You are signed in as <strong>owner</strong>. This user is not staff." in sent.content
 
 
 @pytest.mark.parametrize(
@@ -512,12 +515,25 @@ class TestStaff:
 )
 def test_every_page_is_kept_by_no_cache_and_has_nothing_inline(path, factor):
     browser = Client()
-    sign_in(browser) if path == "/login/code" else browser.force_login(UserFactory(username="somebody"))
+    if path == "/login/code":
+        sign_in(browser)
+    elif path != "/login":
+        browser.force_login(UserFactory(username="somebody"))
     page = browser.get(path)
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
     assert page["Content-Security-Policy"].startswith("default-src 'none'")
     assert not has_inline(page.content)
+
+
+@pytest.mark.parametrize(
+    ("query", "target"),
+    [("", "/home"), ("?next=/home/usage%3Fa=b", "/home/usage?a=b"), ("?next=https://evil.example/", "/home")],
+)
+def test_a_signed_in_user_continues_without_the_form(query, target):
+    browser = Client()
+    sign_in(browser)
+    assert browser.get(f"/login{query}")["Location"] == target
 
 
 def test_the_address_alone_leads_to_the_home_page():

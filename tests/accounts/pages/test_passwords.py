@@ -35,8 +35,8 @@ def late_reset(monkeypatch, user: User) -> None:
 class TestChangingIt:
     def test_ends_all_other_sessions_and_keeps_this_one(self, browser, owner):
         other = sign_in("owner")
-        assert browser.post(PAGE, GOOD)["Location"] == "/home/profile"
-        assert "Your password was changed." in words(browser.get("/home/profile"))
+        assert browser.post(PAGE, GOOD)["Location"] == "/home/profile/sign-in"
+        assert "Your password was changed." in words(browser.get("/home/profile/sign-in"))
         assert is_in(browser)
         assert not is_in(other)
         owner.refresh_from_db()
@@ -104,7 +104,7 @@ class TestChangingIt:
         assert owner.check_password(PASSWORD)
 
     def test_is_for_staff_too(self, staff_browser, staff):
-        assert staff_browser.post(PAGE, GOOD)["Location"] == "/home/profile"
+        assert staff_browser.post(PAGE, GOOD)["Location"] == "/home/profile/sign-in"
         staff.refresh_from_db()
         assert staff.check_password(NEW)
         assert not Event.objects.exists()
@@ -117,7 +117,7 @@ class TestChangingIt:
         assert browser.post(PAGE, GOOD).status_code == 200
         owner.refresh_from_db()
         assert not owner.has_usable_password()
-        assert "Change password" not in words(browser.get("/home/profile"))
+        assert "Change password" not in words(browser.get("/home/profile/sign-in"))
 
 
 class TestChoosingIt:
@@ -139,7 +139,7 @@ class TestChoosingIt:
         assert browser.get("/home/tokens/new").status_code == 200, "no password is asked for at once again"
         assert mailed() == [], "a first password changes none"
 
-    def test_signs_in_who_forgot_theirs(self, with_password):
+    def test_signs_in_a_user_who_forgot_the_password(self, with_password):
         Client().post("/password/forgotten", {"name": "owner"})
         browser, to = self.choose(path_in_mail())
         assert (to, is_in(browser)) == ("/home", True)
@@ -192,4 +192,4 @@ class TestChoosingIt:
         Client().post("/password/forgotten", {"name": "owner"})
         page = browser.get(path_in_mail(), follow=True)
         browser.post(page.request["PATH_INFO"], {"new_password1": NEW, "new_password2": NEW})
-        assert browser.get("/home/profile").context["user"] == with_password
+        assert browser.get("/home/profile/sign-in").context["user"] == with_password

@@ -37,18 +37,18 @@ def verified(owner):
 
 
 def test_a_number_is_added_verified_and_removed(browser, owner):
-    assert "Phone number none Add phone number" in words(browser.get("/home/profile"))
+    assert "Phone number none Add phone number" in words(browser.get("/home/profile/sign-in"))
     answer = browser.post(PAGE, GOOD, follow=True)
     assert answer.request["PATH_INFO"] == VERIFY
     assert f"Enter the code that was sent to {NUMBER}." in words(answer)
-    assert f"{NUMBER}, not verified yet Enter the code" in words(browser.get("/home/profile"))
+    assert f"{NUMBER}, not verified yet Enter the code" in words(browser.get("/home/profile/sign-in"))
     owner.refresh_from_db()
     assert owner.verified_phone_number is None
     answer = browser.post(VERIFY, {"otp_code": sent()[0]}, follow=True)
-    assert answer.request["PATH_INFO"] == "/home/profile"
+    assert answer.request["PATH_INFO"] == "/home/profile/sign-in"
     assert f"Phone number {NUMBER} Remove" in words(answer)
-    assert browser.post(REMOVE)["Location"] == "/home/profile"
-    assert "Phone number none Add phone number" in words(browser.get("/home/profile"))
+    assert browser.post(REMOVE)["Location"] == "/home/profile/sign-in"
+    assert "Phone number none Add phone number" in words(browser.get("/home/profile/sign-in"))
     assert [event.message for event in Event.objects.order_by("pk")] == [
         "The phone number was verified.", "The phone number was removed.",
     ]  # fmt: skip
@@ -57,13 +57,13 @@ def test_a_number_is_added_verified_and_removed(browser, owner):
 @pytest.mark.parametrize(
     ("wrong", "field", "reason"),
     [
-        ({"iso_code": ""}, "iso_code", "iso_code is required"),
-        ({"iso_code": "XX"}, "iso_code", "iso_code is not valid"),
+        ({"iso_code": ""}, "iso_code", "Country is required"),
+        ({"iso_code": "XX"}, "iso_code", "Country is not valid"),
         ({"iso_code": "NORWAY"}, "iso_code", "Length must be 2 characters"),
-        ({"phone_number": ""}, "phone_number", "phone_number is required"),
-        ({"phone_number": "12"}, "phone_number", "phone_number is not valid"),
-        ({"phone_number": "+4915123456789"}, "phone_number", "phone_number is not valid"),
-        ({"phone_number": "4\x00"}, "phone_number", "phone_number is not valid"),
+        ({"phone_number": ""}, "phone_number", '"Phone number" is required'),
+        ({"phone_number": "12"}, "phone_number", '"Phone number" is not valid'),
+        ({"phone_number": "+4915123456789"}, "phone_number", '"Phone number" is not valid'),
+        ({"phone_number": "4\x00"}, "phone_number", '"Phone number" is not valid'),
     ],
 )
 def test_what_is_wrong_stands_at_its_field_and_nothing_is_sent(browser, wrong, field, reason):
@@ -84,7 +84,7 @@ def test_the_code_is_sent_again_from_a_form_with_the_number(browser):
 
 def test_a_wrong_code_verifies_nothing_and_guesses_are_limited(browser, owner):
     browser.post(PAGE, GOOD)
-    for _ in range(phone.GUESSES):
+    for _ in range(phone.MAX_GUESSES):
         assert problems(browser.post(VERIFY, {"otp_code": wrong_code()}), "otp_code") == phone.WRONG
     answer = browser.post(VERIFY, {"otp_code": sent()[0]})
     assert answer.status_code == 429
@@ -96,7 +96,7 @@ def test_a_wrong_code_verifies_nothing_and_guesses_are_limited(browser, owner):
 
 def test_an_empty_code_is_no_guess(browser):
     browser.post(PAGE, GOOD)
-    assert problems(browser.post(VERIFY, {"otp_code": ""}), "otp_code") == "otp_code is required"
+    assert problems(browser.post(VERIFY, {"otp_code": ""}), "otp_code") == "Code is required"
     assert PhoneVerification.objects.get().attempts == 0
 
 
@@ -125,9 +125,9 @@ def test_without_a_gateway_no_number_is_asked_for(browser, verified, settings):
     settings.SMS_GATEWAY = phone.NO_GATEWAY
     assert phone.NOTHING_SENT in words(browser.get(PAGE))
     assert problems(browser.post(PAGE, GOOD), "phone_number") == phone.NOTHING_SENT
-    assert f"Phone number {NUMBER} Remove" in words(browser.get("/home/profile")), "it can still be removed"
+    assert f"Phone number {NUMBER} Remove" in words(browser.get("/home/profile/sign-in")), "it can still be removed"
     browser.post(REMOVE)
-    assert "Phone number none" not in words(browser.get("/home/profile"))
+    assert "Phone number none" not in words(browser.get("/home/profile/sign-in"))
 
 
 def test_the_password_is_asked_for_first_but_not_for_removing(browser, verified):
@@ -136,7 +136,7 @@ def test_the_password_is_asked_for_first_but_not_for_removing(browser, verified)
         assert browser.get(page)["Location"].startswith("/home/confirm?next=")
         assert browser.post(page, GOOD)["Location"].startswith("/home/confirm?next=")
     assert not Message.objects.exists()
-    assert browser.post(REMOVE)["Location"] == "/home/profile"
+    assert browser.post(REMOVE)["Location"] == "/home/profile/sign-in"
     verified.refresh_from_db()
     assert verified.verified_phone_number is None
 
@@ -158,13 +158,13 @@ def test_restricted_users_verify_theirs(restricted):
     browser = sign_in("restricted", restricted)
     browser.post(PAGE, GOOD)
     browser.post(VERIFY, {"otp_code": sent()[0]})
-    assert f"Phone number {NUMBER} Remove" in words(browser.get("/home/profile"))
+    assert f"Phone number {NUMBER} Remove" in words(browser.get("/home/profile/sign-in"))
 
 
 def test_staff_are_on_no_account_and_have_no_number(staff, staff_browser):
     staff.verified_phone_number = NUMBER  # left from when the user belonged to an account
     staff.save(update_fields=["verified_phone_number"])
-    assert "Phone number" not in words(staff_browser.get("/home/profile"))
+    assert "Phone number" not in words(staff_browser.get("/home/profile/sign-in"))
     for page in (PAGE, VERIFY):
         assert staff_browser.get(page).status_code == 404
     for page in (PAGE, VERIFY, REMOVE):

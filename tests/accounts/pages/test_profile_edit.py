@@ -36,9 +36,9 @@ def test_pages_show_times_in_the_chosen_zone(browser, owner):
 @pytest.mark.parametrize(
     ("wrong", "field", "reason"),
     [
-        ({"email": "nowhere"}, "email", "email is not valid"),
-        ({"email": ""}, "email", "email is required"),
-        ({"timezone": "Moon/Base"}, "timezone", "timezone is not valid"),
+        ({"email": "nowhere"}, "email", "Email is not valid"),
+        ({"email": ""}, "email", "Email is required"),
+        ({"timezone": "Moon/Base"}, "timezone", '"Time zone" is not valid'),
     ],
 )
 def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_api(browser, owner, wrong, field, reason):

@@ -99,7 +99,7 @@ class TestWhoMay:
 
     def test_no_staff_whose_tokens_would_be_good_for_nothing(self, staff_browser):
         answer = staff_browser.post(PATH, READING)
-        assert (answer.status_code, "staff" in answer.json()["reason"]) == (403, True)
+        assert (answer.status_code, "Staff" in answer.json()["reason"]) == (403, True)
         assert not PersonalToken.objects.exists()
 
     def test_no_script_of_another_site(self, browser):

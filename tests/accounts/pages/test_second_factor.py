@@ -39,7 +39,7 @@ class TestTurningItOn:
         assert not SecondFactor.objects.exists()
         given = {f"question_{n}": str(n + 1) for n in range(3)} | {f"response_{n}": "Bergen" for n in range(3)}
         assert browser.post(asked, given | {"next": PAGE})["Location"] == PAGE
-        assert "Show the picture" in words(browser.get(PAGE))
+        assert "Scan this QR code" in words(browser.get(PAGE))
 
     @pytest.mark.usefixtures("answered")
     def test_goes_on_with_a_picture_for_the_app(self, browser):
@@ -54,7 +54,7 @@ class TestTurningItOn:
         scratch = turn_on(browser)
         assert is_on(owner)
         assert [event.action for event in Event.objects.all()] == ["tfa_enabled"]
-        for path in ("/home/profile", PAGE):
+        for path in ("/home/profile/sign-in", PAGE):
             assert scratch not in browser.get(path).content.decode()
         assert scratch not in kept_in_sessions()
         assert SECRET not in browser.get(PAGE).content.decode()

@@ -52,7 +52,7 @@ def by_key(browser: Client, key: Authenticator):
 class TestAdding:
     def test_a_key_is_listed_in_the_profile_and_told_of(self, with_factor, key, owner):
         assert "The security key on my ring was added." in words(add(with_factor, key))
-        assert "on my ring" in words(with_factor.get("/home/profile"))
+        assert "on my ring" in words(with_factor.get("/home/profile/sign-in"))
         kept = SecurityKey.objects.get()
         assert (kept.user, bytes(kept.credential), kept.sign_count) == (owner, key.credential, 0)
         assert Event.objects.latest("pk").message == "The security key on my ring was added."
@@ -91,9 +91,9 @@ class TestAdding:
 
     def test_the_second_factor_comes_first(self, browser):
         assert browser.get(NEW)["Location"] == "/home/second-factor"
-        assert "Security keys" not in words(browser.get("/home/profile"))
+        assert "Security keys" not in words(browser.get("/home/profile/sign-in"))
 
-    def test_not_by_who_left_the_browser_alone(self, with_factor):
+    def test_needs_a_recent_confirmation(self, with_factor):
         session = with_factor.session
         session["confirmed"] = 0
         session.save()
@@ -207,5 +207,5 @@ def test_none_is_accepted_while_the_second_factor_is_off(owner, key):
     User.objects.filter(pk=owner.pk).update(two_factor_auth=False)
     question = security_keys.ask_to_register(owner, site)
     actor = second_factor.Actor(owner.account_id, owner.pk, owner.username)
-    with pytest.raises(security_keys.Invalid, match="Turn the second factor on first"):
+    with pytest.raises(security_keys.Invalid, match="Turn on the second factor first"):
         security_keys.add(actor, site, question.challenge, key.create(question.options), "x")

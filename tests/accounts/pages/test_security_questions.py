@@ -16,7 +16,7 @@ GOOD = {
 
 def test_the_answers_are_kept_as_hashes_and_not_shown_again(browser, owner):
     answer = browser.post(PAGE, GOOD, follow=True)
-    assert answer.request["PATH_INFO"] == "/home/profile"
+    assert answer.request["PATH_INFO"] == "/home/profile/sign-in"
     assert questions.is_right(owner, 4, "north school")
     assert "Bergen" not in str(list(SecurityAnswer.objects.values()))
     assert [event.message for event in Event.objects.all()] == ["The security questions were answered."]
@@ -39,7 +39,7 @@ def test_they_take_the_place_of_those_before(browser, answered):
         ({"response_1": ""}, "response_1", "This field is required."),
         ({"response_1": "ab"}, "response_1", "at least 3 characters"),
         ({"response_1": "x" * 18}, "response_1", "at most 17 characters"),
-        ({"response_1": "*****"}, "response_1", "response is not valid"),
+        ({"response_1": "*****"}, "response_1", "is not valid"),
     ],
 )
 def test_what_is_wrong_is_said_at_the_field_and_nothing_is_kept(browser, wrong, field, reason):
@@ -49,7 +49,7 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_is_kept(browser, wrong, 
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
 def test_they_lead_to_no_other_site(browser, elsewhere):
-    assert browser.post(PAGE, GOOD | {"next": elsewhere})["Location"] == "/home/profile"
+    assert browser.post(PAGE, GOOD | {"next": elsewhere})["Location"] == "/home/profile/sign-in"
 
 
 def test_they_need_a_session_that_is_young_and_a_form_of_ours(browser):
@@ -60,6 +60,6 @@ def test_they_need_a_session_that_is_young_and_a_form_of_ours(browser):
 
 
 def test_staff_answer_them_too(staff_browser, staff):
-    assert staff_browser.post(PAGE, GOOD)["Location"] == "/home/profile"
+    assert staff_browser.post(PAGE, GOOD)["Location"] == "/home/profile/sign-in"
     assert questions.is_right(staff, 1, "bergen")
     assert not Event.objects.exists(), "they are on no account that could have an event"

@@ -12,7 +12,7 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k
 
 def test_a_key_is_added_and_seen_in_the_profile(browser, owner, client_for):
     answer = browser.post(PAGE, {"ssh_key": f"{KEY}\n", "label": "work"}, follow=True)
-    assert answer.request["PATH_INFO"] == "/home/profile"
+    assert answer.request["PATH_INFO"] == "/home/profile/ssh-keys"
     assert "The key work was added." in answer.content.decode()
     assert "SHA256:" in answer.content.decode()
     assert [event.action for event in Event.objects.all()] == ["user_ssh_key_add"]
@@ -28,13 +28,13 @@ def test_without_a_label_it_is_called_by_its_comment(browser):
 @pytest.mark.parametrize(
     ("wrong", "field", "reason"),
     [
-        ({"ssh_key": ""}, "ssh_key", "ssh_key is required"),
-        ({"ssh_key": "hello"}, "ssh_key", "ssh_key is not valid"),
-        ({"ssh_key": "ssh-ed25519 AAAA"}, "ssh_key", "ssh_key is not valid"),
+        ({"ssh_key": ""}, "ssh_key", '"Public key" is required'),
+        ({"ssh_key": "hello"}, "ssh_key", '"Public key" is not valid'),
+        ({"ssh_key": "ssh-ed25519 AAAA"}, "ssh_key", '"Public key" is not valid'),
         ({"ssh_key": "ssh-new AAAA"}, "ssh_key", "SSH key type is not supported"),
-        ({"ssh_key": f"{KEY}\r\n{KEY}"}, "ssh_key", "ssh_key is not valid"),
-        ({"ssh_key": f"{KEY} {'x' * 17000}"}, "ssh_key", "ssh_key is not valid"),
-        ({"ssh_key": f"{KEY}\x00"}, "ssh_key", "ssh_key is not valid"),
+        ({"ssh_key": f"{KEY}\r\n{KEY}"}, "ssh_key", '"Public key" is not valid'),
+        ({"ssh_key": f"{KEY} {'x' * 17000}"}, "ssh_key", '"Public key" is not valid'),
+        ({"ssh_key": f"{KEY}\x00"}, "ssh_key", '"Public key" is not valid'),
         ({"label": "x" * 65}, "label", "Length must be 0-64 characters"),
     ],
 )
@@ -47,7 +47,7 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_is_added(browser, wrong,
 
 def test_a_label_is_shown_as_text(browser):
     browser.post(PAGE, {"ssh_key": KEY, "label": "<b>mine</b>"})
-    assert b"<b>mine" not in browser.get("/home/profile").content
+    assert b"<b>mine" not in browser.get("/home/profile/ssh-keys").content
 
 
 class TestRemovingOne:
@@ -56,7 +56,7 @@ class TestRemovingOne:
         return SSHKey.objects.create(user=owner, ssh_key=KEY, label="work")
 
     def test_it_is_gone(self, browser, key):
-        assert browser.post(f"/home/ssh-keys/{key.pk}/revoke")["Location"] == "/home/profile"
+        assert browser.post(f"/home/ssh-keys/{key.pk}/revoke")["Location"] == "/home/profile/ssh-keys"
         assert not SSHKey.objects.exists()
         assert [event.action for event in Event.objects.all()] == ["user_ssh_key_delete"]
         assert browser.post(f"/home/ssh-keys/{key.pk}/revoke").status_code == 404

@@ -139,13 +139,13 @@ def test_what_is_wrong_with_one_is_said_at_once(owner, staff):
     with pytest.raises(Invalid) as caught:
         token_links.make_link(actor, owner, "", "x", now() - timedelta(days=1))
     assert [problem.field for problem in caught.value.problems] == ["label", "scopes", "expiry"]
-    with pytest.raises(Invalid, match="on no account"):
+    with pytest.raises(Invalid, match="has no account"):
         token_links.make_link(actor, staff, "ci")
-    for _ in range(token_links.AT_ONCE):
+    for _ in range(token_links.MAX_LINKS):
         link_to(owner)
-    with pytest.raises(Invalid, match="has 20 such links already"):
+    with pytest.raises(Invalid, match="has 20 unused links"):
         link_to(owner)
-    assert TokenLink.objects.count() == token_links.AT_ONCE
+    assert TokenLink.objects.count() == token_links.MAX_LINKS
 
 
 def test_old_ones_are_deleted_at_night(owner):
@@ -158,7 +158,7 @@ def test_old_ones_are_deleted_at_night(owner):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_press_the_button_at_once_one_is_shown_a_token(owner):
+def test_one_of_two_simultaneous_clicks_gets_the_token(owner):
     path = link_to(owner)
 
     def press(_: int) -> int:

@@ -10,15 +10,17 @@ from django.test import Client
 from django.utils.timezone import now
 
 from accounts.models import Event, PersonalToken, User
-from accounts.scopes import FAMILIES, KNOWN
+from accounts.pages.tokens import PRESET_LABELS, PRESETS
+from accounts.scopes import OFFERED
 from tests.accounts.pages.browsers import careful, has_inline, kept_in_sessions, problems, sign_in, signed_in_ago
+from tests.accounts.signing_in import words
 from tests.client import APIClient
 from tests.config.api.routes import routes
-from tests.factories import PersonalTokenFactory
+from tests.factories import PersonalTokenFactory, token_of
 
 pytestmark = pytest.mark.django_db
 PAGE = "/home/tokens/new"
-GOOD = {"label": "ci", "scopes": ["computes:read_only"], "expires": "30"}
+GOOD = {"label": "ci", "preset": "single", "scopes": ["computes:read_only"], "expires": "30"}
 
 
 def made(answer) -> str:
@@ -42,7 +44,7 @@ class TestMakingOne:
     def test_the_profile_says_which_app_made_one(self, browser, owner, web):
         PersonalTokenFactory(user=owner, label="ci", client=web.client)
         PersonalTokenFactory(user=owner, label="laptop")
-        page = " ".join(browser.get("/home/profile").content.decode().split())
+        page = " ".join(browser.get("/home/profile/tokens").content.decode().split())
         assert '>ci <span class="text-secondary">created by Dashboard</span></th>' in page
         assert ">laptop</th>" in page
 
@@ -50,7 +52,7 @@ class TestMakingOne:
         answer = browser.post(PAGE, GOOD)
         readable = made(answer)
         assert "no-store" in answer["Cache-Control"]
-        assert readable not in browser.get("/home/profile").content.decode()
+        assert readable not in browser.get("/home/profile/tokens").content.decode()
         assert readable not in browser.get(PAGE).content.decode()
         assert readable not in kept_in_sessions()
         assert readable not in str(PersonalToken.objects.values().get()) + str(list(Event.objects.values()))
@@ -66,10 +68,9 @@ class TestMakingOne:
     @pytest.mark.parametrize(
         ("ticked", "kept"),
         [
-            (["*"], "*"),
-            (["computes:read_only", "*"], "*"),
             (["computes:read_only", "computes:read_write", "volumes:read_only"],
              "computes:read_write volumes:read_only"),
+            (["computes:read_only"], "computes:read_only"),
         ],
     )  # fmt: skip
     def test_what_another_box_includes_is_left_out(self, browser, ticked, kept):
@@ -79,20 +80,52 @@ class TestMakingOne:
     def test_every_scope_has_a_box_that_says_what_it_means(self, browser):
         page = unescape(browser.get(PAGE).content.decode())
         boxes = dict(re.findall(r'name="scopes" value="([^"]+)"[^>]*> <label[^>]*>([^<]+)</label>', page))
-        assert boxes.keys() == KNOWN
+        assert boxes.keys() == {f"{family}:{level}" for family in OFFERED for level in ("read_only", "read_write")}
         assert boxes["domains:read_only"] == "See domains and their records"
         assert len(set(boxes.values())) == len(boxes)
 
-    def test_what_is_not_offered_here_comes_last_and_says_so(self, browser):
+    def test_only_scopes_of_this_platform_have_boxes(self, browser):
         page = unescape(browser.get(PAGE).content.decode())
         families = re.findall(r"<legend><code>(\w+)</code></legend>", page)
-        described = {
-            family: page.split(f'value="{family}:read_only"')[1].split("</label>")[0] for family in families
+        assert families == list(OFFERED)
+        assert set(families) == {name.partition(":")[0] for route in routes() for name in route.scope.names}
+
+    @pytest.mark.parametrize(
+        ("preset", "allowed", "refused"),
+        [
+            ("read", ["GET /v4/compute/instances", "GET /v4/account"], ["POST /v4/tags"]),
+            ("machines", ["GET /v4/compute/instances", "GET /v4/volumes", "GET /v4/images"], ["GET /v4/account"]),
+            ("everything", ["GET /v4/account", "POST /v4/tags"], []),
+        ],
+    )
+    def test_a_preset_chooses_the_scopes(self, browser, preset, allowed, refused):
+        given = GOOD | {"preset": preset, "scopes": ["domains:read_write"]}
+        api = APIClient(made(browser.post(PAGE, given)))
+        statuses = {
+            call: getattr(api, call.split()[0].lower())(call.split()[1]).status_code for call in allowed + refused
         }
-        offered = {name.partition(":")[0] for route in routes() for name in route.scope.names}
-        absent = [family for family in families if "(not offered here)" in described[family]]
-        assert set(absent) == FAMILIES.keys() - offered
-        assert families[-len(absent) :] == absent
+        assert {call for call, status in statuses.items() if status == 401} == set(refused)
+
+    @pytest.mark.parametrize(
+        ("scopes", "shown"),
+        [
+            ("*", "Everything that you can do, your account included"),
+            (" ".join(PRESETS["read"]), "Read everything, and change nothing"),
+            (" ".join(reversed(PRESETS["machines"])), PRESET_LABELS["machines"]),
+            ("computes:read_only events:read_only", "See compute instances See events"),
+            ("volumes:read_only volumes:read_write", "See, create, change and delete volumes"),
+        ],
+    )
+    def test_the_list_has_permissions_in_the_words_of_the_form(self, browser, owner, scopes, shown):
+        token_of(owner, scopes, label="ci")
+        page = words(browser.get("/home/profile/tokens"))
+        assert shown in page
+        assert "read_only" not in page
+
+    def test_label_expiry_and_permissions_come_in_this_order(self, browser):
+        page = browser.get(PAGE).content.decode()
+        places = [page.index(f'name="{name}"') for name in ("label", "expires", "until", "preset", "scopes")]
+        assert places == sorted(places)
 
     def test_it_may_never_expire(self, browser):
         assert "until you revoke it" in browser.post(PAGE, GOOD | {"expires": "never"}).content.decode()
@@ -108,7 +141,7 @@ class TestMakingOne:
         assert PersonalToken.objects.get().expiry is None
 
     def test_that_of_a_restricted_user_is_as_restricted(self, restricted):
-        readable = made(sign_in("restricted", restricted).post(PAGE, GOOD | {"scopes": ["*"]}))
+        readable = made(sign_in("restricted", restricted).post(PAGE, GOOD | {"preset": "everything"}))
         denied = APIClient(readable).post("/v4/domains", {"domain": "example.com", "type": "master"})
         assert denied.status_code == 403
 
@@ -122,6 +155,9 @@ class TestMakingOne:
         ({"label": "a\x00b"}, "label", "Null characters are not allowed."),
         ({"scopes": []}, "scopes", "At least one scope is required"),
         ({"scopes": ["computes:admin"]}, "scopes", "Select a valid choice."),
+        ({"scopes": ["databases:read_only"]}, "scopes", "Select a valid choice."),
+        ({"preset": ""}, "preset", "At least one scope is required"),
+        ({"preset": "admin"}, "preset", "Select a valid choice."),
         ({"expires": "day"}, "until", "Choose a date."),
         ({"expires": "day", "until": "2001-01-01"}, "until", "Choose a date in the future."),
         ({"expires": "day", "until": "soon"}, "until", "Enter a valid date."),
@@ -136,7 +172,7 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_is_made(browser, wrong, 
 
 
 def test_all_that_is_wrong_is_said_at_once_and_the_rest_stays_as_it_was(browser):
-    given = {"label": "", "scopes": ["volumes:read_only"], "expires": "day", "until": "2001-01-01"}
+    given = GOOD | {"label": "", "scopes": ["volumes:read_only"], "expires": "day", "until": "2001-01-01"}
     answer = browser.post(PAGE, given)
     assert problems(answer, "label")
     assert problems(answer, "until")
