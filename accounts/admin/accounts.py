@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.admin.panels import ROWS_SHOWN, account_panels, account_verb, account_verbs, events_panel, staff
@@ -31,6 +32,7 @@ SETTINGS = ("network_helper", "backups_enabled")
 QUOTA = "quota_"
 """The prefix of the names of the form's fields for quotas."""
 MAX_LIMIT = 1_000_000
+CLOSED = "closed"
 
 
 def suspend(request: HttpRequest, account: Account, given: dict[str, Any]) -> str:
@@ -51,10 +53,39 @@ account_verb(
         danger=True,
         form=ReasonForm,
         offered=lambda account: account.is_active,
-        confirm="The users cannot sign in, and their tokens are answered 401. The instances keep running.",
+        confirm="The users cannot sign in, and their tokens are answered 401. The domains of the account are not"
+        " served any more, and its services are not checked. The instances keep running.",
     )
 )
-account_verb(Verb("activate", "Activate", activate, form=ReasonForm, offered=lambda account: not account.is_active))
+account_verb(
+    Verb(
+        "activate",
+        "Restore",
+        activate,
+        form=ReasonForm,
+        offered=lambda account: not account.is_active,
+        confirm="The users can sign in again, and their tokens and apps work again.",
+    )
+)
+
+
+class StandingFilter(admin.SimpleListFilter):
+    """Accounts that are active, that staff suspended, or that their users closed."""
+
+    title = "status"
+    parameter_name = "status"
+    WHERE: ClassVar[dict[str, Q]] = {
+        "active": Q(is_active=True),
+        "suspended": Q(is_active=False, closed=None),
+        CLOSED: Q(closed__isnull=False),
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name.capitalize()) for name in self.WHERE]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Account]) -> QuerySet[Account]:
+        wanted = self.WHERE.get(self.value() or "")
+        return queryset if wanted is None else queryset.filter(wanted)
 
 
 class AccountForm(forms.ModelForm):
@@ -145,7 +176,7 @@ class AccountPage(Page):
     form = AccountForm
     list_display = ("id", "name", "email", "status", "trust_level", "users_count", "opened")
     list_display_links = ("id", "name")
-    list_filter = ("is_active",)
+    list_filter = (StandingFilter, TrustLevelFilter, CountersFilter)
     search_fields = ("=pk", "^company", "^email")
     search_help_text = "Account id, username, or how a company or email begins."
     ordering = ("-id",)
@@ -186,7 +217,22 @@ class AccountPage(Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         users = User.objects.filter(account=OuterRef("pk")).order_by().values("account")
         counted = users.annotate(count=Count("pk")).values("count")
-        return super().get_queryset(request).annotate(users_number=Coalesce(Subquery(counted), 0))
+        rows = super().get_queryset(request).select_related("resource_use")
+        return rows.annotate(users_number=Coalesce(Subquery(counted), 0))
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """Return the columns. The list of closed accounts also shows when each was closed, and by whom."""
+        closed = request.GET.get(StandingFilter.parameter_name) == CLOSED
+        return (*self.list_display, "closing") if closed else self.list_display
+
+    def get_fieldsets(self, request: HttpRequest, obj: Account | None = None) -> Any:
+        """Return the sections. The page of a closed account also shows who closed it, when and why."""
+        sections = super().get_fieldsets(request, obj)
+        if obj is None or obj.closed is None:
+            return sections
+        (heading, options), *others = sections
+        first, *rest = options["fields"]
+        return ((heading, {**options, "fields": (first, ("closing", "comment"), *rest)}), *others)
 
     def has_delete_permission(self, request: HttpRequest, obj: Account | None = None) -> bool:
         """Refuse deletion: it would remove the rows of running instances under their jobs. Suspend instead."""
@@ -228,7 +274,19 @@ class AccountPage(Page):
 
     @admin.display(description="Status")
     def status(self, account: Account) -> SafeString:
-        return pill("active", GOOD) if account.is_active else pill("suspended", BAD)
+        state = pill(account.standing, GOOD if account.is_active else BAD)
+        return format_html("{} {}", state, pill("counters differ", BAD)) if differs(account) else state
+
+    @admin.display(description="Closed", ordering="closed")
+    def closing(self, account: Account) -> SafeString | str:
+        """When a user closed the account, and who. Empty for other accounts."""
+        if account.closed is None:
+            return ""
+        return format_html("{} by {}", moment(account.closed), account.closed_by)
+
+    @admin.display(description="Comment")
+    def comment(self, account: Account) -> str:
+        return account.closing_comment or "–"
 
     @admin.display(description="Created", ordering="created")
     def opened(self, account: Account) -> SafeString:

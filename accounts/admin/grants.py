@@ -13,7 +13,7 @@ from config.display.integers import is_id
 LEVELS = [("", "no access"), *Level.choices]
 GRANTS_SHOWN = 200
 """The maximum number of grants on entities in one form. Further grants are changed by the entity's id."""
-GLOBAL_LABELS = {"account_access": "Access to the account and its bills", "cancel_account": "Cancel the account"}
+GLOBAL_LABELS = {"account_access": "Access to the account and its bills", "cancel_account": "Close the account"}
 """Labels of grants on the account whose names do not say enough."""
 MAX_IDS = 100
 """The maximum number of ids that one form accepts."""

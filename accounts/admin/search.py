@@ -88,7 +88,7 @@ findable(
     Kind(
         Account,
         Account.objects.all,
-        lambda row: Hit(f"{row.pk} {row}", row.email if row.is_active else f"{row.email}, suspended"),
+        lambda row: Hit(f"{row.pk} {row}", row.email if row.is_active else f"{row.email}, {row.standing}"),
         accounts_named,
         contains("company", "email", "first_name", "last_name"),
     ),

@@ -7,6 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Account, Event, GlobalGrants, Grant, PersonalToken, SSHKey, User
+from accounts.services.closing import close_account
+from tests.accounts.signing_in import words
 from tests.config.admin.pages import do, list_address, page_address
 from tests.factories import UserFactory
 
@@ -138,6 +140,24 @@ def test_suspending_an_account_is_asked_done_told_and_logged(admin, world):
     do(admin, world.account, "activate", reason="It was a mistake.")
     world.account.refresh_from_db()
     assert world.account.is_active
+
+
+def test_staff_find_closed_accounts_and_restore_them(admin, world):
+    close_account(world.actor, "We move.")
+    shown = {
+        name: words(admin.get(list_address(Account), {"status": name}))
+        for name in ("active", "suspended", "closed")
+    }
+    assert [name for name, text in shown.items() if "world@example.com" in text] == ["closed"]
+    assert "by worldowner" in shown["closed"]
+    page = words(admin.get(page_address(world.account)))
+    assert "by worldowner" in page
+    assert "We move." in page
+    do(admin, world.account, "activate", reason="They came back.")
+    world.account.refresh_from_db()
+    assert world.account.standing == "active"
+    assert "We move." not in words(admin.get(page_address(world.account))).partition("Recent events")[0]
+    assert LogEntry.objects.get(object_id=world.account.pk).change_message == "Restore: active. They came back."
 
 
 def test_suspending_a_user_is_told_to_the_account(admin, owner, world):
