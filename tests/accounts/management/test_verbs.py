@@ -10,7 +10,10 @@ from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from accounts.models import Event, Message, SecondFactor, User
+from accounts.actors import Actor
+from accounts.models import Event, Message, ResourceUse, SecondFactor, TrustLevel, User
+from accounts.services.closing import close_account
+from accounts.services.quotas import limits_for
 from tests.client import APIClient
 from tests.factories import StaffFactory, UserFactory, token_of
 
@@ -99,7 +102,7 @@ def test_a_member_of_staff_is_made_with_roles_and_may_do_no_more(roles):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--role", "boss"], "role: There is no role 'boss': choose of auditor, operator, support."),
+        (["--role", "boss"], "role: There is no role 'boss'. Use one of: auditor, operator, support."),
         (["--account", "{account}", "--role", "support"], "role: Only staff have roles: users of an account have"),
         ([], "account: Give --account ID, or for a member of staff --staff or --role ROLE."),
         (["--staff", "--account", "{account}"], "Error: argument --account: not allowed with argument --staff"),
@@ -143,10 +146,10 @@ def test_the_last_superuser_stays_one(roles):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["owner", "--role", "support"], "username: 'owner' is no staff user: only those have roles."),
+        (["owner", "--role", "support"], "username: 'owner' is not a staff user. Only staff users have roles."),
         (
             ["ops-1", "--role", "boss", "--role", "chief"],
-            "role: There is no role 'boss': choose of auditor, operator,",
+            "role: There is no role 'boss'. Use one of: auditor, operator,",
         ),
         (["ops-1"], "Error: one of the arguments --role --superuser --none is required"),
         (["ops-1", "--role", "support", "--none"], "Error: argument --none: not allowed with argument --role"),
@@ -184,7 +187,10 @@ def test_a_second_factor_is_reset_with_its_secret(owner):
         "tfa_disabled", "Turned off by support: Called back on the known number",
     )  # fmt: skip
     assert Message.objects.get().recipient == owner.email
-    assert refusal("user", "reset-second-factor", "owner", "--reason", "x") == "second_factor: It is off already."
+    assert (
+        refusal("user", "reset-second-factor", "owner", "--reason", "x")
+        == "second_factor: The second factor is already off."
+    )
     assert len(log()) == 1
 
 
@@ -219,6 +225,17 @@ def test_an_empty_list_is_empty(account):
     assert json.loads(run("user", "list", "--json")) == []
 
 
+def test_a_closed_account_is_listed_and_restored(owner, staff):
+    account = owner.account
+    close_account(Actor(account.pk, owner.pk, "owner"))
+    assert run("account", "list", "--suspended") == ""
+    assert [each["status"] for each in json.loads(run("account", "list", "--closed", "--json"))] == ["closed"]
+    number = str(account.pk)
+    assert "is closed already" in refusal("account", "suspend", number, "--reason", "Spam")
+    assert run("account", "restore", number) == f"Account {number} (Cast) is active.\n"
+    assert run("account", "list", "--closed") == ""
+
+
 def test_a_suspended_account_is_kept_out_until_it_is_restored(owner):
     api, number = APIClient(token_of(owner)), str(owner.account_id)
     assert run("account", "suspend", number, "--reason", "Not paid") == f"Account {number} (Cast) is suspended.\n"
@@ -245,7 +262,78 @@ def test_accounts_are_listed_and_shown(owner, django_assert_num_queries):
     assert "Cast?[31m" in first, "a terminal obeys nobody's name"
     shown = json.loads(run("account", "show", str(owner.account_id), "--json"))
     assert (shown["users"], shown["status"], shown["quotas"]) == (["owner"], "active", {})
-    assert "users       owner" in run("account", "show", str(owner.account_id))
+    assert "users        owner" in run("account", "show", str(owner.account_id))
+
+
+def test_an_account_is_trusted_with_more_and_reads_why(account):
+    account.trust_level = "new"
+    account.save()
+    number = str(account.pk)
+    ResourceUse.objects.create(account=account, instances=3, memory=6144)
+    lines = {line.split()[0]: line.split()[1:] for line in run("account", "quotas", number).splitlines()}
+    assert lines["quota"] == ["used", "limit", "unit", "source"]
+    assert lines["instances"] == ["3", "10", "-", "level", "new"]
+    assert lines["memory"] == ["6144", "40960", "MB", "level", "new"]
+    assert lines["extra_ipv4"] == ["0", "0", "-", "the", "account's", "own"]
+    assert lines["firewalls"] == ["-", "200", "-", "setting", "QUOTA_FIREWALLS"]
+    output = run("account", "trust", number, "trusted", "--reason", "Paid for a year")
+    assert output == f"The trust level of account {number} (Cast) is trusted.\n"
+    for quota, limit in (("vcpus", "500"), ("gpus", "none"), ("firewalls", "7"), ("extra_ipv4", "4")):
+        run("account", "raise", number, quota, limit, "--reason", "Ticket 7")
+    shown = {row["quota"]: row for row in json.loads(run("account", "quotas", number, "--json"))}
+    found = [(shown[name]["limit"], shown[name]["source"]) for name in ("instances", "gpus", "extra_ipv4")]
+    assert found == [(100, "level trusted"), (None, "the account's own"), (4, "the account's own")]
+    limits = limits_for(account.pk)
+    assert (limits["instances"], limits["vcpus"], limits["gpus"]) == (100, 500, None)
+    assert "gpus no limit" in run("account", "show", number)
+    run("account", "raise", number, "vcpus", "default", "--reason", "A year is over")
+    assert limits_for(account.pk)["vcpus"] == 400
+    account.refresh_from_db()
+    assert (account.quotas, account.extra_ipv4) == ({"gpus": None, "firewalls": 7}, 4)
+    assert list(Event.objects.order_by("pk").values_list("action", "message")) == [
+        ("account_update", "The trust level is trusted: Paid for a year"),
+        ("account_update", "The quota of vCPUs is 500: Ticket 7"),
+        ("account_update", "The quota of GPUs is no limit: Ticket 7"),
+        ("account_update", "The quota of firewalls is 7: Ticket 7"),
+        ("account_update", "The quota of extra public IPv4 addresses is 4: Ticket 7"),
+        ("account_update", "The quota of vCPUs is the default: A year is over"),
+    ]
+    assert log()[:2] == ["Trust level new -> trusted. - Paid for a year", "Quota vcpus: 500. - Ticket 7"]
+
+
+def test_a_level_of_the_catalogue_file_can_be_given(account):
+    TrustLevel.objects.create(id="gold", label="Gold", limits={"instances": 40})
+    run("account", "trust", str(account.pk), "gold", "--reason", "x")
+    assert limits_for(account.pk) == {"instances": 40}
+    assert json.loads(run("account", "show", str(account.pk), "--json"))["trust_level"] == "gold"
+
+
+def test_new_accounts_begin_with_the_limits_of_new_customers():
+    number = run("account", "create", "--company", "Example", "--email", "you@example.com").strip()
+    assert limits_for(int(number))["instances"] == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["trust", "{}", "golden", "--reason", "x"], "level: There is no trust level 'golden'. Use one of: new,"),
+        (["trust", "{}", "unlimited", "--reason", "x"], "level: The account's trust level is unlimited already."),
+        (["trust", "{}", "new"], "Error: the following arguments are required: --reason"),
+        (["raise", "{}", "cores", "1", "--reason", "x"], "quota: There is no quota 'cores'. Use one of: inst"),
+        (
+            ["raise", "{}", "vcpus", "many", "--reason", "x"],
+            "limit: Must be a number, none or default, not 'many'.",
+        ),
+        (["raise", "{}", "vcpus", "2147483648", "--reason", "x"], "limit: Must be from 0 to 2147483647."),
+        (["raise", "{}", "firewalls", "none", "--reason", "x"], "limit: This quota needs a number."),
+        (["raise", "{}", "extra_ipv4", "none", "--reason", "x"], "limit: This quota needs a number."),
+    ],
+)
+def test_what_is_wrong_with_a_change_of_quotas_is_a_line(account, arguments, line):
+    assert refusal("account", *(each.format(account.pk) for each in arguments)).startswith(line)
+    account.refresh_from_db()
+    assert (account.trust_level, account.quotas) == ("unlimited", {})
+    assert not LogEntry.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -256,7 +344,7 @@ def test_accounts_are_listed_and_shown(owner, django_assert_num_queries):
         (["user", "disable", "owner"], "Error: the following arguments are required: --reason"),
         (["user", "disable", "owner", "--reason", "x" * 201], "reason: Must have 200 characters at most."),
         (["account", "suspend", "0", "--reason", "x"], "account: There is no account 0."),
-        (["account", "show", "Cast"], "account: 'Cast' is not the number of an account."),
+        (["account", "show", "Cast"], "account: 'Cast' is not the id of an account."),
     ],
 )
 def test_what_is_wrong_is_a_line(owner, arguments, line):
