@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
 
 from accounts.actors import Actor
 from accounts.entities import GRANTABLE, EntityKind, grantable
@@ -47,6 +47,20 @@ def all_entities(actor: Actor) -> dict[str, list[dict[str, Any]]]:
     """
     found = _by_kind(_of_kind(actor, kind) for kind in grantable())
     return {name: found.get(name, []) for name in GRANTABLE}
+
+
+def entities_with_levels(user: User, kind: EntityKind) -> QuerySet:
+    """Return the account's entities of one kind with the user's level on each, as rows of kind, key, label, level.
+
+    The level is None without a grant. A page orders and slices the rows: an account can have thousands.
+    """
+    return _of_kind(Actor(user.account_id or 0, user.pk, user.username, user.restricted), kind)
+
+
+def granted_numbers(user: User) -> dict[str, int]:
+    """Return the number of the user's grants on entities of each kind. One query."""
+    kinds = Grant.objects.filter(user=user).values_list("entity_type").annotate(Count("pk")).order_by("entity_type")
+    return dict(kinds)
 
 
 @dataclass(frozen=True, slots=True)
