@@ -23,8 +23,6 @@ from config.errors import Invalid, Missing
 from config.web.headers import media_type
 
 PICTURES = ("image/png", "image/jpeg")
-LARGEST_PICTURE = 1024 * 1024
-"""The maximum number of bytes of an uploaded thumbnail."""
 
 
 class OAuthClientViewSet(ReadOnlyModelViewSet[Actor, OAuthClient]):
@@ -123,7 +121,7 @@ class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
         client = self.get_object()
         if media_type(request.content_type) not in PICTURES:
             raise WrongMediaType(request.content_type, " or ".join(PICTURES))
-        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_PICTURE:
-            raise Invalid(f"The picture must be at most {LARGEST_PICTURE // 1024} KB.", "thumbnail")
+        if int(request.META.get("CONTENT_LENGTH") or 0) > thumbnails.MAX_PICTURE_SIZE:
+            raise Invalid(thumbnails.TOO_LARGE, "thumbnail")
         thumbnails.send(self.actor, client, request.body)
         return Response({})

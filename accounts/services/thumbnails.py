@@ -25,6 +25,9 @@ from config.processes.notify import notify
 log = logging.getLogger(__name__)
 
 TASK_NAME = "accounts.draw_pictures"
+MAX_PICTURE_SIZE = 1024 * 1024
+"""The maximum number of bytes of a picture."""
+TOO_LARGE = f"The picture must be at most {MAX_PICTURE_SIZE // 1024} KB."
 DRAWN_WITHIN = 15.0
 """Seconds of real time for one picture. `accounts.pictures` limits the processor time."""
 RUN_FOR = 20.0

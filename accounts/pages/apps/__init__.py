@@ -1,0 +1,1 @@
+"""The pages of the apps that the account has registered: OAuth clients."""
