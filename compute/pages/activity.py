@@ -1,4 +1,7 @@
-"""The events of one instance: a page of all, and the newest ones on the overview. Both update themselves."""
+"""The events of one instance: a page of all, and the newest ones on the overview. Both update themselves.
+
+Pages of other objects list their events with `events_about`, and `newest_events` on an overview.
+"""
 
 from typing import Any
 
@@ -9,7 +12,7 @@ from django.views.generic import TemplateView
 
 from accounts.actors import Actor
 from accounts.models import Event
-from compute.models import Instance
+from accounts.pages.entity_links import hide_secondary
 from compute.pages.base import InstancePage, InstanceTab
 from config.pages.views import fragment, is_htmx, version_of
 
@@ -37,30 +40,38 @@ class ActivityView(InstanceTab, TemplateView):
         return super().get_context_data(**self.events(), **kwargs)
 
     def events(self) -> dict[str, Any]:
-        rows = _events(self.actor, self.instance)
-        page = Paginator(rows, EVENTS_ON_A_PAGE).get_page(self.request.GET.get("page"))
-        events = list(page)
-        return {"page": page, "events": events, "events_seen": _version(events)}
+        return events_about(self.actor, "compute", self.instance.pk, self.request.GET.get("page"))
 
 
 class EventsView(InstancePage, TemplateView):
     """``/home/instances/<id>/events?seen=…``: the newest events, if they have changed."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        events = events_of(self.actor, self.instance)
+        events = newest_events(self.actor, "compute", self.instance.pk)
         context = {"instance": self.instance, **events, "seen": events["events_seen"]}
         return fragment(request, "compute/instance_events.html", context)
 
 
-def events_of(actor: Actor, instance: Instance) -> dict[str, Any]:
-    """The newest events of the instance that the actor may see. One query."""
-    events = list(_events(actor, instance)[:EVENTS_SHOWN])
+def newest_events(actor: Actor, kind: str, pk: int) -> dict[str, Any]:
+    """The newest events of an entity that the actor may see. One query, and those of `hide_secondary`."""
+    events = list(_events(actor, kind, pk)[:EVENTS_SHOWN])
+    hide_secondary(actor, events)
     return {"events": events, "events_seen": _version(events)}
 
 
-def _events(actor: Actor, instance: Instance) -> QuerySet[Event]:
-    rows = Event.objects.visible_to(actor).filter(entity_type="compute", entity_id=instance.pk)
-    return rows.order_by("-pk")
+def events_about(actor: Actor, kind: str, pk: int, number: str | None) -> dict[str, Any]:
+    """A page of the events of an entity that the actor may see, by the number in the address.
+
+    Two queries, and those of `hide_secondary`.
+    """
+    page = Paginator(_events(actor, kind, pk), EVENTS_ON_A_PAGE).get_page(number)
+    events = list(page)
+    hide_secondary(actor, events)
+    return {"page": page, "events": events, "events_seen": _version(events)}
+
+
+def _events(actor: Actor, kind: str, pk: int) -> QuerySet[Event]:
+    return Event.objects.visible_to(actor).filter(entity_type=kind, entity_id=pk).order_by("-pk")
 
 
 def _version(events: list[Event]) -> str:

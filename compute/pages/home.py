@@ -13,6 +13,7 @@ from django.views.generic import TemplateView
 from accounts.actors import Actor
 from accounts.models import Event
 from accounts.pages.base import AccountPage, signed_in
+from accounts.pages.entity_links import hide_secondary
 from compute.models import Instance
 from compute.serializers.notices import TOPICS, Topic
 from compute.services import notices
@@ -58,11 +59,12 @@ class HomeStateView(AccountPage, TemplateView):
 
 
 def overview(actor: Actor) -> dict[str, Any]:
-    """The context of home for the actor, and its version `seen`. Four queries."""
+    """The context of home for the actor, and its version `seen`. Four queries, and those of `hide_secondary`."""
     counts = dict(Instance.objects.visible_to(actor).values_list("status").annotate(Count("pk")).order_by("status"))
     events = Event.objects.visible_to(actor)
     failures = list(events.failures().filter(created__gte=now() - FAILED_FOR).order_by("-pk")[:FAILURES_SHOWN])
     recent = list(events.order_by("-pk")[:EVENTS_SHOWN])
+    hide_secondary(actor, [*failures, *recent])
     notices = notices_for(actor)
     progress = [(event.pk, event.status, event.percent_complete) for event in recent]
     return {

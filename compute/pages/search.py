@@ -1,28 +1,29 @@
 """Search over the objects that the user may see."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv6Address
 from typing import Any
 
-from django.db.models import Model, Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.generic import TemplateView
 
 from accounts.actors import Actor
 from accounts.entities import EntityKind, kinds
+from accounts.models import Ticket, User
 from accounts.pages.base import AccountPage
+from accounts.pages.entity_pages import address_of, may_open
+from compute.models import IPv6Range
 from config.display.integers import is_id
+from config.pages.filtered import FilteredPage
 from config.pages.navigation import NOUNS
 
 MAX_LENGTH = 100
 FOUND_SHOWN = 10
 """Objects of each kind that are shown at most."""
-NOUN_OF_KIND = {
-    "compute": "instances", "volume": "volumes", "image": "images", "stackscript": "scripts", "domain": "domains",
-    "nodebalancer": "load-balancers", "firewall": "firewalls", "vlan": "vlans", "tag": "tags",
-}  # fmt: skip
-"""The entry of the navigation for each kind of entity that the search finds."""
-PAGE_OF_KIND = {"compute": "instance"}
-"""The URL name of an object's page. Objects of other kinds link to the page of their noun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +35,72 @@ class Found:
     more: bool
 
 
-class SearchView(AccountPage, TemplateView):
-    """``/home/search?q=words``: objects whose label contains the words; instances also by id, address and tag."""
+class SearchView(AccountPage, FilteredPage, TemplateView):
+    """``/home/search?q=words``: objects whose label contains the words; instances also by id, address and tag.
+
+    Users are found by name and email, tickets by summary and number, and IPv6 ranges by address.
+    """
 
     template_name = "compute/search.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         words = self.request.GET.get("q", "").replace("\0", "").strip()[:MAX_LENGTH]
-        return super().get_context_data(words=words, found=list(search(self.actor, words)), **kwargs)
+        found = [] if self.refusal else search(self.actor, words)
+        return super().get_context_data(words=words, found=found, **kwargs)
 
 
 def search(actor: Actor, words: str) -> list[Found]:
     """The objects that the actor may see and that match `words`, by noun. One query for each kind."""
     if not words:
         return []
-    by_noun = {NOUN_OF_KIND[kind.name]: kind for kind in kinds() if kind.name in NOUN_OF_KIND}
-    found = (_of_kind(actor, slug, by_noun[slug], words) for slug in NOUNS if slug in by_noun)
+    searches: dict[str, Search] = {kind.noun: partial(_of_kind, kind) for kind in kinds() if kind.noun}
+    searches |= OF_ACCOUNT
+    nouns = (noun for noun in NOUNS.values() if noun.slug in searches and may_open(actor, noun))
+    found = (searches[noun.slug](actor, words) for noun in nouns)
     return [each for each in found if each.objects]
 
 
-def _of_kind(actor: Actor, slug: str, kind: EntityKind, words: str) -> Found:
-    # every kind of NOUN_OF_KIND has owners, so its manager has `visible_to`
+def _found(noun: str, rows: QuerySet[Any], address: Callable[[Any], str]) -> Found:
+    """Return the first rows as pairs of label and address. One query."""
+    objects = [(str(each), address(each)) for each in rows[: FOUND_SHOWN + 1]]
+    return Found(noun, objects[:FOUND_SHOWN], len(objects) > FOUND_SHOWN)
+
+
+def _of_kind(kind: EntityKind, actor: Actor, words: str) -> Found:
+    # every kind with a noun has owners, so its manager has `visible_to`
     rows = kind.model._default_manager.visible_to(actor)  # type: ignore[attr-defined]
-    matching = rows.filter(_matches(kind.name, words)).order_by("label", "pk")[: FOUND_SHOWN + 1]
-    objects = [(str(each), _address(slug, kind.name, each)) for each in matching]
-    return Found(NOUNS[slug].label, objects[:FOUND_SHOWN], len(objects) > FOUND_SHOWN)
+    matching = rows.filter(_matches(kind.name, words)).order_by("label", "pk")
+    return _found(NOUNS[kind.noun].label, matching, partial(address_of, kind))
+
+
+def _ranges(actor: Actor, words: str) -> Found:
+    """Search IPv6 ranges by a part of the address, in any notation if it is a whole one. A length may follow."""
+    address = words.partition("/")[0]
+    try:
+        address = str(IPv6Address(address))
+    except ValueError:
+        address = address.lower()  # a part of an address
+    rows = IPv6Range.objects.shown_to(actor).filter(range__contains=address or words).order_by("range")
+    return _found("IPv6 ranges", rows, lambda row: f"{reverse('ranges')}?{urlencode({'range': row.range})}")
+
+
+def _tickets(actor: Actor, words: str) -> Found:
+    wanted = Q(summary__icontains=words)
+    if is_id(words):
+        wanted |= Q(pk=int(words))
+    rows = Ticket.objects.visible_to(actor).filter(wanted).order_by("-pk")
+    return _found(NOUNS["tickets"].label, rows, lambda row: reverse("ticket", args=[row.pk]))
+
+
+def _users(actor: Actor, words: str) -> Found:
+    wanted = Q(username__icontains=words) | Q(email__icontains=words)
+    rows = User.objects.filter(wanted, account_id=actor.account_id).order_by("username")
+    return _found(NOUNS["users"].label, rows, lambda row: reverse("user", args=[row.pk]))
+
+
+Search = Callable[[Actor, str], Found]
+OF_ACCOUNT: dict[str, Search] = {"addresses": _ranges, "tickets": _tickets, "users": _users}
+"""The searches for objects that are no kinds of entity with labels, by the slugs of their nouns."""
 
 
 def _matches(kind: str, words: str) -> Q:
@@ -68,8 +110,3 @@ def _matches(kind: str, words: str) -> Q:
         if is_id(words):
             wanted |= Q(pk=int(words))
     return wanted
-
-
-def _address(slug: str, kind: str, found: Model) -> str:
-    page = PAGE_OF_KIND.get(kind)
-    return reverse(page, args=[found.pk]) if page else NOUNS[slug].address

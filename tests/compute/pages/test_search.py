@@ -2,8 +2,19 @@
 
 import pytest
 
+from compute.models import IPv6Range
 from tests.compute.at_consoles import signed_in
-from tests.factories import DomainFactory, GrantFactory, InstanceFactory, VolumeFactory
+from tests.factories import (
+    AddressPoolFactory,
+    DomainFactory,
+    GlobalGrantsFactory,
+    GrantFactory,
+    InstanceFactory,
+    ServiceFactory,
+    TicketFactory,
+    UserFactory,
+    VolumeFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +48,47 @@ def test_others_objects_are_not_found(stranger, restricted, account, web):
         assert "Nothing was found" in signed_in(user).get("/home/search?q=web").content.decode()
     GrantFactory(user=restricted, entity_id=web.pk)
     assert "web-1" in signed_in(restricted).get("/home/search?q=web").content.decode()
+
+
+def found(user, words: str) -> list[str]:
+    """Return the addresses of the results."""
+    groups = signed_in(user).get("/home/search", {"q": words}).context["found"]
+    return [address for group in groups for _, address in group.objects]
+
+
+def test_users_tickets_and_services_are_found(owner, account, stranger):
+    ticket = TicketFactory(account=account, summary="The kari machine is dark")
+    TicketFactory(account=stranger.account, summary="kari again")
+    kari = UserFactory(account=account, username="kari")
+    service = ServiceFactory(account=account, label="kari-web")
+    assert found(owner, "KARI") == [
+        f"/home/monitoring/{service.pk}", f"/home/tickets/{ticket.pk}", f"/home/users/{kari.pk}"
+    ]  # fmt: skip
+    assert f"/home/tickets/{ticket.pk}" in found(owner, str(ticket.pk))
+    assert found(owner, kari.email) == [f"/home/users/{kari.pk}"]
+
+
+def test_a_restricted_user_finds_what_its_grants_allow(account):
+    TicketFactory(account=account, summary="kari is dark")
+    UserFactory(account=account, username="kari")
+    ServiceFactory(account=account, label="kari-web")
+    reader, nobody = (
+        GlobalGrantsFactory(user__account=account, account_access=level).user for level in ("read_only", None)
+    )
+    assert [address.split("/")[2] for address in found(reader, "kari")] == ["tickets"]
+    assert found(nobody, "kari") == []
+
+
+@pytest.mark.parametrize("words", ["2001:db8:5::/64", "2001:DB8:5::", "2001:0db8:0005::0", "db8:5"])
+def test_ipv6_ranges_are_found_in_any_notation(owner, restricted, account, words):
+    instance = InstanceFactory(account=account)
+    pool = AddressPoolFactory(region=instance.region)
+    IPv6Range.objects.create(
+        account=account, region=instance.region, pool=pool, range="2001:db8:5::", prefix=64, instance=instance
+    )
+    assert found(owner, words) == ["/home/addresses/ranges?range=2001%3Adb8%3A5%3A%3A"]
+    assert "2001:db8:5::/64" in signed_in(owner).get(found(owner, words)[0]).content.decode()
+    assert found(restricted, words) == []
 
 
 @pytest.mark.parametrize("words", ["", "%00", "%", "9" * 30, "x" * 500, "'\"<>"])
