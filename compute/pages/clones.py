@@ -73,7 +73,8 @@ class CloneView(InstanceFormPage):
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
         form.offer("type", types.items(), source.type_id)
-        offer_regions(form, source.type, full=full_regions(source, types), initial=source.region_id)
+        full = full_regions(source, types)
+        offer_regions(form, capability_of(source.type), full=full, initial=source.region_id)
         form.fields["group"].initial = source.group
         configs = list(source.configs.order_by("pk"))
         booted = [each.pk for each in configs if not each.rescue]

@@ -62,5 +62,6 @@ class DeployPage(InstanceFormPage):
         return {**super().get_form_kwargs(), "actor": self.actor, "script": self.script}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        offered = scripts(self.actor, None, self.script)
-        return super().get_context_data(scripts=offered, script=self.script, **kwargs)
+        offered, more = scripts(self.actor, None, self.script)
+        more_scripts = f"{more}For another one, use the API." if more else ""
+        return super().get_context_data(scripts=offered, more_scripts=more_scripts, script=self.script, **kwargs)

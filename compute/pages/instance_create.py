@@ -1,7 +1,7 @@
 """Creating an instance: one page with all choices, and the parts of it that follow the choices."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,10 +16,9 @@ from django.views.generic.base import ContextMixin
 from accounts.models import Account
 from accounts.pages.base import AccountPage, signed_in
 from accounts.pages.session_store import session_of
-from accounts.services import attempts
 from compute.models import Backup, Image, Instance, StackScript
 from compute.pages import script_fields
-from compute.pages.choices import chosen_backup, chosen_script, scripts, users_with_keys
+from compute.pages.choices import by_class, chosen_backup, chosen_script, scripts, users_with_keys
 from compute.pages.instance_form import NO_IMAGE, NewInstanceForm, starting_values
 from compute.pages.root_passwords import keep_to_show, page_after
 from compute.serializers.disks import DeployRequest
@@ -31,6 +30,7 @@ from compute.services.instances.offers import Offer, Offers, Wanted, find_offers
 from config import word
 from config.display.integers import is_integer
 from config.pages.curl import curl
+from config.pages.reasons import reason_on_page
 from config.pages.views import ServiceFormView
 from regions.countries import country_name
 
@@ -40,15 +40,8 @@ REMEMBERED_FORMS = 10
 ALREADY_SENT = "This instance is already being created. Open the list of instances to see it."
 MAX_ONCE = 16
 """Characters of the random name of a form."""
-MOST_DIGITS = 9
-CLASSES = {
-    "Shared processors": {"nanode", "standard"},
-    "Dedicated processors": {"dedicated"},
-    "High memory": {"highmem"},
-    "Graphics processors": {"gpu"},
-    "Bare metal": {"metal"},
-}
-"""The groups of types, by their classes."""
+MAX_DIGITS = 9
+TYPE_AGAIN = "Type the password again. The page does not store it."
 STRENGTHS = ("very weak", "weak", "fair", "good", "strong")
 SHOWN_SCRIPT = "script_shown"
 """The name of the hidden input with the script whose fields the page shows."""
@@ -90,7 +83,7 @@ class _ChoicesPage(ContextMixin, AccountPage):
         suggest = self.request.method != "POST"
         wanted = {name: self.given.get(name) or None for name in ("region", "image", "type")}
         swap = self.given.get("swap_size", "").strip()
-        size = int(swap) if is_integer(swap) and len(swap) <= MOST_DIGITS else DEFAULT_SWAP
+        size = int(swap) if is_integer(swap) and len(swap) <= MAX_DIGITS else DEFAULT_SWAP
         return find_offers(self.actor, Wanted(**wanted, swap_size=size, backup=self.backup), suggest=suggest)
 
     @cached_property
@@ -126,6 +119,7 @@ class _ChoicesPage(ContextMixin, AccountPage):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         form: NewInstanceForm = kwargs["form"]
+        offered, more = ([], "") if self.backup_id else scripts(self.actor, self.offers.image, self.script)
         return super().get_context_data(
             offers=self.offers,
             countries=_countries(self.offers, available_first=self.backup is not None),
@@ -133,9 +127,11 @@ class _ChoicesPage(ContextMixin, AccountPage):
             no_image=NO_IMAGE,
             image_choice=form.data.get("image", ""),
             types=_type_groups(self.offers),
+            reason_of_all=_reason_of_all(self.offers.types),
             from_backup=bool(self.backup_id),
             backup=self.backup,
-            scripts=[] if self.backup_id else scripts(self.actor, self.offers.image, self.script),
+            scripts=offered,
+            more_scripts=more,
             script=self.script,
             prices=form.prices(),
             curl=curl("POST", word.on_wire("/v4/compute/instances"), form.body.with_word(form.without_secrets())),
@@ -177,12 +173,18 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
         form.errors.clear()
         return self.render_to_response(self.get_context_data(form=form))
 
+    def form_invalid(self, form: NewInstanceForm) -> HttpResponse:
+        """Ask again for a typed password, which the page does not repeat. Without it, one would be generated."""
+        if "root_pass" in form.fields and form["root_pass"].data and not form.has_error("root_pass"):
+            form.add_error("root_pass", TYPE_AGAIN)
+        return super().form_invalid(form)
+
+    throttle_scope = "instance_create"
     renamed = NewInstanceForm.renamed
     made: int | None = None
     """The instance that the form has made."""
 
     def perform(self, form: NewInstanceForm) -> str:
-        attempts.check_with_api("instance_create", self.actor.person, self.actor.account_id)
         body, sent = form.given, form.as_body()
         if form.cleaned_data.get("image") == "":
             body.problems.add("image", "image is required")
@@ -255,7 +257,7 @@ class PasswordStrengthView(AccountPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         password = request.POST.get("root_pass", "")
-        problems = [problem.reason for problem in DeployRequest.read_body({"root_pass": password}).problems]
+        problems = list(map(reason_on_page, DeployRequest.read_body({"root_pass": password}).problems))
         if not problems and not is_strong(password):
             problems.append(WEAK)
         found = score(password)
@@ -303,11 +305,16 @@ def _is_plain(image: Image) -> bool:
 
 def _type_groups(offers: Offers) -> list[Group]:
     """The types by class. The group of the chosen type is open, or the first one."""
-    groups = []
-    for name, classes in CLASSES.items():
-        found = [offer for offer in offers.types if offer.item.type_class in classes]
-        if found:
-            groups.append(Group(name, found, open=any(offer.item == offers.type for offer in found)))
+    groups = [
+        Group(name, found, open=any(offer.item == offers.type for offer in found))
+        for name, found in by_class(offers.types, lambda offer: offer.item)
+    ]
     if groups and not any(group.open for group in groups):
         groups[0] = Group(groups[0].name, groups[0].offers)
     return groups
+
+
+def _reason_of_all(offers: Sequence[Offer[Any]]) -> str:
+    """The reason if all offers have the same one, which the page then shows once; else empty."""
+    reasons = {offer.reason for offer in offers}
+    return reasons.pop() if len(reasons) == 1 else ""

@@ -9,11 +9,12 @@ from django.urls import reverse_lazy
 
 from accounts.actors import Actor
 from accounts.models import Account
+from accounts.pages.objects import without_tags
 from compute.models import StackScript
 from compute.pages import script_fields
-from compute.pages.choices import Users, firewalls
+from compute.pages.choices import Users, offer_firewalls
 from compute.pages.root_passwords import root_password_field
-from compute.pages.ssh_key_fields import keys_field, users_field
+from compute.pages.ssh_key_fields import keys_field, set_users, users_field
 from compute.serializers.instances import InstanceCreate
 from compute.services.backups.settings import NOT_OFFERED, is_offered
 from compute.services.common.regions import VLANS
@@ -107,10 +108,9 @@ class NewInstanceForm(BodyForm):
         super().__init__(data)
         self.offers = offers
         self.script = script
-        self.offer("authorized_users", users)
-        self.fields["firewall_id"].choices = firewalls(actor)  # type: ignore[attr-defined]
-        if actor.restricted:
-            del self.fields["tags"]
+        set_users(self, users)
+        offer_firewalls(self, "firewall_id", actor)
+        without_tags(self, actor)
         if script:
             self.fields.update(script_fields.form_fields(script))
         for name in AS_IN_THE_BACKUP if from_backup else ("backup_id",):
@@ -183,7 +183,7 @@ def starting_values(
     actor: Actor, offers: Offers, script: StackScript | None, users: Users, given: QueryDict
 ) -> dict[str, Any]:
     """The values that the form begins with: the offered choices, or those of the address."""
-    mine = [username for username, _ in users if username == actor.username]
+    mine = [username for username, _ in users.choices if username == actor.username]
     values: dict[str, Any] = {"authorized_users": mine, "booted": True, "swap_size": DEFAULT_SWAP}
     for name in ("region", "image", "type"):
         chosen = getattr(offers, name)

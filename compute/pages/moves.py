@@ -47,7 +47,7 @@ class MigrateView(InstanceFormPage):
         first = "Another host of this region, now" if self.scheduled else "Choose a region"
         here = {self.instance.region_id: HERE_ALREADY}
         full = full_regions(self.instance, types)
-        offer_regions(form, self.instance.type, before=[("", first)], full=full, reasons=here)
+        offer_regions(form, capability_of(self.instance.type), before=[("", first)], full=full, reasons=here)
         if self.scheduled:
             when = f"{self.scheduled.when:%Y-%m-%d %H:%M} UTC"
             form.fields["region"].help_text = f"A move to another host is scheduled for {when}."

@@ -44,8 +44,13 @@ class ResizeView(InstanceFormPage):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         plans = list(InstanceType.objects.filter(deprecated=False).order_by("position", "pk"))
         reasons = reasons_against(self.instance, plans)
-        rows = [{"plan": plan, "reason": reasons.get(plan.pk, "")} for plan in plans]
-        return super().get_context_data(plans=rows, **kwargs)
+        shown = self.request.POST.get("type") or self.instance.type_id
+        rows: list[dict[str, Any]] = [{"plan": plan, "reason": reasons.get(plan.pk, "")} for plan in plans]
+        groups = [
+            {"name": name, "rows": found, "open": any(row["plan"].pk == shown for row in found)}
+            for name, found in by_class(rows, lambda row: row["plan"])
+        ]
+        return super().get_context_data(groups=groups, **kwargs)
 
 
 class UpgradeView(InstanceFormPage):

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -61,8 +61,8 @@ class SelectionPage(AccountPage):
 
     @property
     def back(self) -> str:
-        """The query of the list, encoded anew: it comes from the address."""
-        return QueryDict(self.request.GET.get("back", "")).urlencode()
+        """The query of the list."""
+        return query_back(self.request)
 
     def get_success_url(self) -> str:
         return f"{reverse('instances')}?{self.back}" if self.back else reverse("instances")
@@ -190,7 +190,7 @@ def _change_each(actor: Actor, ids: Collection[int], service: Service) -> tuple[
             service(actor, rows[pk])
         except DomainError as error:
             label = rows[pk].label if pk in rows else f"Instance {pk}"
-            reasons.append((label, " ".join(problem.reason for problem in error.problems)))
+            reasons.append((label, " ".join(map(reason_on_page, error.problems))))
         else:
             changed.append(rows[pk].label)
     return changed, reasons

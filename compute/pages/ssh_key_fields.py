@@ -23,7 +23,14 @@ def keys_field() -> WordsField:
 
 def offer_users(form: BodyForm, users: Users, chosen: Any = None) -> None:
     """Set the choices of `users_field`, and those that are chosen at first. Without choices there is no field."""
-    if users:
-        form.offer("authorized_users", users, chosen)
+    if users.choices:
+        set_users(form, users, chosen)
     else:
         del form.fields["authorized_users"]
+
+
+def set_users(form: BodyForm, users: Users, chosen: Any = None) -> None:
+    """Set the choices of `users_field`, and those that are chosen at first."""
+    form.offer("authorized_users", users.choices, chosen)
+    field = form.fields["authorized_users"]
+    field.help_text = f"{field.help_text} {users.more}".strip()

@@ -1,6 +1,6 @@
 """Creating, changing and deleting instances."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,6 +83,7 @@ class _Plan:
     backups: bool
     network_helper: bool
     mail_ports_closed: bool
+    limits: Mapping[str, int | None]
     interfaces: tuple[dict[str, str], ...]
     backup: Backup | None
     firewall: Firewall | None

@@ -1,5 +1,6 @@
 """Looking up the rows that a create refers to, in one statement."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,7 +57,9 @@ def find_choices(actor: Actor, type_id: str | None, region_id: str | None, image
     plan, row = _take(InstanceType, row)
     region, row = _take(Region, row)
     image, row = _take(Image, row)
-    return Choices(plan, region, image, *row)
+    fits, deploys, network, backups, network_helper, closed, level, own, of_level = row
+    limits = effective_limits(limits_of_level(level, of_level and json.loads(of_level)), json.loads(own))
+    return Choices(plan, region, image, fits, deploys, network, backups, network_helper, closed, limits)
 
 
 @cache

@@ -176,9 +176,14 @@ def _region_refusal(region: Region, types: Sequence[InstanceType], has_room: boo
     return "" if has_room else REGION_FULL
 
 
+def readiness_refusal(image: Image) -> str:
+    """Return why no disk can be deployed from the image now; empty if one can."""
+    return "" if is_available(image) else f"This image is not ready: its status is {image.status}."
+
+
 def _image_refusal(image: Image, deployed: set[str] | None) -> str:
-    if not is_available(image):
-        return f"This image is not ready: its status is {image.status}."
+    if refusal := readiness_refusal(image):
+        return refusal
     return "" if deployed is None or image.pk in deployed else NOT_THERE
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F
 
 from accounts.actors import Actor
 from accounts.models import Account
@@ -140,7 +139,5 @@ def _lock_with(address: Address) -> tuple[Instance, Address]:
 
 def _check_extra(account: Account, problems: Problems) -> None:
     """Note a problem if the account has as many public addresses as it may have."""
-    mine = Address.objects.filter(instance__account=account, public=True, region=F("instance__region"))
-    counted = mine.aggregate(addresses=Count("pk"), instances=Count("instance", distinct=True))
-    if counted["addresses"] - counted["instances"] >= account.extra_ipv4:
+    if count_extra_ipv4(account.pk) >= account.extra_ipv4:
         problems.add(None, TOO_MANY)
