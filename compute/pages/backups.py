@@ -214,6 +214,8 @@ class RestoreBackupView(InstanceFormPage):
     heading = "Restore {page.backup}"
     introduction = "The disks of the backup take {page.size}."
     verb = "Restore"
+    restored_to: int | None = None
+    """The instance that the form restores to, once it was sent."""
 
     @cached_property
     def backup(self) -> Backup:
@@ -222,10 +224,21 @@ class RestoreBackupView(InstanceFormPage):
             raise Http404
         return found
 
+    @property
+    def size(self) -> str:
+        return size(self.backup.size)
+
     def unavailable(self) -> str:
         return unavailable(self.backup)
 
     def perform(self, form: RestoreForm) -> str:
         wanted = form.given.get("compute_id")
         job = restore(self.actor, self.backup, wanted, form.given.get("overwrite", False), form.given.problems)
+        self.restored_to = job.instance_id
         return f"The backup is being restored to {job.instance}."
+
+    def get_success_url(self) -> str:
+        """Return the page with the progress: this tab, or the page of the other instance."""
+        if self.restored_to == self.instance.pk:
+            return super().get_success_url()
+        return reverse("instance", args=[self.restored_to])

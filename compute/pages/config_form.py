@@ -10,8 +10,8 @@ from compute.models import Config, ConfigDevice, Disk, Kernel, Volume
 from compute.pages.base import InstanceForm
 from compute.pages.choices import volumes_for
 from compute.pages.device_fields import device_fields, disk_choice, renamed_devices, volume_choice
-from compute.serializers.configs import MOST_INTERFACES, ConfigRequest
-from config.errors import DomainError, Invalid, Problem
+from compute.serializers.configs import MAX_INTERFACES, ConfigRequest
+from config.errors import DomainError
 from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
 
 HELPERS = {
@@ -50,11 +50,12 @@ class ConfigForm(InstanceForm):
     def __init__(self, *args: Any, config: Config | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
         disks = self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk")
-        volumes = {volume.pk: volume.label for volume in volumes_for(self.actor, self.instance)}
+        rows, more = volumes_for(self.actor, self.instance)
+        volumes = {volume.pk: volume.label for volume in rows}
         if config:  # its slots may have volumes that the user may not change
             volumes |= volume_names(self.actor, [config])
-        self.fields |= device_fields(ConfigDevice.SLOTS, disks, volumes)
-        for number in range(MOST_INTERFACES):
+        self.fields |= device_fields(ConfigDevice.SLOTS, disks, volumes, more)
+        for number in range(MAX_INTERFACES):
             where = f"interfaces[{number}]"
             self.fields[f"{where}.purpose"] = ChoiceField(label=f"eth{number}", choices=PURPOSES)
             self.fields[f"{where}.label"] = TextField(label=f"VLAN of eth{number}")
@@ -74,7 +75,7 @@ class ConfigForm(InstanceForm):
         return [self[f"devices.{slot}"] for slot in ConfigDevice.SLOTS]
 
     def interfaces(self) -> list[list[forms.BoundField]]:
-        return [[self[f"interfaces[{row}].{name}"] for name in INTERFACE_FIELDS] for row in range(MOST_INTERFACES)]
+        return [[self[f"interfaces[{row}].{name}"] for name in INTERFACE_FIELDS] for row in range(MAX_INTERFACES)]
 
     def helpers(self) -> list[forms.BoundField]:
         return [self[f"helpers.{name}"] for name in HELPERS]
@@ -86,7 +87,7 @@ class ConfigForm(InstanceForm):
         given = self.cleaned_data
         return [
             row
-            for row in range(MOST_INTERFACES)
+            for row in range(MAX_INTERFACES)
             if any(given.get(f"interfaces[{row}].{name}") for name in INTERFACE_FIELDS)
         ]
 
@@ -112,7 +113,7 @@ class ConfigForm(InstanceForm):
         names["interfaces"] = "interfaces[0].purpose"
         for position, row in enumerate(self._rows()):
             names |= {f"interfaces[{position}].{name}": f"interfaces[{row}].{name}" for name in INTERFACE_FIELDS}
-        return Invalid.of(Problem(each.reason, names.get(each.field or "", each.field)) for each in error.problems)
+        return error.with_fields(lambda field: names.get(field or "", field))
 
 
 def volume_names(actor: Actor, configs: Iterable[Config]) -> dict[int, str]:

@@ -23,7 +23,7 @@ class DeviceField(ChoiceField):
 
 
 def device_fields(
-    slots: Iterable[str], disks: Iterable[Disk], volumes: Mapping[int, str]
+    slots: Iterable[str], disks: Iterable[Disk], volumes: Mapping[int, str], more: str = ""
 ) -> dict[str, DeviceField]:
     """The fields of the slots, by name. `volumes` has the names of the volumes that can be chosen, by id.
 
@@ -35,7 +35,9 @@ def device_fields(
         choices.append(("Disks", named))
     if volumes:
         choices.append(("Volumes", [(volume_choice(pk), label) for pk, label in volumes.items()]))
-    return {f"devices.{slot}": DeviceField(label=f"/dev/{slot}", choices=choices) for slot in slots}
+    fields = {f"devices.{slot}": DeviceField(label=f"/dev/{slot}", choices=choices) for slot in slots}
+    next(iter(fields.values())).help_text = more
+    return fields
 
 
 def disk_choice(pk: int) -> str:

@@ -12,14 +12,14 @@ from django.views.generic import TemplateView
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from compute.models import Address, Instance
-from compute.pages.activity import events_of
+from compute.pages.activity import newest_events
 from compute.pages.base import InstancePage, InstanceTab, state_of
 from compute.serializers.networking.addresses import reverse_name
 from compute.serializers.notices import TOPICS
 from compute.services import notices
 from compute.services.networking.overview import networking
 from compute.services.stats import transfer
-from config.pages.views import UNCHANGED, fragment, is_htmx
+from config.pages.views import UNCHANGED_STATUS, fragment, is_htmx, version_of
 from regions.countries import country_name
 
 GONE = "This instance has been deleted, or you may not see it any more."
@@ -36,18 +36,37 @@ class InstanceView(InstanceTab, TemplateView):
     template_name = "compute/instance_overview.html"
     tab = "instance"
 
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if is_htmx(request):
+            facts = self.facts()
+            context = {"instance": self.instance, **facts, "seen": facts["facts_seen"]}
+            return fragment(request, "compute/instance_facts.html", context)
+        return super().get(request, *args, **kwargs)
+
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        found = networking(self.instance)
         return super().get_context_data(
-            addresses=list(addresses_of([*found.public, *found.private, *filter(None, [found.slaac])])),
-            ranges=found.ranges,
-            ssh_address=next((address.address for address in [*found.public, *filter(None, [found.slaac])]), ""),
-            notices=list(self.notices()),
-            transfer=transfer_of(self.instance),
-            country=country_name(self.instance.region.country),
-            **events_of(self.actor, self.instance),
-            **kwargs,
+            **self.facts(), **newest_events(self.actor, "compute", self.instance.pk), **kwargs
         )
+
+    def facts(self) -> dict[str, Any]:
+        """Return the addresses, the properties, the transfer and the notices, and their version `facts_seen`."""
+        instance, found = self.instance, networking(self.instance)
+        shown = {
+            "addresses": list(addresses_of([*found.public, *found.private, *filter(None, [found.slaac])])),
+            "ranges": found.ranges,
+            "notices": list(self.notices()),
+            "transfer": transfer_of(instance),
+        }
+        properties = (
+            instance.type_id, instance.region_id, instance.image_id, instance.group, instance.tags,
+            instance.backups_enabled, instance.backups_last_successful,
+        )  # fmt: skip
+        return {
+            **shown,
+            "ssh_address": next((address.address for address in [*found.public, *filter(None, [found.slaac])]), ""),
+            "country": country_name(instance.region.country),
+            "facts_seen": version_of(shown, properties),
+        }
 
     def notices(self) -> Iterator[dict[str, Any]]:
         """The platform's notices about the instance, such as maintenance of its host."""
@@ -80,7 +99,7 @@ class InstanceStateView(InstancePage, TemplateView):
         may = {"may_change": lambda: self.may_change, "may_clone": self.actor.may("add_computes")}
         context = {"instance": self.instance, **may, **state_of(self.instance)}
         answer = fragment(request, "compute/instance_state.html", context)
-        return answer if answer.status_code == UNCHANGED else trigger_client_event(answer, CHANGED)
+        return answer if answer.status_code == UNCHANGED_STATUS else trigger_client_event(answer, CHANGED)
 
 
 def addresses_of(addresses: list[Address]) -> Iterator[dict[str, Any]]:

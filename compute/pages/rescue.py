@@ -18,8 +18,9 @@ class RescueForm(InstanceForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         disks = list(self.instance.disks.exclude(status=Disk.Status.DELETING).order_by("pk"))
-        volumes = {volume.pk: volume.label for volume in volumes_for(self.actor, self.instance)}
-        self.fields |= device_fields(SLOTS, disks, volumes)
+        rows, more = volumes_for(self.actor, self.instance)
+        volumes = {volume.pk: volume.label for volume in rows}
+        self.fields |= device_fields(SLOTS, disks, volumes, more)
         for slot, disk in zip(SLOTS, disks, strict=False):
             self.fields[f"devices.{slot}"].initial = disk_choice(disk.pk)
 

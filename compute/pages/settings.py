@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.urls import reverse
 
+from accounts.pages.objects import without_tags
 from compute.models import Instance
 from compute.pages.base import InstanceFormPage, InstanceTab
 from compute.serializers.instances import InstanceResource, changes_of
@@ -29,8 +30,10 @@ class GeneralForm(BodyForm):
     partial = True
     blank = frozenset({"label", "group", "tags"})
     label = TextField(label="Label", max_length=64, help_text=LABEL_HELP)
-    group = TextField(label="Group", max_length=50, help_text="A word to sort instances by. Tags do it better.")
-    tags = TagsField(label="Tags", help_text="Separated by commas. A tag that has a comma is in double quotes.")
+    group = TextField(
+        label="Group", max_length=50, help_text="A word to sort instances by. We recommend tags instead."
+    )
+    tags = TagsField()
 
 
 class AlertsForm(BodyForm):
@@ -81,12 +84,7 @@ class SettingsView(InstanceTab, ServiceFormView):
 
     def get_form(self, form_class: type[BodyForm] | None = None) -> BodyForm:
         form: BodyForm = super().get_form(form_class)
-        return self.without_tags(form)
-
-    def without_tags(self, form: BodyForm) -> BodyForm:
-        """Remove the tags from a form of a restricted user, who may not change them."""
-        if self.actor.restricted:
-            form.fields.pop("tags", None)
+        without_tags(form, self.actor)
         return form
 
     def perform(self, form: BodyForm) -> str:
@@ -96,7 +94,8 @@ class SettingsView(InstanceTab, ServiceFormView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context = super().get_context_data(**kwargs)
         for name, form in FORMS.items():
-            unsent = self.without_tags(form(initial=values_of(self.instance)))
+            unsent = form(initial=values_of(self.instance))
+            without_tags(unsent, self.actor)
             context[name] = context["form"] if name == self.form else unsent
         return context
 

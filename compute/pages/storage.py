@@ -88,9 +88,7 @@ class StorageView(PartTab):
 
         def verbs(volume: Volume) -> tuple[Verb, ...]:
             address = reverse("instance-volume-detach", args=[self.instance.pk, volume.pk])
-            reason = refusals["volume_detach"]
-            if not reason and volume.status != Volume.Status.ACTIVE:
-                reason = f"Cannot detach a volume that is {volume.status}."
+            reason = refusals["volume_detach"] or refusal_of_status(volume, "detach")
             return (Verb("Detach", address, reason),) if volume.pk in writable else ()
 
         return [VolumeRow(volume, verbs(volume)) for volume in seen]

@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.http import Http404
 
-from accounts.services import attempts
 from compute.models import Address, IPv6Range
 from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage, InstancePage
 from compute.pages.networking.networking import moving_reason
@@ -21,6 +20,8 @@ from compute.services.networking import assign, ranges
 from config.pages.forms import ChoiceField, TextField
 
 TAB = "instance-network"
+RANGE_SIZES = ((64, "/64: one network"), (56, "/56: 256 networks of 64 bits"))
+NEXT_BOOT = "The instance can use the address after its next boot."
 
 
 class NetworkPage(InstanceFormPage):
@@ -32,19 +33,30 @@ class NetworkPage(InstanceFormPage):
         return moving_reason(self.instance.status)
 
 
-class AddressForm(InstanceForm):
-    body = AddressRequest
-    public = ChoiceField(
-        label="Kind", widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
-        choices=(
+class AddressKindField(ChoiceField):
+    """Whether a new address is public."""
+
+    def __init__(self, **kwargs: Any):
+        choices = (
             ("true", "Public: reached from the internet"),
             ("false", "Private: reached within the region. An instance has one at most."),
-        ),
-    )  # fmt: skip
+        )
+        radios = forms.RadioSelect(attrs={"class": "form-check-input"})
+        super().__init__(label="Kind", widget=radios, choices=choices, **kwargs)
+
+
+def address_body(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a request for an address, from the values of a form with an `AddressKindField`."""
+    body = {**body, "type": "ipv4"}
+    return {**body, "public": body["public"] == "true"} if "public" in body else body
+
+
+class AddressForm(InstanceForm):
+    body = AddressRequest
+    public = AddressKindField()
 
     def as_body(self) -> dict[str, Any]:
-        body = {**super().as_body(), "type": "ipv4"}
-        return {**body, "public": body["public"] == "true"} if "public" in body else body
+        return address_body(super().as_body())
 
 
 class NewAddressView(NetworkPage):
@@ -54,12 +66,12 @@ class NewAddressView(NetworkPage):
     initial = {"public": "true"}
     operations = frozenset({"compute_instances_ips_create"})
     heading = "Add an IPv4 address"
-    introduction = "The instance gets the address when it boots."
-    verb = "Add the address"
+    introduction = NEXT_BOOT
+    verb = "Add address"
 
     def perform(self, form: AddressForm) -> str:
         made = assign.add(self.actor, self.instance, form.given.get("public"), form.given.problems)
-        return f"The instance has the address {made}. It gets the address when it boots."
+        return f"The address {made} was added to the instance. {NEXT_BOOT}"
 
 
 class AddressPage(InstancePage):
@@ -92,6 +104,7 @@ class ReverseNameView(AddressPage, NetworkPage):
     form_class = RdnsForm
     lanes = {"post": "outside"}
     operations = frozenset({"compute_instances_ips_update"})
+    expensive = True
     heading = "Reverse name of {page.row}"
     verb = "Save"
 
@@ -100,8 +113,7 @@ class ReverseNameView(AddressPage, NetworkPage):
 
     def perform(self, form: RdnsForm) -> str:
         name = form.checked()["rdns"]
-        with attempts.measured_with_api(self.actor.account_id):
-            changed = assign.rename(self.actor, self.row, name)
+        changed = assign.rename(self.actor, self.row, name)
         name = reverse_name(changed.address, changed.public, changed.rdns)
         return f"The reverse name of {changed} is {name}."
 
@@ -124,9 +136,7 @@ class DeleteAddressView(AddressPage, NetworkPage, ConfirmationPage):
 
 class RangeForm(InstanceForm):
     body = IPv6RangeRequest
-    prefix_length = ChoiceField(
-        label="Size", number=True, choices=((64, "/64: one network"), (56, "/56: 256 networks of 64 bits"))
-    )
+    prefix_length = ChoiceField(label="Size", number=True, choices=RANGE_SIZES)
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
