@@ -45,7 +45,7 @@ def test_without_backups_there_is_no_schedule_and_no_snapshot(browser, account):
     instance = InstanceFactory(account=account)
     for page in ("schedule", "snapshot"):
         shown = text(browser.get(address_of(f"instance-backups-{page}", instance)))
-        assert "Backups are not enabled for this compute." in shown
+        assert "Backups are not enabled for this instance." in shown
 
 
 def test_the_schedule_is_in_words_and_in_utc(browser, instance):
@@ -70,7 +70,7 @@ def test_the_platform_may_choose(browser, instance):
 def test_a_window_that_there_is_not_is_refused(browser, instance):
     given = {"backups.schedule.window": "W3", "backups.schedule.day": "Sunday"}
     answer = send(browser, "instance-backups-schedule", instance, **given)
-    assert "window" in problems(answer, "backups.schedule.window")
+    assert "Time window" in problems(answer, "backups.schedule.window")
 
 
 def test_all_backups_are_listed_with_what_is_in_them(browser, instance):
@@ -100,6 +100,19 @@ def test_a_snapshot_is_taken_and_restored(world, driver):
     assert events(instance)[-1] == "backups_restore"
 
 
+def test_a_restore_to_another_instance_leads_to_its_page(world, driver):
+    instance, other = backed_up(world, driver), world.offline(label="other", image=None)
+    backup = instance.backups.get()
+    browser = signed_in(world.account.users.get())
+    address = address_of("instance-backup-restore", instance, backup.pk)
+    assert backup.size > 1024
+    assert f"The disks of the backup take {backup.size / 1024:g} GB." in text(browser.get(address))
+    answer = browser.post(address, {"compute_id": other.pk, "overwrite": "on"})
+    assert answer["Location"] == f"/home/instances/{other.pk}"
+    other.refresh_from_db()
+    assert other.status == "restoring"
+
+
 def test_a_snapshot_needs_a_label(browser, instance):
     answer = send(browser, "instance-backups-snapshot", instance)
     assert problems(answer, "label") == "Length must be 1-255 characters"
@@ -122,7 +135,7 @@ def test_a_target_without_room_is_refused(browser, instance):
     answer = send(
         browser, "instance-backup-restore", instance, instance.backups.get().pk, compute_id=instance.pk
     )  # fmt: skip
-    assert problems(answer, "compute_id") == "The backup needs 1000 MB, and the compute has 0 MB for it."
+    assert problems(answer, "compute_id") == "The backup needs 1000 MB, and the instance has 0 MB for it."
 
 
 def test_cancelling_asks_and_deletes_all(browser, instance):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from accounts.models import Event
 from compute.models import Instance
 from compute.serializers.instances import WRONG_LABEL
 from compute.services.hosts.placement import REGION_FULL
@@ -34,6 +35,18 @@ def test_an_instance_is_cloned_into_a_new_one(world, source):
     assert last_event(source) == "compute_clone"
 
 
+def test_the_new_instance_shows_the_progress_of_the_clone(world, source):
+    browser = owner_of(world)
+    browser.post(page_of(source, "clone"), new(source))
+    target = Instance.objects.get(label="web-2")
+    Event.objects.filter(action="compute_clone", entity_id=source.pk).update(percent_complete=40)
+    head = text_of(browser.get(page_of(target, "state")))
+    assert "An instance is cloned." in head
+    assert "40 %" in head
+    rows = text_of(browser.get(f"/home/instances/states?id={source.pk}&id={target.pk}"))
+    assert rows.count("40 %") == 2
+
+
 def test_an_instance_is_cloned_into_another(world, driver, source):
     target = deployed(world, driver, image=None)
     disk = source.disks.order_by("pk")[0]
@@ -48,12 +61,12 @@ def test_an_instance_is_cloned_into_another(world, driver, source):
 @pytest.mark.parametrize(
     ("fields", "field", "reason"),
     [
-        ({"label": "web-1"}, "label", "Label must be unique among your computes"),
-        ({"label": "-"}, "label", WRONG_LABEL),
-        ({"region": "none"}, "region", "region is not valid"),
+        ({"label": "web-1"}, "label", "Label must be unique among your instances"),
+        ({"label": "-"}, "label", WRONG_LABEL.replace("label", '"Label of the new instance"', 1)),
+        ({"region": "none"}, "region", '"Region of the new instance" is not valid'),
         ({"type": "none"}, "type", "A valid plan type by that ID was not found"),
-        ({"compute_id": "999999999"}, "compute_id", "compute_id is not valid"),
-        ({"disks": ["999999999"]}, "disks", "disks is not valid"),
+        ({"compute_id": "999999999"}, "compute_id", '"Clone into" is not valid'),
+        ({"disks": ["999999999"]}, "disks", '"999999999" is not valid'),
     ],
 )
 def test_reasons_stand_at_their_fields(world, source, fields, field, reason):
@@ -102,6 +115,8 @@ def test_writers_who_may_not_create_instances_may_not_clone(source):
 def test_several_clones_may_run_at_once(world, source):
     browser = owner_of(world)
     browser.post(page_of(source, "clone"), new(source))
-    assert "Compute busy." not in text_of(browser.get(page_of(source, "clone")))
+    assert "Another job runs on the instance. Try again later." not in text_of(
+        browser.get(page_of(source, "clone"))
+    )
     browser.post(page_of(source, "clone"), new(source, label="web-3"))
     assert Instance.objects.filter(label="web-3").exists()

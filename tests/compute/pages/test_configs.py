@@ -90,14 +90,15 @@ def test_reasons_stand_at_their_fields(browser, instance):
         },
     )  # fmt: skip
     assert problems(answer, "label") == "Length must be 1-48 characters"
-    assert problems(answer, "memory_limit") == "memory_limit must be 0-2048"
-    assert problems(answer, "kernel") == "kernel is not valid"
-    assert problems(answer, "root_device") == "root_device is not valid"
-    page = text(answer)
-    assert "devices.sda.disk_id is not valid" in page
-    assert "label is not valid: letters, digits and - only" in page
-    assert "A public interface has no ipam_address." in page
-    assert 'class="alert alert-danger"' not in page, "each reason has a field"
+    assert problems(answer, "memory_limit") == '"Memory limit" must be 0-2048'
+    assert problems(answer, "kernel") == "Kernel is not valid"
+    assert problems(answer, "root_device") == '"Root device" is not valid'
+    assert problems(answer, r"devices\.sda") == "/dev/sda is not valid"
+    wrong_vlan = '"VLAN of eth1" is not valid: letters, digits and - only'
+    assert problems(answer, r"interfaces\[1\]\.label") == wrong_vlan
+    address = 'A public interface has no "Address of eth2".'
+    assert problems(answer, r"interfaces\[2\]\.ipam_address") == address
+    assert 'class="alert alert-danger"' not in text(answer), "each reason has a field"
 
 
 def test_a_form_that_is_sent_back_changes_nothing(browser, instance, config):
@@ -138,7 +139,9 @@ def test_a_profile_is_deleted(browser, instance, config):
 
 def test_one_that_a_job_is_about_to_boot_is_not_deleted(browser, instance, config):
     send(browser, "instance-config-boot", instance, config.pk)
-    assert "Compute busy." in text(send(browser, "instance-config-delete", instance, config.pk))
+    assert "Another job runs on the instance. Try again later." in text(
+        send(browser, "instance-config-delete", instance, config.pk)
+    )
     assert instance.configs.exists()
 
 
@@ -150,6 +153,6 @@ def test_an_instance_boots_with_it(browser, instance, config):
 
 def test_a_running_instance_reboots_with_it(browser, instance, config):
     Instance.objects.update(status="running")
-    assert "Reboot with it" in text(browser.get(address_of("instance-configs", instance)))
+    assert "Reboot with profile" in text(browser.get(address_of("instance-configs", instance)))
     send(browser, "instance-config-reboot", instance, config.pk)
     assert job_of(instance).kind == "reboot"

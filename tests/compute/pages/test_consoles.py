@@ -10,7 +10,7 @@ from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config.limits.rates import forget
 from tests.accounts.pages.browsers import careful
-from tests.compute.at_consoles import at_it, signed_in, staff_at_it
+from tests.compute.at_consoles import signed_in, staff_session, user_session
 from tests.factories import GrantFactory, InstanceFactory, StaffFactory
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +87,7 @@ class TestThePage:
 
     def test_refusals_say_what_may_help(self, owner, staff, instance, settings):
         browser = signed_in(owner)
-        staff_at_it(staff, instance)
+        staff_session(staff, instance)
         answer = ask(browser, page_of(instance))
         assert (answer.status_code, answer.json()["occupied"]) == (400, True)
         assert ticket_in(ask(browser, page_of(instance), take_over=True))
@@ -118,7 +118,7 @@ class TestThePage:
 
 
 class TestOfStaff:
-    def test_they_say_what_for(self, staff, instance):
+    def test_they_give_a_reason(self, staff, instance):
         browser = signed_in(staff)
         assert 'data-begin="asked"' in browser.get(staff_page_of(instance)).content.decode()
         assert ask(browser, staff_page_of(instance)).status_code == 400
@@ -147,6 +147,6 @@ class TestOfStaff:
         assert signed_in(staff).get("/admin/compute/instance/4711/console/").status_code == 404
 
 
-def test_who_is_there_is_not_told_to_who_may_not_be(stranger, owner, instance):
-    at_it(owner, instance)
+def test_open_consoles_are_hidden_from_users_without_permission(stranger, owner, instance):
+    user_session(owner, instance)
     assert b"owner" not in ask(signed_in(stranger), page_of(instance)).content

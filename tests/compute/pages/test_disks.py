@@ -49,7 +49,7 @@ class TestCreating:
     def test_an_image_needs_a_password(self, browser, instance):
         image = ImageFactory()
         answer = send(browser, "instance-disk-new", instance, size="2000", image=image.pk, root_pass="")
-        assert problems(answer, "root_pass") == "root_pass is required"
+        assert problems(answer, "root_pass") == '"Root password" is required'
         answer = send(browser, "instance-disk-new", instance, size="2000", image=image.pk, root_pass=STRONG)
         assert instance.disks.filter(image=image).exists()
         assert STRONG not in text(answer)
@@ -65,7 +65,7 @@ class TestCreating:
         assert other.label not in shown
         fields = {"stackscript_id": script.pk, "size": "2000", "image": image.pk, "root_pass": STRONG}
         answer = send(browser, "instance-disk-new", instance, **fields)
-        assert problems(answer, "stackscript_data.role") == "stackscript_data.role is required"
+        assert problems(answer, "stackscript_data.role") == "Role is required"
         values = {"motd": "hello", "role": "db", "parts": ["b", "c"], "db_password": "hush"}
         given = {f"stackscript_data.{name}": value for name, value in values.items()}
         assert "hush" not in text(send(browser, "instance-disk-new", instance, **fields, **given))
@@ -77,7 +77,7 @@ class TestCreating:
     def test_a_script_needs_an_image(self, browser, account, instance):
         script = StackScriptFactory(account=account)
         answer = send(browser, "instance-disk-new", instance, size="2000", stackscript_id=script.pk)
-        assert problems(answer, "image") == "image is required"
+        assert problems(answer, "image") == "Image is required"
         assert events(instance) == []
 
     def test_reasons_stand_at_their_fields(self, browser, instance):
@@ -94,8 +94,8 @@ class TestCreating:
         assert events(instance) == []
 
     def test_no_size_and_no_number(self, browser, instance):
-        assert problems(send(browser, "instance-disk-new", instance), "size") == "size is required"
-        assert problems(send(browser, "instance-disk-new", instance, size="much"), "size") == "size is not valid"
+        assert problems(send(browser, "instance-disk-new", instance), "size") == "Size is required"
+        assert problems(send(browser, "instance-disk-new", instance, size="much"), "size") == "Size is not valid"
 
     def test_the_own_name_is_the_only_one_that_a_restricted_user_is_offered(self, account, owner, instance):
         user = GlobalGrantsFactory(user__account=account, user__username="helper").user
@@ -151,7 +151,7 @@ class TestOne:
     def test_the_disk_that_a_machine_runs_with_is_not_deleted(self, browser, instance, disk):
         Instance.objects.update(status="running", booted_config=instance.configs.get())
         answer = send(browser, "instance-disk-delete", instance, disk.pk)
-        assert "The compute runs with this disk: shut it down first" in text(answer)
+        assert "The instance runs with this disk: shut it down first" in text(answer)
 
 
 class TestPassword:
@@ -175,13 +175,13 @@ class TestPassword:
     def test_the_instance_has_to_be_off(self, browser, instance, disk):
         Instance.objects.update(status="running")
         shown = text(browser.get(address_of("instance-disk-password", instance, disk.pk)))
-        assert "a compute that is running." in shown
+        assert "an instance that is running." in shown
 
 
 class TestImage:
     def test_it_is_made_of_the_disk(self, browser, instance, disk):
         answer = send(browser, "instance-disk-image", instance, disk.pk, label="golden", description="As of today.")
-        assert "The image golden is being made." in text(answer)
+        assert "The image golden is being created." in text(answer)
         assert Image.objects.get(label="golden").description == "As of today."
         assert events(instance) == ["disk_imagize"]
 
@@ -189,7 +189,7 @@ class TestImage:
         grants = GlobalGrantsFactory(user__account=account, add_images=True)
         GrantFactory(user=grants.user, entity_id=instance.pk)
         browser = signed_in(grants.user)
-        assert "Make an image" in text(browser.get(address_of("instance-storage", instance)))
+        assert "Create image" in text(browser.get(address_of("instance-storage", instance)))
         send(browser, "instance-disk-image", instance, disk.pk)
         assert Image.objects.filter(label="root").exists()
 

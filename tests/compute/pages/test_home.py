@@ -32,14 +32,20 @@ class TestHome:
         assert "You have no instances yet" in text_of(page)
         assert page.content.decode().count(f'href="{reverse("instance-new")}"') == 1
 
-    def test_a_user_who_may_not_create_is_told_whom_to_ask(self, restricted):
-        page = signed_in(restricted).get("/home")
-        assert "Ask an unrestricted user" in text_of(page)
-        assert reverse("instance-new") not in page.content.decode()
+    @pytest.mark.parametrize("page", ["/home", "/home/instances"])
+    def test_a_user_who_may_not_create_is_told_whom_to_ask(self, restricted, account, page):
+        InstanceFactory(account=account)
+        answer = signed_in(restricted).get(page)
+        assert "You see no instances" in text_of(answer)
+        assert "instances that you have no grant on. Ask an unrestricted user" in text_of(answer)
+        assert reverse("instance-new") not in answer.content.decode()
 
-    def test_a_restricted_user_with_the_grant_has_the_button(self, account):
+    @pytest.mark.parametrize("page", ["/home", "/home/instances"])
+    def test_a_restricted_user_with_the_grant_has_the_button(self, account, page):
         user = GlobalGrantsFactory(user__account=account, user__username="adder", add_computes=True).user
-        assert reverse("instance-new") in signed_in(user).get("/home").content.decode()
+        answer = signed_in(user).get(page)
+        assert "You see no instances" in text_of(answer)
+        assert reverse("instance-new") in answer.content.decode()
 
     def test_instances_are_counted_by_status(self, owner, account):
         InstanceFactory.create_batch(3, account=account, status=Status.RUNNING)
@@ -69,7 +75,7 @@ class TestHome:
         text = text_of(signed_in(owner).get("/home"))
         assert "Failed in the last two days" in text
         assert "The kernel is missing." in text
-        assert "The customer's name or address was changed." in text.replace("&#x27;", "'")
+        assert "The account was changed." in text
 
     def test_times_are_those_of_the_user(self, owner, account):
         owner.timezone = "Asia/Tokyo"

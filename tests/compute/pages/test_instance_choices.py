@@ -9,11 +9,14 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from accounts.models import SSHKey
+from accounts.models import Account, SSHKey
+from accounts.quotas import RESOURCE_QUOTAS
 from compute.models import Backup, Host, Instance, Job
+from compute.pages import choices
 from compute.pages.instance_form import AS_IN_THE_BACKUP
 from compute.services.common.password_strength import WEAK
 from compute.services.hosts.placement import REGION_FULL
+from config.pages.reasons import text_on_page
 from tests.accounts.pages.browsers import careful
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.creating import KEY, PAGE, SCRIPT, browser, checked, fields, user
@@ -27,6 +30,7 @@ from tests.factories import (
     InstanceTypeFactory,
     RegionFactory,
     StackScriptFactory,
+    UserFactory,
 )
 from tests.world import STRONG
 
@@ -47,6 +51,20 @@ def body_of_curl(page: str) -> dict:
 
 def disabled(page: str, element: str) -> bool:
     return " disabled" in re.search(rf'<(?:input|option)[^>]*id="{re.escape(element)}"[^>]*>', page)[0]
+
+
+def test_selects_that_leave_out_choices_say_so(world, user, browser, monkeypatch):
+    monkeypatch.setattr(choices, "MAX_LISTED", 1)
+    others = UserFactory(account=world.account, username="a-colleague")
+    sentences = ("These are the first 1 by label.", choices.MORE_OF_SCRIPTS, choices.MORE_KEYS)
+    for number, owner in enumerate((user, others)):
+        FirewallFactory(account=world.account, label=f"firewall-{number}")
+        StackScriptFactory(account=world.account, label=f"script-{number}")
+        SSHKey.objects.create(user=owner, label="laptop", ssh_key=KEY)
+        page = unescape(browser.get(PAGE).content.decode())
+        assert [sentence in page for sentence in sentences] == [number > 0] * 3
+        assert f"{user.username}: laptop" in page, "the user's own keys come first"
+        assert "a-colleague: laptop" not in page
 
 
 class TestChoices:
@@ -79,9 +97,29 @@ class TestChoices:
         assert disabled(page, "type-gpu")
         assert disabled(page, f"image-{other.pk}")
         assert not disabled(page, f"type-{world.type.pk}")
-        missing = "This region does not offer GPU Computes.", "This region does not offer VLANs."
+        missing = "This region does not offer GPU instances.", "This region does not offer VLANs."
         for reason in (REGION_FULL, *missing):
             assert reason in page
+
+    def test_a_type_beyond_a_quota_is_disabled_with_the_reason(self, world, browser):
+        large = InstanceTypeFactory(id="large", vcpus=8)
+        Account.objects.filter(pk=world.account.pk).update(trust_level="new", quotas={"vcpus": 5})
+        page = browser.get(PAGE, {"type": large.pk}).content.decode()
+        assert disabled(page, "type-large")
+        assert not disabled(page, f"type-{world.type.pk}")
+        assert RESOURCE_QUOTAS["vcpus"].reason(5, 0, 8) in unescape(page)
+
+    def test_a_reason_of_all_types_is_shown_once(self, world, browser):
+        InstanceTypeFactory(id="large")
+        world.create()
+        Account.objects.filter(pk=world.account.pk).update(trust_level="new", quotas={"instances": 1})
+        page = browser.get(PAGE).content.decode()
+        assert disabled(page, "type-large")
+        assert disabled(page, f"type-{world.type.pk}")
+        assert unescape(page).count(text_on_page(RESOURCE_QUOTAS["instances"].reason(1, 1, 1))) == 1
+        page = browser.post(PAGE, {"region": world.region.pk}).content.decode()
+        assert "The instance was not created." in page
+        assert "Type is required" not in page, "no type can be chosen"
 
     def test_regions_have_the_names_of_their_countries(self, world, browser):
         RegionFactory(id="far", country="zz")
@@ -233,7 +271,7 @@ class TestRequest:
 
 def test_the_number_of_queries_is_fixed(world, browser, user, fields, django_assert_num_queries):
     for number in range(2):
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(12):
             browser.post(f"{PAGE}/choice", fields, headers={"HX-Trigger": "offers"})
         world.create()
         SSHKey.objects.create(user=user, label="laptop", ssh_key=KEY)
@@ -316,14 +354,14 @@ class TestFromABackup:
     def test_an_unknown_backup_is_refused(self, world, browser, given):
         assert browser.get(PAGE, {"backup": given}).status_code == 404
         answer = browser.post(PAGE, {"backup_id": given, "region": world.region.pk, "type": world.type.pk})
-        assert "backup_id is not valid" in answer.content.decode()
+        assert "Backup is not valid" in answer.content.decode()
         assert not Instance.objects.exists()
 
     def test_a_backup_that_went_away_is_named(self, world, browser, backup):
         sent = {"backup_id": backup.pk, "region": world.region.pk, "type": world.type.pk}
         Backup.objects.update(status="running")
         page = browser.post(PAGE, sent).content.decode()
-        assert "backup_id is not valid" in page
+        assert "Backup is not valid" in page
         assert 'name="image"' not in page
         listed = browser.get(f"/home/instances/{backup.instance_id}/backups").content.decode()
         assert f"backup={backup.pk}" not in listed

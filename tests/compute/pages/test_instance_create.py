@@ -8,6 +8,7 @@ from django.test import Client
 
 from accounts.models import Event, GlobalGrants, SSHKey, User
 from compute.models import VLAN, Config, Disk, Host, Instance, Job
+from compute.pages.instance_create import TYPE_AGAIN
 from compute.pages.instance_form import NO_IMAGE
 from compute.services.common.password_strength import WEAK, is_strong
 from compute.services.hosts.placement import REGION_FULL
@@ -157,6 +158,11 @@ class TestGeneratedPassword:
             assert password not in browser.get(address).content.decode()
         assert password not in str(dict(browser.session))
 
+    def test_a_typed_password_is_asked_for_again_if_another_field_is_refused(self, browser, fields):
+        assert refused(browser, {**fields, "label": "-"}, "root_pass") == TYPE_AGAIN
+        answer = browser.post(PAGE, {**fields, "label": "-", "root_pass": ""})
+        assert TYPE_AGAIN not in answer.content.decode()
+
     def test_it_is_not_made_where_a_password_is_wrong(self, browser, fields):
         assert refused(browser, {**fields, "root_pass": "short"}, "root_pass") == "Length must be 7-128 characters"
 
@@ -166,18 +172,18 @@ class TestReasons:
         ("field", "value", "reason"),
         [
             ("root_pass", "password1", WEAK),
-            ("label", "-web", "label is not valid"),
+            ("label", "-web", "Label is not valid"),
             ("tags", "ab", "Length must be 3-50 characters"),
             ("authorized_keys", "key", "SSH key is not valid"),
             ("authorized_users", "nobody", "nobody has no SSH key on the profile"),
-            ("swap_size", "much", "swap_size is not valid"),
-            ("swap_size", "25000", "The image needs 1300 MB"),
-            ("region", "nowhere", "region is not valid"),
+            ("swap_size", "much", '"Swap disk in MB" is not valid'),
+            ("swap_size", "25000", "The image (1300 MB)"),
+            ("region", "nowhere", "Region is not valid"),
             ("type", "huge", "A valid plan type by that ID was not found"),
-            ("image", "compute/none", "image is not valid"),
-            ("image", "", "image is required"),
-            ("firewall_id", "7", "firewall_id is not valid"),
-            ("stackscript_id", "7", "stackscript_id is not valid"),
+            ("image", "compute/none", "Image is not valid"),
+            ("image", "", "Image is required"),
+            ("firewall_id", "7", "Firewall is not valid"),
+            ("stackscript_id", "7", "Script is not valid"),
             ("vlan", "back", "This region does not offer VLANs."),
         ],
     )
@@ -201,7 +207,7 @@ class TestReasons:
     def test_the_fields_of_a_script_have_reasons(self, world, browser, fields):
         script = StackScriptFactory(account=world.account, script=SCRIPT)
         answer = browser.post(PAGE, {**fields, "stackscript_id": script.pk})
-        assert "stackscript_data.role is required" in problems(answer, "stackscript_data.role")
+        assert "Role is required" in problems(answer, "stackscript_data.role")
         assert 'value="welcome"' in answer.content.decode()
         assert checked(answer.content.decode(), "stackscript_data.parts") == ["a", "b"]
 

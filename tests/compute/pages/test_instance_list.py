@@ -11,7 +11,14 @@ from compute.filters.instances import InstanceFilterSet, InstanceListFilterSet
 from compute.models import Instance
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
-from tests.factories import EventFactory, GrantFactory, ImageFactory, InstanceFactory, RegionFactory
+from tests.factories import (
+    EventFactory,
+    GrantFactory,
+    ImageFactory,
+    InstanceFactory,
+    InstanceTypeFactory,
+    RegionFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +51,7 @@ def poller(answer) -> str:
 
 
 class TestRows:
-    def test_show_what_there_is_to_know(self, browser, account):
+    def test_show_all_facts(self, browser, account):
         instance = InstanceFactory(
             account=account, label="web-1", status="shutting_down", tags=["blue & green"],
             ipv4=["203.0.113.7", "192.168.0.7"], ipv6="2001:db8::7/128",
@@ -209,6 +216,18 @@ class TestUpdates:
         assert "203.0.113.9" in text_of(part)
         assert browser.get(poller(part)).status_code == 204
 
+    def test_type_and_region_follow_a_resize_and_a_move(self, browser, account):
+        instance = InstanceFactory(account=account)
+        address = poller(browser.get(LIST))
+        larger, elsewhere = InstanceTypeFactory(id="g6-test-4", label="Test 4GB"), RegionFactory(id="eu-test")
+        Instance.objects.filter(pk=instance.pk).update(type=larger)
+        part = browser.get(address)
+        assert f'<div id="type-{instance.pk}" hx-swap-oob="true">Test 4GB</div>' in text_of(part)
+        Instance.objects.filter(pk=instance.pk).update(region=elsewhere)
+        part = browser.get(poller(part))
+        assert f'<div id="region-{instance.pk}" hx-swap-oob="true">eu-test</div>' in text_of(part)
+        assert browser.get(poller(part)).status_code == 204
+
     def test_rows_that_are_gone_leave_the_page(self, browser, account):
         gone, other = (InstanceFactory(account=account) for _ in range(2))
         address = poller(browser.get(LIST))
@@ -217,6 +236,13 @@ class TestUpdates:
         assert f'id="instance-{gone.pk}" hx-swap-oob="delete"' in text_of(part)
         assert f"id={gone.pk}" not in poller(part)
         assert f"id={other.pk}" in poller(part)
+
+    def test_reload_the_page_when_all_its_rows_are_gone(self, browser, account):
+        InstanceFactory.create_batch(2, account=account)
+        address = poller(browser.get(LIST))
+        Instance.objects.all().delete()
+        assert browser.get(address)["HX-Refresh"] == "true"
+        assert "/states" not in text_of(browser.get(LIST))
 
     def test_say_nothing_about_the_rows_of_others(self, stranger, restricted, account):
         instance = InstanceFactory(account=account, ipv4=["203.0.113.9"])

@@ -12,7 +12,7 @@ from tests.compute.at_consoles import signed_in
 from tests.compute.pages.visiting import HTMX, owner_of, page_of, restricted_at, text_of
 from tests.compute.run_jobs import finish
 from tests.compute.worker.scenarios import deployed
-from tests.factories import EventFactory, HostMigrationFactory
+from tests.factories import EventFactory, HostMigrationFactory, InstanceTypeFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +69,26 @@ class TestOverview:
         ):
             assert part in page
         assert "Not here." not in page
+
+    def test_its_facts_are_sent_again_only_if_they_have_changed(self, world, instance):
+        browser = owner_of(world)
+        page = text_of(browser.get(page_of(instance)))
+        seen = re.search(r'<div id="facts"[^>]*\?seen=(\w+)"[^>]*"instance-changed from:body"', page)[1]
+
+        def answer():
+            return browser.get(f"{page_of(instance)}?seen={seen}", headers=HTMX)
+
+        assert answer().status_code == 204
+        larger = InstanceTypeFactory(id="g6-test-4", label="Test 4GB", price_monthly=10)
+        Instance.objects.filter(pk=instance.pk).update(type=larger)
+        facts = text_of(answer())
+        assert "Test 4GB" in facts
+        assert "$10 a month" in facts
+        assert 'id="events"' not in facts
+        Instance.objects.filter(pk=instance.pk).update(type=world.type)
+        assert answer().status_code == 204
+        Address.objects.filter(address=instance.ipv4[0]).update(rdns="web.example.com")
+        assert "web.example.com" in text_of(answer())
 
     def test_a_reader_sees_no_verbs(self, instance):
         page = text_of(restricted_at(instance).get(page_of(instance)))
@@ -128,7 +148,7 @@ class TestHead:
         Instance.objects.filter(pk=instance.pk).update(status="booting")
         page = text_of(owner_of(world).get(page_of(instance)))
         assert 'id="verb-boot" disabled aria-describedby="why-boot"' in page
-        assert 'id="why-boot">Compute busy.' in page
+        assert 'id="why-boot">Another job runs on the instance. Try again later.' in page
 
     def test_power_verbs_of_a_running_instance_ask(self, world, driver):
         page = text_of(owner_of(world).get(page_of(deployed(world, driver))))

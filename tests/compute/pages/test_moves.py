@@ -44,7 +44,7 @@ def test_a_scheduled_move_to_another_host_starts_now(world, instance):
     HostFactory(region=world.region)
     browser = owner_of(world)
     answer = browser.post(page_of(instance, "migrate"), {"region": ""})
-    assert problems(answer, "region").startswith("No migration of this compute is scheduled")
+    assert problems(answer, "region").startswith("No migration of this instance is scheduled")
     HostMigrationFactory(instance=instance)
     assert "Another host of this region, now" in text_of(browser.get(page_of(instance, "migrate")))
     browser.post(page_of(instance, "migrate"), {"region": ""})
@@ -54,7 +54,7 @@ def test_a_scheduled_move_to_another_host_starts_now(world, instance):
 def test_the_reason_stands_at_the_region(world, instance, elsewhere):
     VolumeFactory(account=world.account, region=world.region, instance=instance)
     answer = owner_of(world).post(page_of(instance, "migrate"), {"region": "eu-test"})
-    assert problems(answer, "region") == "Volumes are attached to the compute: detach them first."
+    assert problems(answer, "region") == "Volumes are attached to the instance: detach them first."
 
 
 def test_a_deprecated_type_may_be_upgraded_on_the_way(world, instance, elsewhere):

@@ -26,10 +26,21 @@ def test_an_instance_is_shut_down_booted_and_rebooted(world, driver):
         assert instance.status == after
 
 
+def test_a_confirmation_is_for_the_time_of_the_job(world, driver):
+    """The script of the pages removes the confirmation when the head of the page is settled."""
+    browser, instance = owner_of(world), deployed(world, driver)
+    page = text_of(browser.post(page_of(instance, "shutdown"), follow=True))
+    assert "data-confirmation>" in page
+    assert "data-settled" not in page
+    instance.refresh_from_db()
+    finish(instance, driver)
+    assert "data-live data-settled" in text_of(browser.get(page_of(instance, "state")))
+
+
 def test_a_refusal_is_shown_on_the_next_page(world):
     instance = world.offline(image=None)
     answer = owner_of(world).post(page_of(instance, "boot"), follow=True)
-    assert "This compute has no configuration profile to boot." in text_of(answer)
+    assert "This instance has no configuration profile to boot." in text_of(answer)
 
 
 class TestAProfile:

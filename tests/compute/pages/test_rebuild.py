@@ -59,7 +59,7 @@ def test_the_user_confirms_that_all_disks_are_deleted(world, instance):
     ("fields", "field", "reason"),
     [
         ({"image": ""}, "image", "You must specify an image"),
-        ({"image": "compute/none"}, "image", "image is not valid"),
+        ({"image": "compute/none"}, "image", "Image is not valid"),
         ({"root_pass": "x"}, "root_pass", "Length must be 7-128 characters"),
         ({"authorized_keys": "ssh-rsa x"}, "authorized_keys", ""),
     ],
@@ -93,7 +93,7 @@ def test_a_script_s_fields_become_fields_of_the_form(world, instance):
         assert part in page
     fields = sent(world, stackscript_id=script.pk)
     answer = browser.post(page_of(instance, "rebuild"), fields)
-    assert problems(answer, "stackscript_data.role") == "stackscript_data.role is required"
+    assert problems(answer, "stackscript_data.role") == "Role is required"
     values = {"motd": "hello", "role": "db", "parts": ["a", "c"], "db_password": "secret"}
     answer = browser.post(
         page_of(instance, "rebuild"),
@@ -111,7 +111,7 @@ def test_a_nul_in_a_value_of_a_script_is_refused(world, instance):
     fields = sent(world, stackscript_id=script.pk)
     fields |= {f"stackscript_data.{name}": value for name, value in given.items()}
     answer = owner_of(world).post(page_of(instance, "rebuild"), fields)
-    assert problems(answer, "stackscript_data.motd") == "stackscript_data.motd is not valid"
+    assert problems(answer, "stackscript_data.motd") == "Message is not valid"
     assert not instance.jobs.filter(finished_at=None).exists()
 
 
@@ -121,7 +121,7 @@ def test_nothing_is_rebuilt_without_a_script_that_is_gone(world, instance):
     fields = sent(world, stackscript_id=script.pk)
     script.delete()
     answer = browser.post(page, fields)
-    assert "stackscript_id is not valid" in text_of(answer)
+    assert "Deployment script is not valid" in text_of(answer)
     assert not instance.jobs.filter(finished_at=None).exists()
     assert browser.post(page, {**fields, "stackscript_id": ""}).status_code == 302
 

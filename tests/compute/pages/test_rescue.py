@@ -5,6 +5,7 @@ import re
 import pytest
 
 from compute.models import Config
+from compute.pages import choices
 from tests.accounts.pages.browsers import problems
 from tests.compute.pages.visiting import last_event, owner_of, page_of, text_of
 from tests.compute.worker.scenarios import deployed
@@ -37,10 +38,20 @@ def test_the_reason_stands_at_the_slot(world, driver):
         "devices.sdd": "disk_id:x",
     }
     answer = owner_of(world).post(page_of(instance, "rescue"), sent)
-    assert problems(answer, "devices.sdb") == "It is in sda already."
-    assert problems(answer, "devices.sdc") == "devices.sdc.volume_id is not valid"
-    assert problems(answer, "devices.sdd") == "devices.sdd is not valid"
+    assert problems(answer, "devices.sdb") == "The slot sda already has it."
+    assert problems(answer, "devices.sdc") == "/dev/sdc is not valid"
+    assert problems(answer, "devices.sdd") == "/dev/sdd is not valid"
     assert not Config.objects.filter(rescue=True).exists()
+
+
+def test_the_page_says_when_it_leaves_out_volumes(world, driver, monkeypatch):
+    browser, instance = owner_of(world), deployed(world, driver)
+    monkeypatch.setattr(choices, "MAX_CHOICES", 1)
+    for label, says in (("data-1", False), ("data-2", True)):
+        VolumeFactory(account=world.account, region=world.region, label=label)
+        page = text_of(browser.get(page_of(instance, "rescue")))
+        assert (choices.MORE_VOLUMES in page) == says
+        assert "data-2" not in page
 
 
 def test_volumes_of_others_are_not_offered(world, driver):

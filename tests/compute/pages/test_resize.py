@@ -1,10 +1,13 @@
 """Resize and upgrade in a browser."""
 
+import re
+
 import pytest
 
 from compute.models import Host, Instance, InstanceType
 from compute.services.hosts.placement import REGION_FULL
 from compute.services.instances.resize import NO_UPGRADE
+from config.pages.reasons import text_on_page
 from tests.accounts.pages.browsers import problems
 from tests.compute.pages.visiting import last_event, owner_of, page_of, text_of
 from tests.compute.run_jobs import finish
@@ -37,10 +40,13 @@ def test_types_that_the_instance_cannot_get_are_disabled_with_the_reason(world, 
     DiskFactory(instance=instance, size=20)
     page = text_of(owner_of(world).get(page_of(instance, "resize")))
     assert page.count("disabled>") == 3
+    assert re.findall(r'<details( open)? class="group"><summary class="group-name">([^<]+)', page) == [
+        (" open", "Shared processors"), ("", "Graphics processors"),
+    ]  # fmt: skip
     for reason in (
-        "Compute is already running this service plan.",
+        "Instance is already running this service plan.",
         "They need 20 MB, and the type has 10 MB.",
-        "The compute&#x27;s region does not offer GPU Computes.",
+        "The instance&#x27;s region does not offer GPU instances.",
     ):
         assert reason in page
 
@@ -64,9 +70,9 @@ def test_types_without_room_are_disabled_with_the_reason(world, larger):
 @pytest.mark.parametrize(
     ("sent", "reason"),
     [
-        ({}, "type is required"),
+        ({}, "Type is required"),
         ({"type": "none"}, "A valid plan type by that ID was not found"),
-        ({"type": "g6-test-2"}, "Compute is already running this service plan."),
+        ({"type": "g6-test-2"}, "Instance is already running this service plan."),
     ],
 )
 def test_the_reason_stands_at_the_type(world, sent, reason):
@@ -77,11 +83,11 @@ def test_the_reason_stands_at_the_type(world, sent, reason):
 def test_a_deprecated_type_is_upgraded(world, larger):
     instance = world.offline()
     browser = owner_of(world)
-    assert NO_UPGRADE in text_of(browser.get(page_of(instance, "upgrade"))).replace("&#x27;", "'")
+    assert text_on_page(NO_UPGRADE) in text_of(browser.get(page_of(instance, "upgrade"))).replace("&#x27;", "'")
     assert ">Upgrade</a>" not in text_of(browser.get(page_of(instance)))
     InstanceType.objects.filter(pk=instance.type_id).update(deprecated=True, successor=larger)
     assert ">Upgrade</a>" in text_of(browser.get(page_of(instance)))
-    assert "the type Test 4GB, which replaces Test 2GB" in text_of(browser.get(page_of(instance, "upgrade")))
+    assert "from Test 2GB to Test 4GB" in text_of(browser.get(page_of(instance, "upgrade")))
     browser.post(page_of(instance, "upgrade"))
     assert last_event(instance) == "compute_mutate"
     assert Instance.objects.get(pk=instance.pk).status == "migrating"

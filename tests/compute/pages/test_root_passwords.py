@@ -27,6 +27,7 @@ def test_a_typed_password_is_set_and_never_shown(world, driver):
     assert STRONG not in text_of(answer)
     assert password_of(instance.jobs.get(finished_at=None)) == f" {STRONG} "
     assert last_event(instance) == "password_reset"
+    assert "A root password is set." in text_of(answer)
 
 
 def test_a_generated_password_is_shown_once(world, driver):
@@ -55,7 +56,7 @@ def test_a_password_is_typed_or_generated(world, driver):
     assert not instance.jobs.filter(finished_at=None).exists()
 
 
-@pytest.mark.parametrize(("sent", "reason"), [("", "root_pass is required"), ("password", WEAK)])
+@pytest.mark.parametrize(("sent", "reason"), [("", '"Root password" is required'), ("password", WEAK)])
 def test_the_reason_stands_at_the_password(world, driver, sent, reason):
     instance = deployed(world, driver, running=False)
     answer = owner_of(world).post(page_of(instance, "password"), {"root_pass": sent})

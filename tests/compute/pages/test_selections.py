@@ -76,7 +76,8 @@ class TestPower:
         answer = post(signed_in(owner), "boot", web_1, empty, web_2)
         assert alerts(answer) == [
             "Booting: web-2",
-            "Not booted: web-1: Compute busy. <empty>: This compute has no configuration profile to boot.",
+            "Not booted: web-1: Another job runs on the instance. Try again later. <empty>: This instance has no "
+            "configuration profile to boot.",
         ]
         assert statuses() == {"web-1": "migrating", "<empty>": "offline", "web-2": "booting"}
 
@@ -139,7 +140,7 @@ class TestDelete:
         browser, address = signed_in(restricted), f"{LIST}/delete?{ids(web_1)}"
         page = browser.get(address).content.decode()
         assert "web-1" not in page
-        assert "You may delete none of the chosen instances." in page
+        assert "You may not delete any of the chosen instances." in page
         assert alerts(browser.post(address, follow=True)) == ["Not deleted: web-1: Unauthorized"]
         assert statuses() == {"web-1": "offline"}
 
@@ -147,7 +148,7 @@ class TestDelete:
 class TestTags:
     def test_instances_that_are_gone_are_not_tagged(self, owner):
         page = signed_in(owner).get(f"{LIST}/tag?id=999").content.decode()
-        assert "You may tag none of the chosen instances." in page
+        assert "You may not tag any of the chosen instances." in page
         assert all("disabled" in button for button in re.findall(r'<button[^>]*name="verb"[^>]*>', page))
 
     @pytest.fixture

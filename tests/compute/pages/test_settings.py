@@ -75,9 +75,9 @@ class TestSettings:
         [
             ("settings", {"label": ""}, "label", "Length must be 3-64 characters"),
             ("settings", {"label": "web--1"}, "label", "letters, digits"),
-            ("settings", {"label": "taken"}, "label", "Label must be unique among your computes"),
+            ("settings", {"label": "taken"}, "label", "Label must be unique among your instances"),
             ("settings", {"label": "web-1", "tags": "ab"}, "tags", ""),
-            ("settings/alerts", {**ALERTS, "alerts.cpu": "x"}, "alerts.cpu", "alerts.cpu is not valid"),
+            ("settings/alerts", {**ALERTS, "alerts.cpu": "x"}, "alerts.cpu", '" is not valid'),
             ("settings/alerts", {**ALERTS, "alerts.io": "-1"}, "alerts.io", ""),
             ("settings/alerts", {**ALERTS, "alerts.io": ""}, "alerts.io", ""),
         ],

@@ -51,7 +51,7 @@ def test_readers_are_denied_the_power_verbs(instance, verb):
 def test_a_busy_instance_s_verbs_are_disabled_with_the_reason(world, instance, verb):
     Instance.objects.filter(pk=instance.pk).update(status="booting")
     page = text_of(owner_of(world).get(page_of(instance, verb)))
-    assert "Compute busy." in page
+    assert "Another job runs on the instance. Try again later." in page
     assert "disabled>" in page.split('<form method="post"')[-1]
 
 

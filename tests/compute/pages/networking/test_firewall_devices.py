@@ -21,12 +21,13 @@ def browser(owner):
     return signed_in(owner)
 
 
-def test_one_is_taken_off_and_another_put_on(browser, account, instance):
+def test_one_is_detached_and_another_is_attached(browser, account, instance):
     send(browser, "instance-firewall-remove", instance, instance.firewall_devices.get().pk)
-    assert "No firewall is on this instance." in text(browser.get(address_of("instance-network", instance)))
+    shown = text(browser.get(address_of("instance-network", instance)))
+    assert "No firewall is attached to this instance." in shown
     other = FirewallFactory(account=account, label="closed")
     answer = send(browser, "instance-firewall-add", instance, firewall=other.pk)
-    assert f"The firewall closed is on {instance}." in text(answer)
+    assert f"The firewall closed was attached to {instance}." in text(answer)
     assert instance.firewall_devices.get().firewall == other
     assert events(instance) == ["firewall_device_remove", "firewall_device_add"]
 
@@ -34,7 +35,7 @@ def test_one_is_taken_off_and_another_put_on(browser, account, instance):
 def test_two_enabled_ones_are_too_many(browser, account, instance):
     other = FirewallFactory(account=account)
     answer = send(browser, "instance-firewall-add", instance, firewall=other.pk)
-    assert problems(answer, "firewall") == "The compute has an enabled firewall already."
+    assert problems(answer, "firewall") == "The instance has an enabled firewall already."
 
 
 @pytest.mark.parametrize("given", ["", "77777", "x"])

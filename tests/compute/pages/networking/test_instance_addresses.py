@@ -54,13 +54,13 @@ class TestAdding:
         assert instance.addresses.filter(public=False).count() == 1
         assert events(instance) == ["compute_addip"]
         answer = send(browser, "instance-address-new", instance, public="false")
-        assert "A compute has at most one private IPv4 address." in text(answer)
+        assert "An instance has at most one private IPv4 address." in text(answer)
 
     def test_the_account_s_limit_is_named(self, browser, instance):
         assert TOO_MANY in text(send(browser, "instance-address-new", instance, public="true"))
 
     def test_the_kind_is_needed(self, browser, instance):
-        assert problems(send(browser, "instance-address-new", instance), "public") == "public is required"
+        assert problems(send(browser, "instance-address-new", instance), "public") == "Kind is required"
 
 
 class TestReverseNames:
@@ -76,7 +76,7 @@ class TestReverseNames:
     def test_a_name_that_leads_elsewhere_is_refused_and_kept(self, browser, instance, public, settings):
         settings.RDNS_CHECK, settings.RDNS_RESOLVER = True, f"{__name__}.nowhere"
         answer = send(browser, "instance-address-rdns", instance, public, rdns="web.example.com")
-        assert problems(answer, "rdns") == f"There is no forward record of this name that leads to {public}."
+        assert problems(answer, "rdns") == f"No A record of this name has the address {public}."
         assert 'value="web.example.com"' in text(answer)
 
     def test_look_ups_are_limited_together_with_the_api_s(self, browser, api, instance, public, settings):
@@ -95,7 +95,7 @@ class TestReverseNames:
     ):
         settings.RDNS_CHECK = False
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "expensive": "6/60"}
-        monkeypatch.setattr(metering, "ORDINARY", -7)  # each call counts as seven seconds and more
+        monkeypatch.setattr(metering, "FREE_SECONDS", -7)  # each call counts as seven seconds and more
         rates.forget()
         send(browser, "instance-address-rdns", instance, public, rdns="web.example.com")
         assert rates.limits().meter.spent[f"account:{account.pk}"][0] > 7
@@ -131,13 +131,15 @@ class TestDeleting:
         assert [row.address for row in instance.addresses.all()] == [last]
         assert events(instance) == ["compute_deleteip"]
         shown = text(browser.get(address_of("instance-network", instance)))
-        assert "unavailable: It is the last public address." in shown
+        assert "unavailable: This is the last public address of the instance." in shown
         answer = send(browser, "instance-address-delete", instance, last)
-        assert "The last public IPv4 address of a compute cannot be deleted." in text(answer)
+        assert "The last public IPv4 address of an instance cannot be deleted." in text(answer)
 
     def test_it_waits_for_a_move(self, browser, instance, public):
         Instance.objects.update(status="migrating")
-        assert "Compute busy." in text(send(browser, "instance-address-delete", instance, public))
+        assert "Another job runs on the instance. Try again later." in text(
+            send(browser, "instance-address-delete", instance, public)
+        )
         assert instance.addresses.count() == 2
 
 
@@ -149,7 +151,7 @@ class TestRanges:
 
     def test_a_size_that_there_is_not_is_refused(self, browser, instance):
         answer = send(browser, "instance-range-new", instance, prefix_length="48")
-        assert problems(answer, "prefix_length") == "prefix_length is not valid"
+        assert problems(answer, "prefix_length") == "Size is not valid"
 
     def test_an_instance_without_ipv6_has_none(self, browser, instance):
         Instance.objects.update(ipv6=None)
@@ -166,4 +168,4 @@ def test_addresses_that_wait_in_another_region_are_shown(browser, instance):
     host = HostFactory(region__id="us-new")
     pool = AddressPoolFactory(region=host.region, addresses=1)
     Address.objects.filter(pool=pool).update(instance=instance)
-    assert "kept in us-new" in text(browser.get(address_of("instance-network", instance)))
+    assert "reserved in us-new" in text(browser.get(address_of("instance-network", instance)))
