@@ -15,10 +15,15 @@ def lock_row(volume: Volume) -> Volume:
     return lock(Volume.objects.filter(pk=volume.pk))
 
 
+def refusal_of_status(volume: Volume, verb: str) -> str:
+    """Return the reason if the volume's status does not allow the `verb`; empty if it does."""
+    return "" if volume.status == Volume.Status.ACTIVE else f"Cannot {verb} a volume that is {volume.status}."
+
+
 def note_unless_active(locked: Volume, verb: str, problems: Problems) -> None:
     """Note a problem if the volume's status does not allow the `verb`."""
-    if locked.status != Volume.Status.ACTIVE:
-        problems.add(None, f"Cannot {verb} a volume that is {locked.status}.")
+    if refusal := refusal_of_status(locked, verb):
+        problems.add(None, refusal)
 
 
 def check_free(locked: Volume) -> None:
