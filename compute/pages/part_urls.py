@@ -2,8 +2,9 @@
 
 from django.urls import path
 
-from compute.pages import backups, configs, disks, instance_volumes, storage
+from compute.pages import backups, configs, disks, storage
 from compute.pages.networking import address_moves, firewall_devices, instance_addresses, networking
+from compute.pages.volumes import instance_volumes
 
 urlpatterns = [
     path("storage", storage.StorageView.as_view(), name="instance-storage"),

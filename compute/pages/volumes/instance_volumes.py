@@ -1,4 +1,4 @@
-"""The volumes of an instance: attaching, creating and detaching one."""
+"""The volumes of an instance: attaching, creating and detaching one on the instance's pages."""
 
 from functools import cached_property
 from typing import Any
@@ -8,15 +8,28 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from compute.models import Volume
-from compute.pages.base import ConfirmationPage, FormPage, InstanceForm
-from compute.pages.choices import MOST_CHOICES
+from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage
+from compute.pages.choices import offer_rows
+from compute.pages.volumes.fields import (
+    DEFAULT_SIZE,
+    IS_ATTACHED,
+    IS_CREATED,
+    IS_DETACHED,
+    UNMOUNT,
+    label_field,
+    profile_field,
+    profiles_of,
+    size_field,
+    stays_field,
+)
 from compute.serializers.volumes import VolumeAttach, VolumeCreate, spec_of
 from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from config.errors import Invalid
-from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
+from config.pages.forms import ChoiceField
 
 TAB = "instance-storage"
+NO_VOLUME = "You have no free volume in the region {} that you may change. Create a volume, or detach one first."
 
 
 class PlaceForm(InstanceForm):
@@ -24,8 +37,7 @@ class PlaceForm(InstanceForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        profiles = self.instance.configs.filter(rescue=False).order_by("pk").values_list("pk", "label")
-        self.offer("config_id", [("", "the one that boots next"), *profiles])
+        self.offer("config_id", profiles_of(self.instance))
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}
@@ -34,24 +46,23 @@ class PlaceForm(InstanceForm):
 class AttachForm(PlaceForm):
     body = VolumeAttach
     volume = ChoiceField(label="Volume", number=True)
-    config_id = ChoiceField(label="Configuration profile", number=True)
-    persist_across_boots = FlagField(
-        label="Keep the volume attached after the next boot",
-        help_text="Without this, the volume is in no profile. That needs an instance that runs.",
-    )
+    config_id = profile_field()
+    persist_across_boots = stays_field()
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         free = Volume.objects.writable_by(self.actor).filter(region=self.instance.region_id, instance=None)
-        rows = free.order_by("label").values_list("pk", "label", "size")[:MOST_CHOICES]
-        volumes_shown = ((pk, f"{label}, {size} GB") for pk, label, size in rows)
-        self.offer("volume", [("", "choose one"), *volumes_shown])
+        rows = free.only("label", "size").order_by("label", "pk")
+        if not offer_rows(
+            self, "volume", rows, lambda each: (each.pk, f"{each.label}, {each.size} GB"), ("", "choose one")
+        ):
+            self.reason = NO_VOLUME.format(self.instance.region_id)
 
     def is_sent(self, name: str, value: Any) -> bool:
         return name != "volume" and super().is_sent(name, value)
 
 
-class AttachVolumeView(FormPage):
+class AttachVolumeView(InstanceFormPage):
     """``/home/instances/<id>/volumes/attach``: a volume of the region that is attached nowhere."""
 
     form_class = AttachForm
@@ -62,7 +73,7 @@ class AttachVolumeView(FormPage):
     operations = frozenset({"volumes_attach"})
     heading = "Attach a volume"
     introduction = "You can attach free volumes of the region {page.instance.region_id}."
-    verb = "Attach the volume"
+    verb = "Attach volume"
 
     def perform(self, form: AttachForm) -> str:
         pk = form.cleaned_data["volume"]
@@ -70,43 +81,45 @@ class AttachVolumeView(FormPage):
         if volume is None:
             raise Invalid("Choose a volume.", "volume")
         attaching.attach(self.actor, volume, Place(**form.given), form.given.problems)
-        return f"The volume {volume} is being attached."
+        return IS_ATTACHED.format(volume)
 
 
 class NewVolumeForm(PlaceForm):
     body = VolumeCreate
     blank = frozenset({"label"})
-    label = TextField(label="Label", help_text="A letter, then letters, digits, - and _.")
-    size = NumberField(label="Size", help_text="GB, 10 to 10240.")
-    config_id = ChoiceField(label="Configuration profile", number=True)
+    label = label_field()
+    size = size_field()
+    config_id = profile_field()
 
 
-class NewVolumeView(FormPage):
+class NewVolumeView(InstanceFormPage):
     """``/home/instances/<id>/volumes/new``: a new volume, attached to the instance."""
 
     form_class = NewVolumeForm
     tab = TAB
-    initial = {"size": 20}
+    initial = {"size": DEFAULT_SIZE}
     operations = frozenset({"volumes_create"})
     grant = "add_volumes"
     heading = "Create a volume"
-    introduction = "A volume is storage that outlives the instance. This one is attached to the instance."
+    introduction = (
+        "A volume is storage that stays when the instance is deleted. The new volume is attached to the instance."
+    )
     verb = "Create and attach"
 
     def perform(self, form: NewVolumeForm) -> str:
-        made = volumes.create(self.actor, spec_of(form.given), form.given.problems)
-        return f"The volume {made} is being created."
+        return IS_CREATED.format(volumes.create(self.actor, spec_of(form.given), form.given.problems))
 
 
 class DetachVolumeView(ConfirmationPage):
     """``/home/instances/<id>/volumes/<id>/detach``."""
 
     tab = TAB
+    part_noun = "attachment of the volume"
     kind = "volume_detach"
     operations = frozenset({"volumes_detach"})
     heading = "Detach {page.volume}"
-    introduction = "Unmount the volume in the instance first. The volume keeps its data."
-    verb = "Detach the volume"
+    introduction = UNMOUNT
+    verb = "Detach volume"
 
     @cached_property
     def volume(self) -> Volume:
@@ -120,4 +133,4 @@ class DetachVolumeView(ConfirmationPage):
 
     def perform(self, form: forms.Form) -> str:
         attaching.detach(self.actor, self.volume)
-        return f"The volume {self.volume} is being detached."
+        return IS_DETACHED.format(self.volume)
