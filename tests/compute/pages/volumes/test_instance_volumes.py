@@ -46,12 +46,12 @@ def test_reasons_stand_at_their_fields(browser, account, instance):
     spare = VolumeFactory(account=account)
     answer = send(browser, "instance-volume-attach", instance, volume=spare.pk)
     assert problems(answer, "persist_across_boots") == (
-        "The compute is off: a volume can only be attached to stay."
+        'The instance is off, so "Keep the volume attached after the next boot" must be true.'
     )
     answer = send(
-        browser, "instance-volume-attach", instance, volume=spare.pk, config_id="9", persist_across_boots="on"
+        browser, "instance-volume-attach", instance, volume=spare.pk, config_id="7777777", persist_across_boots="on"
     )
-    assert problems(answer, "config_id") == "config_id is not valid"
+    assert problems(answer, "config_id") == '"Configuration profile" is not valid'
 
 
 def test_a_new_volume_is_attached(browser, instance):
