@@ -1,7 +1,7 @@
 """The fields of a deployment script as fields of a form."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -55,6 +55,28 @@ def without_secrets(script: StackScript, data: Mapping[str, Any]) -> dict[str, A
     """The values of a request's ``stackscript_data``, with a `Secret` for each that is not shown."""
     hidden = {field["name"] for field in script.user_defined_fields if is_secret(field)}
     return {name: Secret(name.upper()) if name in hidden else value for name, value in data.items()}
+
+
+def describe(fields: Iterable[Field]) -> list[dict[str, Any]]:
+    """Describe fields for a table: the kind of value, the choices, and the default; None for a required value."""
+    return [
+        {
+            **field,
+            "variable": field["name"].upper(),
+            "kind": _kind(field),
+            "choices": choices_of(field.get("oneOf") or field.get("manyOf") or ""),
+            "default": field.get("default"),
+        }
+        for field in fields
+    ]
+
+
+def _kind(field: Field) -> str:
+    if "oneOf" in field:
+        return "one of"
+    if "manyOf" in field:
+        return "any of"
+    return "hidden text" if is_secret(field) else "text"
 
 
 def _form_field(field: Field) -> forms.Field:
