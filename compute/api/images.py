@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from django.conf import settings
-from django.urls import reverse
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -60,9 +58,8 @@ class ImageViewSet(PublicViewSet[Image]):
         given = self.body()
         fields = {name: given.get(name) for name in ("label", "description", "region")}
         image = images.begin_upload(self.actor, **fields, problems=given.problems)
-        path = reverse("image-upload", kwargs={"signed": uploads.sign(image)})
         shown = self.serializer_class(image).data
-        address = f"{settings.STREAM_URL}{path}" if settings.STREAM_URL else request.build_absolute_uri(path)
+        address = uploads.address_for(image, f"{request.scheme}://{request.get_host()}")
         return Response({"upload_to": address, "image": shown})
 
     @operation(WRITE, READ_WRITE, request=ImageUpdate)

@@ -1,6 +1,6 @@
 """An account's own images: creating them from a disk or an upload, changing and deleting them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -215,6 +215,18 @@ def expire_uploads() -> int:
     for number in found - set(needed):
         files.drop(number)
     return given_up
+
+
+def refusals_of_new(account_id: int, sizes: Iterable[int]) -> list[str]:
+    """Return why the account can have no further image of each of these sizes in MB; empty if it can.
+
+    Three queries. Pages show the reasons before a request. They are those of the refused request.
+    """
+    most = quotas.most_for(account_id, "images")
+    resources = quotas.resources_of(account_id)
+    if Image.objects.filter(account_id=account_id).count() >= most:
+        return [QUOTAS["images"].reason(most) for _ in sizes]
+    return [next(resources.refusals({"image_storage": size}), "") for size in sizes]
 
 
 def _check_quota(actor: Actor, problems: Problems) -> None:

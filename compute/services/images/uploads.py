@@ -1,6 +1,7 @@
 """Receiving the image that a client uploads: a gzip file, which a worker unpacks later."""
 
 import fcntl
+import math
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,6 +12,7 @@ from typing import IO, Protocol
 from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
 from django.db import transaction
+from django.urls import reverse
 
 from accounts.actors import Actor
 from compute.jobs.data import ImportData
@@ -23,6 +25,7 @@ from config.errors import Invalid, Missing
 
 CHUNK = 256 * 1024
 GIGABYTE = unpacking.GIGABYTE
+MEGABYTE = 1024**2
 MAGIC = b"\x1f\x8b"
 """The first bytes of a gzip file (RFC 1952)."""
 
@@ -46,6 +49,13 @@ class Source(Protocol):
 def sign(image: Image) -> str:
     """Return a signed token that lets its bearer upload this image, once and within 24 hours. It fits in a path."""
     return _signer.sign(str(image.number))
+
+
+def address_for(image: Image, site: str) -> str:
+    """Return the URL that receives the file of this image by PUT. `site` is the URL of the web processes, such as
+    ``https://cloud.example.com``. They receive files if the stream processes have no URL of their own.
+    """
+    return f"{settings.STREAM_URL or site}{reverse('image-upload', kwargs={'signed': sign(image)})}"
 
 
 def receive(signed: str, source: Source, length: int) -> None:
@@ -72,6 +82,7 @@ def begin(signed: str, length: int) -> "Upload":
     """
     image = _waiting(signed)
     _check_length(length)
+    require_left(image.account_id or 0, "image_storage", math.ceil(length / MEGABYTE))
     with ExitStack() as opened:
         opened.enter_context(_place(image.account_id or 0))
         part = files.part_of(image.number or 0)
