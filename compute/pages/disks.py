@@ -10,9 +10,9 @@ from accounts.pages.confirm import Confirmed
 from compute.models import Disk, Instance
 from compute.pages.base import ConfirmationPage, InstanceForm, InstanceFormPage, InstancePage
 from compute.pages.deploy import DeployForm, DeployPage
+from compute.pages.images.from_disk import ImageForm
 from compute.pages.root_passwords import root_password_field
 from compute.serializers.disks import DiskCreate, DiskPassword, DiskResize, DiskResource, spec_fields
-from compute.serializers.images import ImageCreate
 from compute.services.common.disk_space import left
 from compute.services.images import images
 from compute.services.instances import disks, root_passwords
@@ -192,10 +192,7 @@ class DiskPasswordView(DiskPage, InstanceFormPage, Confirmed):
         return f"The root password of {self.disk} is being set."
 
 
-class DiskImageForm(InstanceForm):
-    body = ImageCreate
-    label = TextField(label="Label", help_text="Left empty, it is the label of the disk.")
-    description = TextField(label="Description", widget=forms.Textarea(attrs={"rows": 3}))
+class DiskImageForm(ImageForm, InstanceForm):
     disk_id: int
 
     def as_body(self) -> dict[str, Any]:
@@ -217,15 +214,16 @@ class DiskImageView(DiskPage, InstanceFormPage):
         """Whether the user sees the instance: an image needs no more than that and the account-level grant."""
         return self.instance is not None
 
+    def unavailable(self) -> str:
+        return images.refusals_of_new(self.actor.account_id, [self.disk.size])[0]
+
     def get_form(self, form_class: Any = None) -> Any:
         form = super().get_form(form_class)
         form.disk_id = self.disk.pk
         return form
 
     def perform(self, form: DiskImageForm) -> str:
-        fields = {name: form.given.get(name) for name in ("label", "description")}
-        made = images.create_from_disk(self.actor, self.disk.pk, **fields, problems=form.given.problems)
-        return f"The image {made.label} is being made."
+        return f"The image {form.create(self.actor)} is being created."
 
 
 class DeleteDiskView(DiskPage, ConfirmationPage):
