@@ -34,6 +34,7 @@ DEFAULT_PROTOCOL = "_tcp"
 """The protocol of an SRV record that has none."""
 REMOTE_ADDRESS = "[remote_addr]"
 """The target of A and AAAA records that stands for the caller's address."""
+SLAVE = "A slave domain has the records of its masters, and none of its own."
 ADDRESS_VERSIONS = {Type.A: 4, Type.AAAA: 6}
 _SERVICE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
 _SRV_TARGET = re.compile(r"(?=.{1,253}\Z)(?:[A-Za-z0-9_:-]{1,63}\.)*[A-Za-z0-9_:-]{1,63}\.?", re.ASCII)
@@ -73,7 +74,7 @@ def create(
     problems = problems or Problems()
     locked = lock_domain(domain.pk)
     if locked.type != Domain.Type.MASTER:
-        problems.add(None, "A slave domain has the records of its masters, and none of its own.")
+        problems.add(None, SLAVE)
     else:
         # counted while the domain is locked: every request that adds records locks it
         own = Account.objects.values_list("quotas", flat=True).get(pk=actor.account_id)
