@@ -19,6 +19,7 @@ from compute.models import (
     Job,
     VolumeDevice,
 )
+from compute.pages.networking.firewalls.presets import PRESETS
 from tests.factories import (
     AddressPoolFactory,
     ConfigFactory,
@@ -62,6 +63,16 @@ def add_parts(instance: Instance) -> None:
     FirewallFactory(
         account=account, on=instance, status=Firewall.Status.DISABLED if there else Firewall.Status.ENABLED
     )
+
+
+def firewall_of(instance: Instance) -> Firewall:
+    """Give the instance's first firewall rules, and return the firewall."""
+    firewall = instance.firewall_devices.earliest("pk").firewall
+    accepted = [preset.rule() for preset in PRESETS.values()]
+    rule = {"action": "DROP", "protocol": "UDP", "addresses": {"ipv4": ["192.0.2.0/24"]}, "description": "Noise"}
+    firewall.rules = {**firewall.rules, "inbound": accepted, "inbound_policy": "DROP", "outbound": [rule]}
+    firewall.save()
+    return firewall
 
 
 def backup_of(instance: Instance, **fields: Any) -> Backup:
