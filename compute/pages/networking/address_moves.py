@@ -3,40 +3,85 @@
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from compute.models import Address, Instance, IPv6Range
 from compute.pages.base import InstanceForm
-from compute.pages.choices import MOST_CHOICES
+from compute.pages.choices import MAX_CHOICES, first_rows
 from compute.pages.networking.instance_addresses import AddressPage, NetworkPage
 from compute.serializers.networking.addresses import AssignRequest, ShareRequest, assignments_of
-from compute.services.networking import reassign
+from compute.services.networking import assign, reassign
 from config.display.integers import is_integer
-from config.errors import DomainError, Invalid, Problem
+from config.errors import DomainError
 from config.pages.forms import ChoiceField, ListField
 
+NO_INSTANCES = "You have no other instance in the region {} that you may change. Create one there first."
+ALL_MOVE = "Your other instances in the region {} are moving or being deleted. Try again when that is over."
+LAST_PUBLIC = "The instance has no other public address, so it can only swap this one."
+ONE_PRIVATE = "An instance has at most one private address. Instances that have one can only swap it."
 
-def others(form: InstanceForm) -> Any:
+
+def writable_others(form: InstanceForm) -> QuerySet[Instance]:
     """The other instances of the region that the user may change."""
     there = Instance.objects.writable_by(form.actor).filter(region=form.instance.region_id)
     return there.exclude(pk=form.instance.pk)
 
 
+def staying_others(form: InstanceForm) -> QuerySet[Instance]:
+    """The other instances of the region whose addresses the user may change now."""
+    return writable_others(form).exclude(status__in=assign.MOVING)
+
+
+def reason_without_choices(form: InstanceForm) -> str:
+    """Return the reason why no instance of the region offers an address. One query."""
+    return (ALL_MOVE if writable_others(form).exists() else NO_INSTANCES).format(form.instance.region_id)
+
+
 class MoveForm(InstanceForm):
-    """The target is an instance (``to:7``), or an address that comes in exchange (``for:198.18.0.7``)."""
+    """The target is an instance (``to:7``), or an address that comes in exchange (``for:198.18.0.7``).
+
+    Targets that the service would refuse are not offered: afterwards, each instance has a public address and at
+    most one private one.
+    """
 
     body = AssignRequest
     target = ChoiceField(label="What to do")
-    address: Address
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: Any, address: Address, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        instances = others(self).order_by("label").values_list("pk", "label")[:MOST_CHOICES]
-        rows = Address.objects.filter(instance__in=others(self).values("pk")).select_related("instance")
-        self.theirs = {row.address: row for row in rows.order_by("instance__label", "pk")[:MOST_CHOICES]}
+        self.address = address
+        rest = Address.objects.filter(instance=self.instance, region=self.instance.region_id).exclude(pk=address.pk)
+        kinds = set(rest.values_list("public", flat=True))
+        # not `self["target"].value()`, which would keep the help text as it is now
+        given = str(self.data.get("target", "")).partition(":")[2]
+        targets, more_targets = first_rows(self._targets(keeps_public=True in kinds), [given])
+        rows, more_rows = first_rows(self._exchanges(keeps_public=True in kinds, has_private=False in kinds))
+        self.theirs = {row.address: row for row in rows}
         swaps = [(f"for:{text}", f"{text} of {row.instance}") for text, row in self.theirs.items()]
-        moves = [(f"to:{pk}", label) for pk, label in instances]
-        self.offer("target", [("", "choose one"), ("Move it to", moves), ("Swap it for", swaps)])
+        moves = [(f"to:{each.pk}", each.label) for each in targets]
+        groups = [group for group in (("Move the address to", moves), ("Swap the address for", swaps)) if group[1]]
+        self.offer("target", [("", "choose one"), *groups])
+        self.reason = "" if groups else reason_without_choices(self)
+        hint = (LAST_PUBLIC if True not in kinds else "") if address.public else ONE_PRIVATE
+        self.fields["target"].help_text = " ".join(filter(None, (hint, more_targets or more_rows)))
+
+    def _targets(self, *, keeps_public: bool) -> QuerySet[Instance]:
+        """The instances that may get the address."""
+        found = staying_others(self).only("label").order_by("label", "pk")
+        if self.address.public:
+            return found if keeps_public else found.none()
+        return found.exclude(Exists(Address.objects.filter(instance=OuterRef("pk"), public=False)))
+
+    def _exchanges(self, *, keeps_public: bool, has_private: bool) -> QuerySet[Address]:
+        """The addresses that may come in exchange."""
+        theirs = Address.objects.filter(instance__in=staying_others(self).values("pk"))
+        rows = theirs.filter(region=self.instance.region_id)
+        found = rows.select_related("instance").order_by("instance__label", "pk")
+        if self.address.public:
+            return found if keeps_public and not has_private else found.filter(public=True)
+        same = Address.objects.filter(instance=OuterRef("instance"), region=OuterRef("region"))
+        keeps = Exists(same.filter(public=True).exclude(pk=OuterRef("pk")))
+        return found.filter(Q(public=False) | Q(keeps, ~Exists(same.filter(public=False)), public=True))
 
     def as_body(self) -> dict[str, Any]:
         verb, _, value = str(self.cleaned_data["target"]).partition(":")
@@ -56,13 +101,13 @@ class MoveAddressView(AddressPage, NetworkPage):
     form_class = MoveForm
     operations = frozenset({"networking_ips_assign"})
     heading = "Move {page.row}"
-    introduction = "Each instance keeps a public address. Instances get new addresses when they boot."
-    verb = "Move the address"
+    introduction = (
+        "Each instance must keep a public address. Instances can use their new addresses after their next boot."
+    )
+    verb = "Move address"
 
-    def get_form(self, form_class: Any = None) -> Any:
-        form = super().get_form(form_class)
-        form.address = self.row
-        return form
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "address": self.row}
 
     def perform(self, form: MoveForm) -> str:
         given = form.given
@@ -71,10 +116,11 @@ class MoveAddressView(AddressPage, NetworkPage):
 
     def refused(self, form: forms.Form, error: DomainError) -> Any:
         """Show all problems at the only field: the user has chosen no more than that."""
-        return super().refused(form, Invalid.of(Problem(each.reason, "target") for each in error.problems))
+        return super().refused(form, error.with_fields(lambda field: "target"))
 
 
-KEPT_SHARES = "These stay shared, because you may not change their instances: {}."
+KEPT_SHARES = "These addresses stay shared, because you may not change their instances: {}."
+MORE_SHARES = f"At most {MAX_CHOICES} addresses and {MAX_CHOICES} ranges are listed. For others, use the API."
 
 
 class ShareForm(InstanceForm):
@@ -86,12 +132,11 @@ class ShareForm(InstanceForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        theirs = Q(instance__in=others(self).values("pk"))
+        theirs = Q(instance__in=staying_others(self).values("pk"))
         ranges = IPv6Range.objects.filter(account=self.actor.account_id, kind=IPv6Range.Kind.RANGE)
-        rows = [
-            *self._shared_first(Address.objects.all(), theirs & Q(public=True)),
-            *self._shared_first(ranges, theirs | Q(instance=self.instance)),
-        ]
+        addresses, more_addresses = self._shared_first(Address.objects.all(), theirs & Q(public=True))
+        blocks, more_blocks = self._shared_first(ranges, theirs | Q(instance=self.instance))
+        rows = [*addresses, *blocks]
         owners = {row.instance_id for row in rows}
         seen = Instance.objects.visible_to(self.actor).in_bulk(owners)
         writable = owners
@@ -108,17 +153,20 @@ class ShareForm(InstanceForm):
             else:
                 kept.append(named)
         self.offer("ips", choices)
-        if kept:
-            self.fields["ips"].help_text = KEPT_SHARES.format(", ".join(kept))
+        self.reason = "" if choices else reason_without_choices(self)
+        kept_shares = KEPT_SHARES.format(", ".join(kept)) if kept else ""
+        more = MORE_SHARES if more_addresses or more_blocks else ""
+        self.fields["ips"].help_text = " ".join(filter(None, (kept_shares, more)))
 
-    def _shared_first(self, rows: QuerySet[Any], offered: Q) -> list[Any]:
-        """All rows that the instance shares, and as many of the offered ones as a page lists.
+    def _shared_first(self, rows: QuerySet[Any], offered: Q) -> tuple[list[Any], bool]:
+        """Return all rows that the instance shares and as many of the offered ones as a page lists.
 
-        A shared row that the page leaves out would be dropped when the form is saved.
+        The second value tells whether there are more. A shared row that the page leaves out would be dropped when
+        the form is saved.
         """
         shared = list(rows.filter(shares__instance=self.instance).order_by("pk"))
-        others = rows.filter(offered).exclude(pk__in=[row.pk for row in shared])
-        return [*shared, *others.order_by("pk")[:MOST_CHOICES]]
+        others, more = first_rows(rows.filter(offered).exclude(pk__in=[row.pk for row in shared]).order_by("pk"))
+        return [*shared, *others], bool(more)
 
     def as_body(self) -> dict[str, Any]:
         return {**super().as_body(), "compute_id": self.instance.pk}

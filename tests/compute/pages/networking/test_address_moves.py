@@ -1,12 +1,13 @@
 """The pages that move, swap and share addresses."""
 
 import pytest
+from django.db import transaction
 
-from compute.models import AddressShare, Instance, RangeShare
+from compute.models import Address, AddressShare, Instance, RangeShare
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.parts import address_of, events, instance_with_parts, send, text
-from tests.factories import GlobalGrantsFactory, GrantFactory
+from tests.factories import AddressPoolFactory, GlobalGrantsFactory, GrantFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -42,10 +43,54 @@ class TestMoving:
         first, last = instance.ipv4
         send(browser, "instance-address-delete", instance, first)
         answer = send(browser, "instance-address-move", instance, last, target=f"to:{other.pk}")
-        assert problems(answer, "target") == (f"Compute {instance.pk} would be left without a public IPv4 address.")
+        assert problems(answer, "target") == (
+            f"Instance {instance.pk} would be left without a public IPv4 address."
+        )
         send(browser, "instance-address-move", instance, last, target=f"for:{other.ipv4[0]}")
         assert addresses_of(instance) == {other.ipv4[0]}
         assert addresses_of(other) == {last, other.ipv4[1]}
+
+    def test_only_what_the_service_accepts_is_offered(self, browser, account, instance, other):
+        def offered(address: str) -> list[str]:
+            page = browser.get(address_of("instance-address-move", instance, address))
+            groups = page.context["form"].fields["target"].choices[1:]
+            return [value for _, group in groups for value, _ in group]
+
+        def accepted(address: str, target: str) -> bool:
+            with transaction.atomic():
+                answer = send(browser, "instance-address-move", instance, address, target=target)
+                transaction.set_rollback(True)
+            return not problems(answer, "target")
+
+        third = instance_with_parts(account, label="web-3")
+        pool = AddressPoolFactory(region=instance.region, kind="private", addresses=2)
+        private = list(pool.addresses.values_list("address", flat=True))
+        for text_of, holder in zip(private, (instance, third), strict=True):
+            Address.objects.filter(address=text_of).update(instance=holder)
+        for each in (other, third):
+            each.addresses.filter(address=each.ipv4[1]).delete()
+        rows = Address.objects.filter(instance__in=(other, third)).values_list("address", flat=True)
+        every = {f"to:{other.pk}", f"to:{third.pk}", *(f"for:{address}" for address in rows)}
+        for address in (instance.ipv4[0], private[0]):
+            assert set(offered(address)) == {target for target in every if accepted(address, target)}
+        instance.addresses.filter(address=instance.ipv4[1]).delete()
+        assert set(offered(instance.ipv4[0])) == {f"for:{each.ipv4[0]}" for each in (other, third)}
+        Instance.objects.filter(pk=third.pk).update(status="migrating")
+        assert offered(instance.ipv4[0]) == [f"for:{other.ipv4[0]}"]
+
+    def test_without_any_choice_the_page_says_why(self, browser, instance, other):
+        for name, given in (("instance-address-move", (instance.ipv4[0],)), ("instance-addresses-share", ())):
+            where = address_of(name, instance, *given)
+            Instance.objects.filter(pk=other.pk).update(status="migrating")
+            page = text(browser.get(where))
+            if name == "instance-address-move":
+                assert "Your other instances in the region" in page
+                assert '<button class="btn btn-primary" disabled>' in page
+            Instance.objects.filter(pk=other.pk).update(status="running")
+            assert '<button class="btn btn-primary" disabled>' not in text(browser.get(where))
+        other.delete()
+        page = text(browser.get(address_of("instance-address-move", instance, instance.ipv4[0])))
+        assert "You have no other instance in the region" in page
 
     @pytest.mark.parametrize(
         "target",
@@ -72,7 +117,7 @@ class TestSharing:
         send(browser, "instance-addresses-share", instance, ips=[one, str(made)])
         assert AddressShare.objects.get().instance == RangeShare.objects.get().instance == instance
         shown = text(browser.get(address_of("instance-network", instance)))
-        assert "shared: of another instance" in shown
+        assert "shared: belongs to another instance" in shown
         form = browser.get(address_of("instance-addresses-share", instance)).context["form"]
         assert form["ips"].value() == [one, str(made)]
         send(browser, "instance-addresses-share", instance)
