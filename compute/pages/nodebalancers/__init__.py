@@ -1,0 +1,1 @@
+"""The pages of load balancers, their configs and their nodes."""
