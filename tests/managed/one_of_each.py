@@ -7,7 +7,8 @@ from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.models import Account
-from compute.models import Instance
+from compute.models import Instance, Sample
+from compute.services.stats.sampling import COUNTERS
 from config.encryption import decrypt_json
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Measurement, Service
 from managed.services import keys
@@ -74,3 +75,8 @@ def measure(service: Service, at: datetime, *found: float | None, every: timedel
         Measurement(service=service, at=at + n * every, failed=int(took is None), milliseconds=took)
         for n, took in enumerate(found)
     )
+
+
+def sample(instance: Instance, at: datetime, **values: float) -> None:
+    """Write a sample of an instance. Other counters are 0."""
+    Sample.objects.create(instance=instance, at=at, **{**dict.fromkeys(COUNTERS, 0.0), **values})

@@ -5,15 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils.timezone import now
 
-from compute.models import Sample
-from compute.services.stats.sampling import COUNTERS
 from tests.factories import InstanceFactory
+from tests.managed.one_of_each import sample
 
 pytestmark = pytest.mark.django_db
-
-
-def sample(instance, at, **values):
-    Sample.objects.create(instance=instance, at=at, **{**dict.fromkeys(COUNTERS, 0.0), **values})
 
 
 def test_the_samples_of_a_day_are_summed_over_the_computes(api, account, django_assert_num_queries):
