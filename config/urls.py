@@ -13,11 +13,12 @@ from compute.api.urls import urlpatterns as compute
 from compute.pages.urls import urlpatterns as machines
 from config.api.urls import about, documents, unknown
 from config.monitoring.urls import urlpatterns as monitoring
-from config.reference.urls import nouns
 from config.reference.urls import urlpatterns as reference
 from managed.api.urls import urlpatterns as managed
+from managed.pages.urls import urlpatterns as managed_pages
 from regions.api.urls import urlpatterns as regions
 from tags.api.urls import urlpatterns as tags
+from tags.pages.urls import urlpatterns as tag_pages
 
 api = [*compute, *accounts, *managed, *regions, *tags, *unknown]
 
@@ -32,7 +33,8 @@ urlpatterns = [
     path("uploads/images/<str:signed>", receive_image, name="image-upload"),
     *people,
     *machines,
-    *nouns,
+    *tag_pages,
+    *managed_pages,
     *oauth,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Staff sign in on the same page as all users, with the same limits and the same second factor. They also change

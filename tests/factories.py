@@ -4,7 +4,7 @@ import hashlib
 import io
 import ipaddress
 import secrets
-from datetime import timedelta
+from datetime import date, timedelta
 
 import factory
 from django.utils.timezone import now
@@ -43,6 +43,8 @@ from compute.models import (
     NodeBalancerConfig,
     NodeBalancerNode,
     StackScript,
+    StackScriptRevision,
+    UsageStatement,
     Volume,
 )
 from compute.models.catalogue import PUBLIC_CREATOR
@@ -61,6 +63,7 @@ class AccountFactory(DjangoModelFactory):
 
     company = factory.Sequence(lambda n: f"Company {n}")
     email = factory.Sequence(lambda n: f"account{n}@example.com")
+    trust_level = "unlimited"
 
 
 class UserFactory(DjangoModelFactory):
@@ -429,6 +432,19 @@ class StackScriptFactory(DjangoModelFactory):
     user_defined_fields = factory.LazyAttribute(lambda it: read_fields(it.script, Problems()))
 
 
+class StackScriptRevisionFactory(DjangoModelFactory):
+    """An earlier text of a script."""
+
+    class Meta:
+        model = StackScriptRevision
+
+    stackscript = factory.SubFactory(StackScriptFactory)
+    number = factory.Sequence(lambda n: n + 1)
+    username = "owner"
+    rev_note = factory.LazyAttribute(lambda it: f"note {it.number}")
+    script = factory.LazyAttribute(lambda it: f"#!/bin/sh\necho {it.number}\n")
+
+
 class DomainFactory(DjangoModelFactory):
     """A master domain without records."""
 
@@ -458,6 +474,24 @@ class ContactFactory(DjangoModelFactory):
     account = factory.SubFactory(AccountFactory, managed=True)
     name = factory.Sequence(lambda n: f"Contact {n}")
     email = factory.Sequence(lambda n: f"contact{n}@example.com")
+
+
+class UsageStatementFactory(DjangoModelFactory):
+    """The statement of an account for October 2026, with a line of a volume."""
+
+    class Meta:
+        model = UsageStatement
+
+    account = factory.SubFactory(AccountFactory)
+    month = date(2026, 10, 1)
+    total = "2.00"
+    lines = factory.List([
+        {
+            "month": "2026-10-01", "kind": "volume", "resource": 7, "label": "data", "region": "us-test",
+            "type": "", "hours": "744.000000", "quantity_hours": "14880.000000", "price_hourly": "0.000150",
+            "price_monthly": "0.100000", "amount": "2.0000",
+        }
+    ])  # fmt: skip
 
 
 class CredentialFactory(DjangoModelFactory):

@@ -18,6 +18,7 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^):]*))?\)")
 FILE = re.compile(r"`((?:accounts|compute|config|docs|managed|regions|tags|tests)/[\w/.]+)`")
 BASH = re.compile(r"^ *```bash\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 VARIABLE = re.compile(r'env\.\w+\(\s*"([A-Z_0-9]+)"')
 
@@ -30,7 +31,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_a_page_leads_to_what_is_there(page):
-    for path, anchor in LINK.findall(page.read_text()):
+    for path, anchor in LINK.findall(CODE.sub("", page.read_text())):
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), path
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"

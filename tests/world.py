@@ -101,6 +101,6 @@ def _inhabited(region: Region, plan: InstanceType, image: Image, private: str) -
             for n in range(2, 60)
         )  # fmt: skip
     AddressPool.objects.create(region=region, kind="slaac", network="2001:db8:77::/64", gateway="fe80::1")
-    account = Account.objects.create(company="World", email="world@example.com")
+    account = Account.objects.create(company="World", email="world@example.com", trust_level="unlimited")
     user = User.objects.create_user("worldowner", "world@example.com", account=account)
     return World(region, plan, image, host, account, Actor(account.pk, user.pk, user.username))

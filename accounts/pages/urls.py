@@ -1,9 +1,11 @@
 """The paths of the pages."""
 
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 from accounts.pages import (
+    account,
+    closing,
     confirm,
     external,
     login,
@@ -11,12 +13,14 @@ from accounts.pages import (
     phone_number,
     profile,
     profile_edit,
+    quotas,
     reference,
     rename,
     second_factor,
     security_keys,
     security_questions,
     ssh_keys,
+    tickets,
     token_links,
     tokens,
 )
@@ -33,7 +37,27 @@ urlpatterns = [
     path("password/<uidb64>/<token>", passwords.SetPasswordView.as_view(), name="set-password"),
     path("token/<slug:key>", token_links.TokenLinkView.as_view(), name="token-link"),
     path("home/profile", profile.ProfileView.as_view(), name="profile"),
+    path("home/profile/sign-in", profile.SignInView.as_view(), name="profile-sign-in"),
+    path("home/profile/tokens", profile.TokensView.as_view(), name="profile-tokens"),
+    path("home/profile/ssh-keys", profile.SSHKeysView.as_view(), name="profile-ssh-keys"),
+    path("home/profile/apps", profile.AppsView.as_view(), name="profile-apps"),
+    path("home/profile/browsers", profile.BrowsersView.as_view(), name="profile-browsers"),
     path("home/profile/edit", profile_edit.EditProfileView.as_view(), name="edit-profile"),
+    path("home/tickets", tickets.TicketsView.as_view(), name="tickets"),
+    path("home/tickets/new", tickets.NewTicketView.as_view(), name="ticket-new"),
+    path("home/tickets/<int:pk>", tickets.TicketView.as_view(), name="ticket"),
+    path("home/tickets/<int:pk>/reply", tickets.ReplyView.as_view(), name="ticket-reply"),
+    path("home/tickets/<int:pk>/close", tickets.CloseView.as_view(), name="ticket-close"),
+    path("home/tickets/<int:pk>/files/new", tickets.AttachView.as_view(), name="ticket-file-new"),
+    path("home/tickets/<int:pk>/files/<uuid:ticket_file>", tickets.FileView.as_view(), name="ticket-file"),
+    path("home/quotas", quotas.QuotasView.as_view(), name="quotas"),
+    path("", include("accounts.pages.users.urls")),
+    path("", include("accounts.pages.apps.urls")),
+    path("home/account", account.AccountView.as_view(), name="account"),
+    path("home/account/edit", account.EditAccountView.as_view(), name="account-edit"),
+    path("home/account/close", closing.CloseAccountView.as_view(), name="account-close"),
+    path("home/account/settings", account.SettingsView.as_view(), name="account-settings"),
+    path("home/account/managed", account.EnableManagedView.as_view(), name="account-managed"),
     path("home/confirm", confirm.ConfirmView.as_view(), name="confirm"),
     path("home/tokens/new", tokens.NewTokenView.as_view(), name="new-token"),
     path("home/ssh-keys/new", ssh_keys.NewSSHKeyView.as_view(), name="new-ssh-key"),

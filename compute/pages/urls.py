@@ -3,9 +3,11 @@
 from django.urls import include, path
 
 from compute.pages import (
+    account_transfer,
     activity,
     clones,
     consoles,
+    events,
     graphs,
     home,
     instance_create,
@@ -20,11 +22,20 @@ from compute.pages import (
     search,
     selections,
     settings,
+    usage,
 )
+from compute.pages.networking import vlans
 
 urlpatterns = [
     path("home", home.HomeView.as_view(), name="home"),
     path("home/state", home.HomeStateView.as_view(), name="home-state"),
+    path("home/usage", usage.UsageView.as_view(), name="usage"),
+    path("home/usage/statements", usage.StatementsView.as_view(), name="usage-statements"),
+    path("home/usage/settings", usage.SettingsView.as_view(), name="usage-settings"),
+    path("home/usage/<slug:month>", usage.UsageView.as_view(), name="usage-month"),
+    path("home/usage/<slug:month>/csv", usage.UsageFileView.as_view(), name="usage-file"),
+    path("home/account/transfer", account_transfer.TransferView.as_view(), name="account-transfer"),
+    path("home/events", events.EventsView.as_view(), name="events"),
     path("home/search", search.SearchView.as_view(), name="search"),
     path("home/instances/new", instance_create.InstanceCreateView.as_view(), name="instance-new"),
     path("home/instances/new/choice", instance_create.InstanceChoiceView.as_view(), name="instance-new-choice"),
@@ -72,6 +83,14 @@ urlpatterns = [
     path("home/instances/<int:pk>/migrate", moves.MigrateView.as_view(), name="instance-migrate"),
     path("home/instances/<int:pk>/console", consoles.ConsoleView.as_view(), name="console"),
     path("home/instances/<int:pk>/", include("compute.pages.part_urls")),
+    path("home/load-balancers", include("compute.pages.nodebalancers.urls")),
+    path("", include("compute.pages.volumes.urls")),
+    path("", include("compute.pages.scripts.urls")),
+    path("home/domains", include("compute.pages.domains.urls")),
+    path("home/firewalls", include("compute.pages.networking.firewalls.urls")),
+    path("home/addresses", include("compute.pages.networking.account_addresses.urls")),
+    path("home/vlans", vlans.VLANsView.as_view(), name="vlans"),
+    path("home/images", include("compute.pages.images.urls")),
     # below the admin's path, which staff reach with a second factor alone
     path("admin/compute/instance/<int:pk>/console/", consoles.StaffConsoleView.as_view(), name="staff-console"),
 ]

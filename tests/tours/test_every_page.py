@@ -21,6 +21,7 @@ ELSEWHERE = {
     "docs/guests.md": ["tests/compute/drivers/qemu/test_guest.py"],
     "docs/nodebalancers.md": ["tests/compute/services/nodebalancers/haproxy/test_as_typed.py"],
     "docs/signing-in.md": ["tests/system/test_with_provider.py"],
+    "docs/usage.md": ["tests/compute/management/test_usage.py"],
 }
 """Pages with blocks that need client tools, or a machine unlike a laptop with `make serve`. The tests type
 these blocks.

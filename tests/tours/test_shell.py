@@ -84,14 +84,14 @@ def test_a_token_that_works_no_more_is_replaced(terminal):
 def test_where_no_server_answers_it_says_how_to_name_another(terminal):
     url = f"http://127.0.0.1:{free_port()}"
     shown = fail(terminal(PORT=url.rpartition(":")[2]), SOURCE)
-    assert f"Nothing answers at {url}/v4. Start it with `make serve`, or say where it is: PORT=" in shown
+    assert f"No server answers at {url}/v4. Start one with `make serve`, or give its port: PORT=" in shown
 
 
 def test_a_state_that_is_not_the_servers_has_no_token_for_it(terminal, tmp_path):
     shown = fail(terminal(STATE_DIR=str(tmp_path / "other")), SOURCE)
-    assert shown.startswith("No token was made that works at http://127.0.0.1:")
+    assert shown.startswith("No working token could be created for http://127.0.0.1:")
     assert shown.endswith(
-        "Set STATE_DIR or DATABASE_URL as `make serve` has them, or T to the token that it prints."
+        "Set STATE_DIR or DATABASE_URL as for `make serve`, or set T to the token that `make serve` prints."
     )
 
 
@@ -101,8 +101,8 @@ def test_a_field_that_is_not_there_is_told_with_the_reason_of_the_api(shell):
     assert fail(shell, "api $A/volumes -d '{}' | field id") == "\n".join(missing)
     assert fail(shell, "api $A/profile | field nope").startswith('The answer has no nope: {"uid":')
     assert fail(shell, "api $A/tickets/none | first").startswith("refused: ")
-    assert fail(shell, "echo | field id") == "There is no answer."
-    assert fail(shell, "echo '<html>' | field id") == "This is no answer of the API: <html>"
+    assert fail(shell, "echo | field id") == "The answer is empty."
+    assert fail(shell, "echo '<html>' | field id") == "This is not an answer of the API: <html>"
 
 
 def test_what_is_gone_is_not_waited_for(shell):
