@@ -1,13 +1,13 @@
 """A proxy in front of PostgreSQL that closes a connection at its COMMIT."""
 
-import select
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import Enum
 
 from django.db import connection
+
+from tests.forwarding import Forwarder
 
 COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
 """The message that psycopg sends."""
@@ -21,7 +21,7 @@ class Cut(Enum):
     MEANWHILE = "the server gets the COMMIT, and nobody knows what it does with it"
 
 
-class Proxy:
+class Proxy(Forwarder):
     """A proxy from a port of its own to the test's database. Tests set `cut`, which applies once."""
 
     def __init__(self) -> None:
@@ -29,24 +29,9 @@ class Proxy:
         self.away_after_cut = False
         """Whether the database is unreachable after a connection was closed."""
         self._target = connection.get_connection_params()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def close(self) -> None:
-        with suppress(OSError):  # it is closed already
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:  # the proxy is closed
-                return
-            threading.Thread(target=self._carry, args=(client,), daemon=True).start()
-
-    def _server(self) -> socket.socket:
+    def connect(self) -> socket.socket:
         host, port = self._target.get("host") or "127.0.0.1", self._target.get("port") or 5432
         if not host.startswith("/"):
             return socket.create_connection((host, int(port)))
@@ -54,17 +39,11 @@ class Proxy:
         server.connect(f"{host}/.s.PGSQL.{port}")
         return server
 
-    def _carry(self, client: socket.socket) -> None:
-        with client, self._server() as server, suppress(ConnectionError):
-            while True:
-                for end in select.select([client, server], [], [])[0]:
-                    data = end.recv(65_536)
-                    if not data:
-                        return
-                    if end is client and COMMIT in data and self.cut is not None:
-                        self._end(server, data)
-                        return
-                    (server if end is client else client).sendall(data)
+    def passes(self, sent: bytes, total: int, server: socket.socket) -> bool:
+        if COMMIT not in sent or self.cut is None:
+            return True
+        self._end(server, sent)
+        return False
 
     def _end(self, server: socket.socket, data: bytes) -> None:
         cut, self.cut = self.cut, None

@@ -30,7 +30,7 @@ def test_who_is_not_signed_in_comes_back_to_the_question(visitor, client, app_si
     assert visitor.heading == "Give Dashboard access?"
     assert "See compute instances" in visitor.text
     assert "See, create, change and delete domains and their records" in visitor.text
-    assert f"Both buttons lead to {app_site.netloc}" in visitor.text
+    assert f"Both buttons take you to {app_site.netloc}" in visitor.text
 
 
 @pytest.mark.usefixtures("signed_in")
@@ -131,16 +131,16 @@ class TestWhatCannotBe:
         OAuthClient.objects.update(status=status)
         visitor.visit(consent(client))
         assert visitor.heading == "The app cannot have access"
-        assert visitor.problem == f"Dashboard is {status}: it can be given no access at present."
+        assert visitor.problem == f"Dashboard is {status}: it cannot get access now."
 
     def test_an_unknown_app_is_said_to_be_so(self, visitor, client):
         OAuthClient.objects.all().delete()
         visitor.visit(consent(client))
-        assert visitor.problem == "The app is not known here. It may have been deleted."
+        assert visitor.problem == "This installation does not know the app. It may have been deleted."
 
     def test_an_address_that_is_not_the_apps_is_not_followed(self, visitor, client, app_site):
         visitor.visit(consent(client, redirect_uri=f"http://{app_site.netloc}/elsewhere"))
-        assert "an address it has not registered" in visitor.problem
+        assert "an address that it has not registered" in visitor.problem
         assert visitor.path == "/oauth/authorize"
         assert "Mismatching redirect URI." in visitor.text
 
@@ -156,17 +156,17 @@ class TestTheProfile:
     def test_an_app_is_revoked_and_its_token_refused_from_then_on(self, visitor, client, app_site, web, owner):
         token = web.tokens(owner)["access_token"]
         assert call(token).status_code == 200
-        visitor.visit("/home/profile")
+        visitor.visit("/home/profile/apps")
         visitor.sign_in()
         visitor.open("Revoke Dashboard")
         visitor.press("Yes, revoke")
-        assert visitor.path == "/home/profile"
+        assert visitor.path == "/home/profile/apps"
         assert "No app has access to your account." in visitor.text
         assert call(token).status_code == 401
 
     def test_a_personal_token_is_revoked(self, visitor, owner):
         token = token_of(owner, label="ci")
-        visitor.visit("/home/profile")
+        visitor.visit("/home/profile/tokens")
         visitor.sign_in()
         visitor.open("Revoke ci")
         assert call(token).status_code == 200

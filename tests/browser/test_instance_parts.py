@@ -24,5 +24,5 @@ def test_a_list_shows_changes_without_a_reload(visitor: Visitor, owner):
     visitor.driver.find_element(By.CSS_SELECTOR, "[aria-label='Actions of archive']").click()
     visitor.follow("Resize")
     visitor.type("New size", "2000")
-    visitor.press("Resize the disk")
+    visitor.press("Resize disk")
     assert "The disk archive is being resized." in visitor.driver.find_element(By.TAG_NAME, "main").text

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 
 from accounts.models import Event, User
 from compute.jobs import queue
-from compute.models import Instance
+from compute.models import Instance, Job
 from tests.browser.visitor import PASSWORD, Visitor
 from tests.world import World
 
@@ -41,8 +41,20 @@ def test_status_and_events_appear_without_a_reload(visitor, world, instance):
         username="somebody-else", entity_type="compute", entity_id=instance.pk,
     )  # fmt: skip
     visitor.open("More")
-    visitor.wait_for(lambda: "Compute busy." in words(visitor) and "40 %" in words(visitor))
+    visitor.wait_for(
+        lambda: "Another job runs on the instance. Try again later." in words(visitor) and "40 %" in words(visitor)
+    )
     visitor.wait_for(lambda: "somebody-else" in words(visitor))
+
+
+def test_a_confirmation_leaves_when_the_job_is_over(visitor, instance):
+    visitor.visit(f"/home/instances/{instance.pk}")
+    visitor.press("Boot")
+    assert "web-1 is booting." in words(visitor)
+    Job.objects.all().delete()
+    Instance.objects.filter(pk=instance.pk).update(status="running")
+    Event.objects.update(status="finished")
+    visitor.wait_for(lambda: "running" in words(visitor) and "web-1 is booting." not in words(visitor))
 
 
 def test_a_deleted_instance_s_page_leads_to_the_list(visitor, instance):

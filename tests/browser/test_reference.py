@@ -31,7 +31,10 @@ ACCOUNT = "/docs/operations/account_retrieve"
 CHANGE = "/docs/operations/account_update"
 CREATE = "/docs/operations/compute_instances_create"
 ATTACH = "/docs/operations/volumes_attach"
-READ_ONLY, FULL_ACCESS = "of this page, for owner, read only", "of this page, for owner, with full access"
+READ_ONLY, FULL_ACCESS = (
+    "created by this page for owner, read only",
+    "created by this page for owner, with full access",
+)
 BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
 STORED = "return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
 LIGHT, DARK = "rgb(247, 249, 250)", "rgb(18, 24, 29)"
@@ -307,7 +310,7 @@ class TestTryingOut:
 
     def test_without_a_token_only_what_is_public_is_offered_to_be_sent(self, reader):
         reader.visit(ACCOUNT)
-        assert reader.field("that I paste").is_selected()
+        assert reader.field("pasted by me").is_selected()
         assert "none" not in offered(reader)
         reader.visit(REGIONS)
         assert reader.field("none").is_selected()
@@ -328,9 +331,9 @@ class TestTryingOut:
         session.save()
         signed_in.pick(FULL_ACCESS)
         signed_in.send()
-        assert signed_in.problem == "You signed in a while ago. Give your password first"
+        assert signed_in.problem == "You signed in a while ago. Enter your password first"
         assert not PersonalToken.objects.exists()
-        signed_in.follow("Give your password first")
+        signed_in.follow("Enter your password first")
         signed_in.type("Password", PASSWORD)
         signed_in.press("Continue")
         assert signed_in.path == ACCOUNT
@@ -341,7 +344,7 @@ class TestTryingOut:
     def test_a_pasted_token_is_used_and_kept_in_memory_alone(self, reader, owner):
         token = token_of(owner, "account:read_only")
         reader.visit(ACCOUNT)
-        reader.pick("that I paste")
+        reader.pick("pasted by me")
         reader.send()
         assert reader.problem.startswith("Paste a token first")
         reader.type("Token to use", token)
@@ -384,7 +387,7 @@ class TestTryingOut:
         picture.write_bytes(PICTURE)
         app = OAuthClientFactory(account=account)
         reader.visit("/docs/operations/account_oauth_clients_thumbnail_update")
-        reader.pick("that I paste")
+        reader.pick("pasted by me")
         reader.type("Token to use", token_of(owner))
         self.fill(reader, app.client_id, picture)
         assert "--data-binary @logo.png" in reader.words_of("curl")
@@ -435,15 +438,15 @@ class TestTryingOut:
     def test_after_somebody_else_signed_in_the_page_has_to_be_loaded_again(self, signed_in):
         signed_in.driver.delete_all_cookies()
         signed_in.send()
-        assert "Somebody has signed in or out here since" in signed_in.problem
+        assert "Somebody signed in or out after" in signed_in.problem
         signed_in.follow("Load the page again")
-        assert "Sign in, and the page makes a token" in signed_in.text
+        assert "Sign in, and the page creates a token" in signed_in.text
 
     def test_staff_are_told_why_the_page_makes_none(self, reader):
         reader.arrive_as(StaffFactory(username="staff"))
         reader.visit(ACCOUNT)
         assert "You are staff without an account" in reader.text
-        assert reader.field("that I paste").is_selected()
+        assert reader.field("pasted by me").is_selected()
 
 
 @pytest.mark.parametrize("path", ["/docs", REGIONS, CREATE])

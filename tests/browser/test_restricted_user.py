@@ -13,10 +13,10 @@ pytestmark = pytest.mark.browser
 
 TABS = ("Overview", "Storage", "Configurations", "Backups", "Network", "Activity")
 VERBS_OF_PARTS = {
-    "storage": ("Create a disk", "Attach a volume"),
-    "configs": ("Create a profile",),
-    "backups": ("Change the schedule", "Cancel backups", "Take a snapshot"),
-    "network": ("Add an address", "Share addresses", "Create a range", "Put a firewall on"),
+    "storage": ("Create disk", "Attach volume"),
+    "configs": ("Create profile",),
+    "backups": ("Edit schedule", "Disable backups", "Take snapshot"),
+    "network": ("Add address", "Share addresses", "Create range", "Attach firewall"),
 }
 """The links of each tab that lead to a verb."""
 
@@ -88,7 +88,7 @@ def test_a_restricted_user_sees_and_changes_what_the_grants_say(visitor: Visitor
     visitor.follow("Settings")
     visitor.type("Label", "web-mine")
     visitor.press("Save")
-    assert "The settings are saved." in main(visitor)
+    assert "The settings were saved." in main(visitor)
     assert visitor.heading == "web-mine"
 
     visitor.visit(f"/home/instances/{instances['web-none'].pk}")

@@ -38,11 +38,11 @@ def owner(owner) -> User:
 
 
 def come_in(visitor: Visitor) -> None:
-    visitor.visit("/login?next=/home/profile")
+    visitor.visit("/login?next=/home/profile/sign-in")
     visitor.sign_in()
     visitor.type("Code", code())
     visitor.press("Continue")
-    assert visitor.path == "/home/profile"
+    assert visitor.path == "/home/profile/sign-in"
 
 
 def test_a_key_is_added_and_lets_its_owner_in(with_key, owner):
@@ -51,13 +51,13 @@ def test_a_key_is_added_and_lets_its_owner_in(with_key, owner):
     visitor.follow("Add security key")
     check(visitor)
     visitor.type("Name", "on my ring")
-    visitor.press("Ask the key")
+    visitor.press("Add key")
     assert "The security key on my ring was added." in visitor.text
-    assert visitor.path == "/home/profile"
+    assert visitor.path == "/home/profile/sign-in"
     check(visitor)
     visitor.follow("Add security key")
     visitor.type("Name", "the same")
-    visitor.button("Ask the key").click()
+    visitor.button("Add key").click()
     visitor.wait_for(lambda: visitor.problem == "This key is registered already.")
     visitor.visit("/logout")
     visitor.visit("/login")
@@ -74,4 +74,4 @@ def test_without_scripts_there_is_the_code(by_name, owner):
     come_in(by_name)
     by_name.follow("Add security key")
     assert "Adding a key needs JavaScript" in by_name.text
-    assert "Ask the key" not in by_name.text
+    assert "Add key" not in by_name.text

@@ -133,7 +133,7 @@ class TestWithASecondFactor:
         visitor.sign_in(remember=True)
         visitor.type("Code", code())
         visitor.press("Continue")
-        visitor.visit("/home/profile")
+        visitor.visit("/home/profile/browsers")
         assert "(this browser)" in visitor.text
         visitor.sign_out()
         visitor.visit("/login")
