@@ -2,6 +2,7 @@
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
 
 from compute.models import Instance
 from tests.browser.looks import broken_words, check
@@ -51,11 +52,34 @@ def test_chosen_rows_are_booted_and_show_how_it_goes_on(listed, account):
 
 
 def test_a_filter_takes_effect_at_once_and_stays_short_in_the_address(listed):
+    # and so does a form that is sent without any act of the user: the driver chooses an option by a script
+    listed.driver.find_element(By.TAG_NAME, "h1").click()
     with listed.leaving():
         listed.choose("Tag", "web")
     assert listed.driver.current_url.endswith("/home/instances?tags=web")
     listed.follow("Clear")
     assert listed.driver.current_url.endswith("/home/instances")
+
+
+def test_the_back_button_leads_to_the_filters_of_the_address(listed):
+    def choices() -> tuple[str | None, str]:
+        return listed.field("Label").get_attribute("value"), Select(listed.field("Tag")).first_selected_option.text
+
+    # a form that is sent before the page has loaded replaces the page in the browser's history
+    listed.wait_for(lambda: listed.driver.execute_script("return performance.timing.loadEventEnd") > 0)
+    listed.field("Label").click()  # Chromium goes back past pages that nobody has clicked
+    with listed.leaving():
+        listed.choose("Tag", "web")
+    listed.wait_for(lambda: listed.driver.execute_script("return performance.timing.loadEventEnd") > 0)
+    listed.type("Label", "web-1")
+    listed.enter()
+    assert listed.driver.current_url.endswith("/home/instances?label=web-1&tags=web")
+    assert choices() == ("web-1", "web")
+    listed.back()
+    assert listed.driver.current_url.endswith("/home/instances?tags=web")
+    listed.wait_for(lambda: choices() == ("", "web"))
+    listed.back()
+    listed.wait_for(lambda: choices() == ("", "any"))
 
 
 def test_the_pages_can_be_read_and_used(listed, account):
