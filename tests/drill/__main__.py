@@ -69,6 +69,8 @@ def drill(folder: Path, arguments: argparse.Namespace) -> Report:
         report = Report()
         if set(arguments.parts) - {"month", "standstill"}:
             disturb(state, own, folder, silent, arguments, report)
+        if "month" in arguments.parts:
+            live_a_month(state, folder, silent, report)
         if "standstill" in arguments.parts:
             stand_still(state, folder, silent, arguments, report)
         return report
@@ -96,6 +98,26 @@ def disturb(
             announce("Attacks")
             form = attacker.QUICK_RUN if arguments.quick else attacker.FULL_RUN
             crowding.play(site, silent.port, form, arguments.attacks, report)
+
+
+def live_a_month(state: Path, folder: Path, silent: "Silent", report: Report) -> None:
+    """Play a month, on an installation whose clock of usage jumps."""
+    from django.db import connections
+
+    from tests.drill.installation import SETTINGS, Installation
+    from tests.drill.month import scene
+    from tests.drill.month.apps import VARIABLE
+    from tests.drill.suite import customer
+    from tests.running import running
+
+    connections.close_all()  # connections to the earlier installation's database, which has ended
+    file = folder / "usage-clock"
+    scene.set_clock(file, 0)
+    own = {**SETTINGS, VARIABLE: str(file), "DJANGO_SETTINGS_MODULE": "tests.drill.month.settings"}
+    with running(Installation(state, folder / "log", f"127.0.0.1@{silent.port}", own)) as site:
+        announce("A month")
+        account, token = customer("billed")
+        scene.play(site, file, token, account, report)
 
 
 def stand_still(state: Path, folder: Path, silent: "Silent", arguments: argparse.Namespace, report: Report) -> None:

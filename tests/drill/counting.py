@@ -3,17 +3,19 @@
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
 from django.db import OperationalError, connection
 
-from accounts.models import Event
+from accounts.models import Account, Event
 from compute.drivers.simulated import SimulatedDriver
 from compute.jobs.definition import KINDS
 from compute.machine_names import disk_name, machine_name
-from compute.models import Address, Backup, Host, Image, Instance, Job, Volume
+from compute.models import Address, Backup, Host, Image, Instance, Job, UsageInterval, Volume
 from compute.models.volumes import volume_name
+from compute.services.usage.comparison import compare
 from tests.drill.figures import Effect
 
 SQL = Path(__file__).with_name("effects.sql")
@@ -90,6 +92,18 @@ def leaks(hypervisor: SimulatedDriver) -> list[str]:
         *(f"event {pk} is under way, and no job is"
           for pk in Event.objects.filter(status__in=["scheduled", "started"]).values_list("pk", flat=True)),
     ]  # fmt: skip
+
+
+def usage() -> list[str]:
+    """Return accounts whose counters or intervals differ from their resources, and hours that count twice."""
+    found = {account.pk: compare(account.pk) for account in Account.objects.all()}
+    wrong = [f"account {pk}: {difference}" for pk, difference in found.items() if difference]
+    rows = UsageInterval.objects.order_by("kind", "resource", "started", "pk")
+    for before, after in pairwise(rows):
+        same = (before.kind, before.resource) == (after.kind, after.resource)
+        if same and (before.ended is None or before.ended > after.started):
+            wrong.append(f"{before} and {after} overlap")
+    return wrong
 
 
 def _machines(hypervisor: SimulatedDriver) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import Account
-from tests.drill.client import PASSWORD, ask
+from tests.drill.client import PASSWORD, REGION, TYPES, ask
 
 RACERS, EACH, MAX_MADE = 8, 3, 5
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Vn5m3fM0Jz8Q3p1l3o3zXH0m0pY3lN8m7k2bq4t6S drill"
@@ -19,6 +19,8 @@ RACED: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
         "/managed/services",
         lambda n: {"service_type": "tcp", "label": f"service-{n}", "address": "203.0.113.7:5432", "timeout": 5},
     ),
+    "instances": ("/compute/instances", lambda n: {"label": f"raced-{n}", "type": TYPES[0], "region": REGION}),
+    "volumes": ("/volumes", lambda n: {"label": f"raced-{n}", "region": REGION}),
     "managed_credentials": ("/managed/credentials", lambda n: {"label": f"credential-{n}", "password": PASSWORD}),
     "managed_contacts": ("/managed/contacts", lambda n: {"name": f"Contact {n}", "email": f"c{n}@example.com"}),
     "firewalls": ("/networking/firewalls", lambda n: {"label": f"wall-{n}", "rules": RULES}),

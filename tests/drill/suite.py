@@ -42,7 +42,9 @@ FULL_RUN, QUICK_RUN = Times(160, 60), Times(30, 6)
 def customer(name: str) -> tuple[Account, str]:
     """Create an account with an unrestricted user. Returns the account and a token of the user."""
     with transaction.atomic():
-        account = Account.objects.create(company=name, email=f"{name}@example.com", extra_ipv4=6)
+        account = Account.objects.create(
+            company=name, email=f"{name}@example.com", extra_ipv4=6, trust_level="unlimited"
+        )
         user = User.objects.create_user(name, f"{name}@example.com", account=account)
         return account, create_token(user, "drill")[1]
 
@@ -116,6 +118,7 @@ def judge(
     report.nothing("doubled steps", [f"{count} times {each}" for each, count in doubled(effects)])
     report.nothing("effects of no job", [str(each) for each in counting.stray(effects)])
     report.nothing("leaked things", counting.leaks(hypervisor))
+    report.nothing("usage that differs from resources", counting.usage())
 
 
 def race(site: Installation, report: Report) -> None:

@@ -84,7 +84,9 @@ class Attacker:
         self.address = f"127.0.0.{number}"
         self.name = f"{self.name.replace(' ', '-')}-{number}"
         with transaction.atomic():
-            self.account = Account.objects.create(company=self.name, email=f"{self.name}@example.com", extra_ipv4=6)
+            self.account = Account.objects.create(
+                company=self.name, email=f"{self.name}@example.com", extra_ipv4=6, trust_level="unlimited"
+            )
             user = User.objects.create_user(self.name, f"{self.name}@example.com", account=self.account)
             self.token = create_token(user, "drill")[1]
 

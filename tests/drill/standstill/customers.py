@@ -24,7 +24,9 @@ class Customer:
     def __init__(self, port: int, name: str):
         self.port = port
         with transaction.atomic():
-            account = Account.objects.create(company=name, email=f"{name}@example.com", extra_ipv4=6)
+            account = Account.objects.create(
+                company=name, email=f"{name}@example.com", extra_ipv4=6, trust_level="unlimited"
+            )
             user = User.objects.create_user(name, f"{name}@example.com", account=account)
             self.token = create_token(user, "drill")[1]
         self.account_id = account.pk
