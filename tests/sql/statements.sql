@@ -64,7 +64,7 @@ SELECT id FROM accounts_picture
  WHERE (run_at <= statement_timestamp() OR run_at > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second') AND (lease_until IS NULL OR (lease_until <= statement_timestamp() OR lease_until > statement_timestamp() + (%(horizon)s)::float8 * interval '1 second')) AND NOT EXISTS (SELECT FROM accounts_picture WHERE (lease_until > statement_timestamp() AND lease_until <= statement_timestamp() + (%(horizon)s)::float8 * interval '1 second'))
  ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED
 
--- compute.admin.usual._USUAL
+-- compute.admin.usual_times._USUAL
 WITH done AS (
     SELECT kind, step_seconds, EXTRACT(epoch FROM finished_at - created)::float8 AS seconds
       FROM (
@@ -542,7 +542,7 @@ SELECT statement_timestamp()
 -- compute.services.catalogue.applying.apply
 LOCK TABLE {SeededRow._meta.db_table} IN SHARE ROW EXCLUSIVE MODE
 
--- compute.services.catalogue.present._KERNELS_OF_BACKUPS
+-- compute.services.catalogue.current_rows._KERNELS_OF_BACKUPS
 SELECT DISTINCT profile ->> 'kernel_id' FROM compute_backup, jsonb_array_elements(profiles) AS profile
 
 -- compute.services.consoles._STILL_THERE
@@ -600,6 +600,24 @@ ON CONFLICT (host_id, kind, name) WHERE resolved_at IS NULL DO UPDATE
        instance_id = excluded.instance_id, disk_id = excluded.disk_id, volume_id = excluded.volume_id,
        last_seen = statement_timestamp(), detail = excluded.detail
 RETURNING id
+
+-- compute.services.hosts.free_capacity._full_regions
+SELECT r.id FROM regions_region r
+ WHERE NOT EXISTS (
+    SELECT FROM compute_instancetype t
+     WHERE t.id = ANY(%(types)s)
+       AND EXISTS (SELECT FROM compute_host h
+                    WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk
+                      AND h.driver = (SELECT driver FROM compute_host WHERE id = %(host)s)))
+
+-- compute.services.hosts.free_capacity._full_types
+SELECT t.id FROM compute_instancetype t
+ WHERE t.id = ANY(%(types)s)
+   AND NOT EXISTS (SELECT FROM compute_host h
+                    WHERE h.region_id = %(region)s AND h.id <> %(host)s AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk)
+   AND NOT EXISTS (SELECT FROM compute_host h
+                     LEFT JOIN compute_reservation v ON v.host_id = h.id AND v.instance_id = %(instance)s
+                    WHERE h.id = %(host)s AND h.memory_used + GREATEST(t.memory - COALESCE(v.memory, 0), 0) <= h.memory AND h.vcpus_used + GREATEST(t.vcpus - COALESCE(v.vcpus, 0), 0) <= h.vcpus AND h.disk_used + GREATEST(t.disk - COALESCE(v.disk, 0), 0) <= h.disk)
 
 -- compute.services.hosts.placement._PLACE
 WITH chosen AS (
@@ -737,24 +755,6 @@ UPDATE compute_host AS host
   FROM before WHERE host.id = before.id
 RETURNING host.label, before.unreachable_since IS NULL AS begins, host.maintenance IS NOT NULL AS maintained
 
--- compute.services.hosts.room._full_regions
-SELECT r.id FROM regions_region r
- WHERE NOT EXISTS (
-    SELECT FROM compute_instancetype t
-     WHERE t.id = ANY(%(types)s)
-       AND EXISTS (SELECT FROM compute_host h
-                    WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk
-                      AND h.driver = (SELECT driver FROM compute_host WHERE id = %(host)s)))
-
--- compute.services.hosts.room._full_types
-SELECT t.id FROM compute_instancetype t
- WHERE t.id = ANY(%(types)s)
-   AND NOT EXISTS (SELECT FROM compute_host h
-                    WHERE h.region_id = %(region)s AND h.id <> %(host)s AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk)
-   AND NOT EXISTS (SELECT FROM compute_host h
-                     LEFT JOIN compute_reservation v ON v.host_id = h.id AND v.instance_id = %(instance)s
-                    WHERE h.id = %(host)s AND h.memory_used + GREATEST(t.memory - COALESCE(v.memory, 0), 0) <= h.memory AND h.vcpus_used + GREATEST(t.vcpus - COALESCE(v.vcpus, 0), 0) <= h.vcpus AND h.disk_used + GREATEST(t.disk - COALESCE(v.disk, 0), 0) <= h.disk)
-
 -- compute.services.instances.lookups._statement for the restricted
 SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfer, t.network_out, t.price_hourly, t.price_monthly, t.backup_price_hourly, t.backup_price_monthly, t.successor_id, t.deprecated, t.position, r.id, r.country, r.capabilities, r.status, r.retired, r.resolvers_ipv4, r.resolvers_ipv6, r.position, i.id, i.number, i.account_id, i.label, i.vendor, i.description, i.size, i.is_public, i.deprecated, i.type, i.status, i.driver, i.created, i.updated, i.created_by, i.expiry, i.eol, i.position,
        EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND enabled AND maintenance IS NULL AND memory_used + t.memory <= memory AND vcpus_used + t.vcpus <= vcpus AND disk_used + t.disk <= disk),
@@ -762,9 +762,10 @@ SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfe
        OR EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND (i.account_id IS NULL AND (h.images IS NULL OR i.id = ANY(h.images)) OR i.account_id IS NOT NULL AND h.driver = i.driver)),
        (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
          ORDER BY p.id LIMIT 1),
-       a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)
+       a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s), a.trust_level, a.quotas, l.limits
   FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
   JOIN accounts_account a ON a.id = %(actor.account_id)s
+  LEFT JOIN accounts_trustlevel l ON l.id = a.trust_level
   LEFT JOIN compute_instancetype t ON t.id = asked.type
   LEFT JOIN regions_region r ON r.id = asked.region
   LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."driver" AS "driver", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR ("compute_image"."account_id" = (%(actor.account_id)s) AND EXISTS(SELECT %(constant2)s AS "a" FROM "accounts_grant" U0 WHERE (U0."user_id" = (%(actor.user_id)s) AND U0."entity_id" = ("compute_image"."number") AND U0."entity_type" = %(constant4)s) LIMIT 1))) AND "compute_image"."id" = (%(image)s))) i ON TRUE
@@ -776,9 +777,10 @@ SELECT t.id, t.label, t.type_class, t.memory, t.disk, t.vcpus, t.gpus, t.transfe
        OR EXISTS (SELECT FROM compute_host h WHERE h.region_id = r.id AND (i.account_id IS NULL AND (h.images IS NULL OR i.id = ANY(h.images)) OR i.account_id IS NOT NULL AND h.driver = i.driver)),
        (SELECT network FROM compute_addresspool p WHERE p.region_id = r.id AND p.kind = 'slaac'
          ORDER BY p.id LIMIT 1),
-       a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s)
+       a.backups_enabled, a.network_helper, NOT COALESCE(a.mail_ports_open, a.created <= %(mail_ports_closed_after)s), a.trust_level, a.quotas, l.limits
   FROM (SELECT %(type)s::text AS type, %(region)s::text AS region) AS asked
   JOIN accounts_account a ON a.id = %(actor.account_id)s
+  LEFT JOIN accounts_trustlevel l ON l.id = a.trust_level
   LEFT JOIN compute_instancetype t ON t.id = asked.type
   LEFT JOIN regions_region r ON r.id = asked.region
   LEFT JOIN (SELECT "compute_image"."id" AS "id", "compute_image"."number" AS "number", "compute_image"."account_id" AS "account_id", "compute_image"."label" AS "label", "compute_image"."vendor" AS "vendor", "compute_image"."description" AS "description", "compute_image"."size" AS "size", "compute_image"."is_public" AS "is_public", "compute_image"."deprecated" AS "deprecated", "compute_image"."type" AS "type", "compute_image"."status" AS "status", "compute_image"."driver" AS "driver", "compute_image"."created" AS "created", "compute_image"."updated" AS "updated", "compute_image"."created_by" AS "created_by", "compute_image"."expiry" AS "expiry", "compute_image"."eol" AS "eol", "compute_image"."position" AS "position" FROM "compute_image" WHERE (NOT ("compute_image"."status" = %(constant0)s) AND ("compute_image"."is_public" OR "compute_image"."account_id" = (%(actor.account_id)s)) AND "compute_image"."id" = (%(image)s))) i ON TRUE
@@ -877,7 +879,7 @@ SELECT instance_id FROM compute_packetfilter
      WHERE compute_instance.id = compute_packetfilter.instance_id AND compute_host.unreachable_since IS NOT NULL)
  ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 
--- compute.services.networking.pools.FILL
+-- compute.services.networking.pools.FILL_POOL
 INSERT INTO compute_address (pool_id, region_id, address, prefix, gateway, public)
 SELECT %(pool)s, %(region)s, %(network)s::inet + host, %(prefix)s, %(gateway)s::inet, %(public)s
 FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS host
@@ -948,6 +950,185 @@ SELECT instance_id, %(wide)s, to_timestamp(floor(extract(epoch FROM at) / %(wide
  WHERE span = %(narrow)s AND at >= %(since)s AND at < %(until)s
  GROUP BY instance_id, 3
 ON CONFLICT (instance_id, span, at) DO NOTHING
+
+-- compute.services.usage.export._WITH_USAGE
+SELECT a.id, a.euuid, a.company
+  FROM accounts_account a
+ WHERE a.id > %(after)s AND (%(last)s::bigint IS NULL OR a.id = %(last)s)
+   AND (EXISTS (SELECT FROM compute_usagestatement s WHERE s.account_id = a.id AND s.month = %(month)s OFFSET 0)
+     OR EXISTS (SELECT FROM compute_usageinterval u
+                 WHERE u.account_id = a.id AND u.ended IS NULL AND u.started < %(until)s OFFSET 0)
+     OR EXISTS (SELECT FROM compute_usageinterval u
+                 WHERE u.account_id = a.id AND u.ended > %(since)s AND u.ended > u.started
+                   AND u.started < %(until)s OFFSET 0))
+ ORDER BY a.id
+ LIMIT %(limit)s
+
+-- compute.services.usage.recording._BEGIN
+WITH plan AS (
+    SELECT * FROM compute_instancetype WHERE id = %(type)s
+), begun AS (
+    INSERT INTO compute_usageinterval
+        (account_id, kind, resource, label, region, type, quantity, price_hourly, price_monthly, counts, started)
+    SELECT %(account)s, 'compute', %(instance)s, %(label)s, %(region)s, id, 1,
+           price_hourly::text::numeric, price_monthly::text::numeric,
+           jsonb_build_object('instances', 1, 'vcpus', vcpus, 'memory', memory, 'gpus', gpus, 'disk', disk), %(at)s
+      FROM plan
+     UNION ALL
+    SELECT %(account)s, 'compute_backups', %(instance)s, %(label)s, %(region)s, id, 1,
+           COALESCE(backup_price_hourly, 0)::text::numeric, backup_price_monthly::text::numeric, '{}', %(at)s
+      FROM plan WHERE %(backups)s
+)
+INSERT INTO accounts_resourceuse AS used (account_id, instances, vcpus, memory, gpus, disk)
+SELECT %(account)s, 1, vcpus, memory, gpus, disk FROM plan
+ON CONFLICT (account_id) DO UPDATE
+   SET instances = used.instances + 1, vcpus = used.vcpus + excluded.vcpus, memory = used.memory + excluded.memory,
+       gpus = used.gpus + excluded.gpus, disk = used.disk + excluded.disk
+ WHERE NOT used.closed
+RETURNING instances, vcpus, memory, gpus, disk
+
+-- compute.services.usage.reports._ALL
+WITH pieces AS (
+    SELECT month, kind, resource, label, region, type, price_hourly, price_monthly, started, quantity,
+           EXTRACT(epoch FROM LEAST(ended, ends) - GREATEST(started, begins)) AS seconds
+      FROM compute_usageinterval JOIN
+    unnest(%(months)s::date[], %(begins)s::timestamptz[], %(ends)s::timestamptz[])
+        AS months (month, begins, ends) ON started < ends AND (ended IS NULL OR ended > begins)
+     WHERE account_id = %(account)s AND started < %(until)s AND (ended IS NULL OR ended > %(since)s)
+),
+metered AS (
+    SELECT month, kind, resource, (array_agg(label ORDER BY started DESC))[1] AS label, region, type,
+           round(sum(seconds) / 3600, 6) AS hours, round(sum(quantity * seconds) / 3600, 6) AS quantity_hours,
+           price_hourly, price_monthly, max(started) AS latest
+      FROM pieces GROUP BY resource, month, kind, region, type, price_hourly, price_monthly
+     UNION ALL
+    SELECT month, 'transfer', %(account)s, '', '', '', 0, gigabytes,
+           COALESCE((SELECT each FROM compute_resourceprice WHERE id = 'transfer'), 0), NULL, NULL
+      FROM unnest(%(transfer_months)s::date[], %(gigabytes)s::numeric[]) AS beyond (month, gigabytes)
+),
+lines AS (
+    SELECT *, round(quantity_hours * LEAST(price_hourly, price_monthly / NULLIF(hours, 0)), 4) AS amount
+      FROM metered WHERE quantity_hours > 0
+)
+
+SELECT month, kind, resource, label, region, type, hours, quantity_hours, price_hourly, price_monthly, amount
+  FROM lines ORDER BY month, kind, resource, latest, region, type, price_hourly, price_monthly
+
+-- compute.services.usage.reports._BY_KIND
+WITH pieces AS (
+    SELECT month, kind, resource, label, region, type, price_hourly, price_monthly, started, quantity,
+           EXTRACT(epoch FROM LEAST(ended, ends) - GREATEST(started, begins)) AS seconds
+      FROM compute_usageinterval JOIN
+    unnest(%(months)s::date[], %(begins)s::timestamptz[], %(ends)s::timestamptz[])
+        AS months (month, begins, ends) ON started < ends AND (ended IS NULL OR ended > begins)
+     WHERE account_id = %(account)s AND started < %(until)s AND (ended IS NULL OR ended > %(since)s)
+),
+metered AS (
+    SELECT month, kind, resource, (array_agg(label ORDER BY started DESC))[1] AS label, region, type,
+           round(sum(seconds) / 3600, 6) AS hours, round(sum(quantity * seconds) / 3600, 6) AS quantity_hours,
+           price_hourly, price_monthly, max(started) AS latest
+      FROM pieces GROUP BY resource, month, kind, region, type, price_hourly, price_monthly
+     UNION ALL
+    SELECT month, 'transfer', %(account)s, '', '', '', 0, gigabytes,
+           COALESCE((SELECT each FROM compute_resourceprice WHERE id = 'transfer'), 0), NULL, NULL
+      FROM unnest(%(transfer_months)s::date[], %(gigabytes)s::numeric[]) AS beyond (month, gigabytes)
+),
+lines AS (
+    SELECT *, round(quantity_hours * LEAST(price_hourly, price_monthly / NULLIF(hours, 0)), 4) AS amount
+      FROM metered WHERE quantity_hours > 0
+)
+
+SELECT kind, NULL, NULL, NULL, NULL, sum(hours), sum(quantity_hours), sum(amount)
+  FROM lines GROUP BY kind ORDER BY kind
+
+-- compute.services.usage.reports._BY_RESOURCE
+WITH pieces AS (
+    SELECT month, kind, resource, label, region, type, price_hourly, price_monthly, started, quantity,
+           EXTRACT(epoch FROM LEAST(ended, ends) - GREATEST(started, begins)) AS seconds
+      FROM compute_usageinterval JOIN
+    unnest(%(months)s::date[], %(begins)s::timestamptz[], %(ends)s::timestamptz[])
+        AS months (month, begins, ends) ON started < ends AND (ended IS NULL OR ended > begins)
+     WHERE account_id = %(account)s AND started < %(until)s AND (ended IS NULL OR ended > %(since)s)
+),
+metered AS (
+    SELECT month, kind, resource, (array_agg(label ORDER BY started DESC))[1] AS label, region, type,
+           round(sum(seconds) / 3600, 6) AS hours, round(sum(quantity * seconds) / 3600, 6) AS quantity_hours,
+           price_hourly, price_monthly, max(started) AS latest
+      FROM pieces GROUP BY resource, month, kind, region, type, price_hourly, price_monthly
+     UNION ALL
+    SELECT month, 'transfer', %(account)s, '', '', '', 0, gigabytes,
+           COALESCE((SELECT each FROM compute_resourceprice WHERE id = 'transfer'), 0), NULL, NULL
+      FROM unnest(%(transfer_months)s::date[], %(gigabytes)s::numeric[]) AS beyond (month, gigabytes)
+),
+lines AS (
+    SELECT *, round(quantity_hours * LEAST(price_hourly, price_monthly / NULLIF(hours, 0)), 4) AS amount
+      FROM metered WHERE quantity_hours > 0
+)
+,
+resources AS (
+    SELECT kind, resource, (array_agg(label ORDER BY latest DESC))[1], (array_agg(region ORDER BY latest DESC))[1],
+           (array_agg(type ORDER BY latest DESC))[1], sum(hours), sum(quantity_hours), sum(amount) AS amount
+      FROM lines GROUP BY resource, kind
+)
+SELECT totals.total, totals.count, page.*
+  FROM (SELECT COALESCE(sum(amount), 0) AS total, count(*) AS count FROM resources) totals
+  LEFT JOIN (SELECT * FROM resources ORDER BY amount DESC, kind, resource LIMIT %(limit)s OFFSET %(offset)s) page
+       ON TRUE
+ ORDER BY page.amount DESC, page.kind, page.resource
+
+-- compute.services.usage.reports._LINES
+WITH pieces AS (
+    SELECT month, kind, resource, label, region, type, price_hourly, price_monthly, started, quantity,
+           EXTRACT(epoch FROM LEAST(ended, ends) - GREATEST(started, begins)) AS seconds
+      FROM compute_usageinterval JOIN
+    unnest(%(months)s::date[], %(begins)s::timestamptz[], %(ends)s::timestamptz[])
+        AS months (month, begins, ends) ON started < ends AND (ended IS NULL OR ended > begins)
+     WHERE account_id = %(account)s AND started < %(until)s AND (ended IS NULL OR ended > %(since)s)
+),
+metered AS (
+    SELECT month, kind, resource, (array_agg(label ORDER BY started DESC))[1] AS label, region, type,
+           round(sum(seconds) / 3600, 6) AS hours, round(sum(quantity * seconds) / 3600, 6) AS quantity_hours,
+           price_hourly, price_monthly, max(started) AS latest
+      FROM pieces GROUP BY resource, month, kind, region, type, price_hourly, price_monthly
+     UNION ALL
+    SELECT month, 'transfer', %(account)s, '', '', '', 0, gigabytes,
+           COALESCE((SELECT each FROM compute_resourceprice WHERE id = 'transfer'), 0), NULL, NULL
+      FROM unnest(%(transfer_months)s::date[], %(gigabytes)s::numeric[]) AS beyond (month, gigabytes)
+),
+lines AS (
+    SELECT *, round(quantity_hours * LEAST(price_hourly, price_monthly / NULLIF(hours, 0)), 4) AS amount
+      FROM metered WHERE quantity_hours > 0
+)
+
+-- compute.services.usage.statements._DUE
+SELECT a.id
+  FROM accounts_account a
+ WHERE a.id > %(after)s
+   AND NOT EXISTS (SELECT FROM compute_usagestatement s WHERE s.account_id = a.id AND s.month = %(month)s)
+   AND (EXISTS (SELECT FROM compute_usageinterval u
+                 WHERE u.account_id = a.id AND u.ended IS NULL AND u.started < %(until)s OFFSET 0)
+     OR EXISTS (SELECT FROM compute_usageinterval u
+                 WHERE u.account_id = a.id AND u.ended > u.started AND u.started < %(until)s
+                   AND u.ended > COALESCE(
+                       (SELECT (max(s.month) + interval '1 month') AT TIME ZONE 'UTC'
+                          FROM compute_usagestatement s WHERE s.account_id = a.id), '-infinity') OFFSET 0))
+ ORDER BY a.id
+ LIMIT %(limit)s
+
+-- compute.services.usage.transfer._POOLS
+WITH instances AS (
+    SELECT month, begins, ends, (array_agg(type ORDER BY started DESC))[1] AS type,
+           sum(EXTRACT(epoch FROM LEAST(ended, ends) - GREATEST(started, begins))) AS seconds
+      FROM compute_usageinterval JOIN
+    unnest(%(months)s::date[], %(begins)s::timestamptz[], %(ends)s::timestamptz[])
+        AS months (month, begins, ends) ON started < ends AND (ended IS NULL OR ended > begins)
+     WHERE account_id = %(account)s AND kind = 'compute'
+       AND started < %(until)s AND (ended IS NULL OR ended > %(since)s)
+     GROUP BY month, begins, ends, resource
+)
+SELECT month, COALESCE(sum(round(transfer * seconds / EXTRACT(epoch FROM ends - begins))), 0)::bigint
+  FROM instances LEFT JOIN compute_instancetype ON id = type
+ GROUP BY month
 
 -- compute.worker.steps.basic._PROFILE
 SELECT c.kernel_id, c.root_device, c.run_level, c.virt_mode, c.memory_limit, c.helpers, c.interfaces, c.rescue,

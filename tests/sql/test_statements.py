@@ -20,7 +20,7 @@ def test_no_place_runs_sql_that_is_not_written_down():
     assert statements.unknown(statements.calls()) == [], "name it in tests/sql/statements.py"
 
 
-def test_a_place_that_runs_what_nobody_knows_is_named():
+def test_a_place_that_runs_unknown_sql_is_named():
     tree = ast.parse("def load(sql):\n    cursor.execute(sql)\n    cursor.execute('SELECT 1')\n    fetch(made())")
     found = list(statements.calls_in(tree, "compute.somewhere"))
     assert [call.text for call in found] == [None, "SELECT 1", None]

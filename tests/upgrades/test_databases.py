@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from accounts.models import OAuthAccessToken, User
 from compute.drivers.simulated import SimulatedDriver
-from compute.models import Instance, Job
+from compute.models import Instance, Job, StackScript, StackScriptRevision
 from compute.worker import engine
 from compute.worker.drivers import anywhere, configured
 from tests.client import APIClient
@@ -70,6 +70,15 @@ def test_every_list_of_parts_can_be_read(upgraded, keys):
     for route in PART_LISTS:
         if set(route.parameters) <= set(values):
             rows_of(client, route, values)
+
+
+def test_scripts_of_accounts_have_their_text_as_a_revision(upgraded):
+    scripts = list(StackScript.objects.exclude(account=None))
+    assert scripts
+    for script in scripts:
+        revision = script.revisions.get()
+        assert (revision.number, revision.script, revision.created) == (1, script.script, script.updated)
+    assert not StackScriptRevision.objects.filter(stackscript__account=None).exists()
 
 
 def test_jobs_that_were_under_way_are_finished(upgraded, keys):

@@ -1,4 +1,4 @@
-"""Landed migrations are never edited, and the release before can run during new ones."""
+"""Landed migrations are never edited, and the previous release can run during new ones."""
 
 import hashlib
 from pathlib import Path
