@@ -7,7 +7,7 @@ from django.conf import settings as configured
 from django.db import transaction
 
 from accounts.models import Account, Event
-from accounts.quotas import QUOTAS
+from accounts.quotas import LEVELS, NEW, QUOTAS, RESOURCE_QUOTAS, TRUSTED, UNLIMITED
 from accounts.services import ssh_keys
 from compute.services.networking.firewalls import firewalls
 from compute.services.networking.firewalls.firewalls import FirewallSpec
@@ -98,7 +98,14 @@ def test_nor_more_where_many_are_added_at_once(world, settings):
     assert sorted(re.sub("-.*", "", label) for label in made) == ["key", "key", "tag", "tag", "wall", "wall"]
 
 
+def test_the_page_has_the_limits_of_every_quota_of_resources():
+    text = (ROOT / "docs" / "security.md").read_text()
+    found = re.findall(r"^\| `([a-z0-9_]+)` \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    assert found == [(name, str(LEVELS[NEW][name]), str(LEVELS[TRUSTED][name])) for name in RESOURCE_QUOTAS]
+    assert LEVELS[UNLIMITED] == {}
+
+
 def test_the_page_has_every_quota():
     text = (ROOT / "docs" / "security.md").read_text()
-    found = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    found = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| (\d+) \|", text, re.MULTILINE))
     assert found == {quota.setting: str(getattr(configured, quota.setting)) for quota in QUOTAS.values()}
