@@ -12,7 +12,7 @@ began=$(date +%s)
 [ $# -eq 1 ] || { echo "usage: backup.sh FOLDER" >&2; exit 2; }
 files=${ATTACHMENTS_DIR:-${STATE_DIR:?is not set, nor ATTACHMENTS_DIR. Set one of them: the files of tickets are there}/attachments}
 # The first file of a ticket creates the folder. If the folder above is missing too, the variable is wrong.
-[ -d "$files" ] || [ -d "$(dirname "$files")" ] || { echo "backup.sh: there is no folder $(dirname "$files")" >&2; exit 1; }
+[ -d "$files" ] || [ -d "$(dirname "$files")" ] || { echo "backup.sh: the folder does not exist: $(dirname "$files")" >&2; exit 1; }
 
 backup=$1/skerry-$(date -u +%Y%m%dT%H%M%SZ)
 partial=$backup.partial
@@ -25,10 +25,10 @@ if [ -d "$files" ]; then
     # Exit code 1 means that a file changed meanwhile. This is no error: no row of the dump refers to that file.
     tar --create --file="$partial/attachments.tar" --directory="$files" . || [ $? -eq 1 ]
 else
-    echo "There is no folder $files: no files of tickets are in this backup."
+    echo "The folder $files does not exist, so this backup has no files of tickets."
 fi
 (cd "$partial" && sha256sum -- * >SHA256SUMS)
 mv "$partial" "$backup"
 
-echo "Backed up in $(($(date +%s) - began)) s: $(du -sh "$backup" | cut -f1). Not in it: SECRET_KEY and ENCRYPTION_KEYS."
+echo "Backed up in $(($(date +%s) - began)) s: $(du -sh "$backup" | cut -f1). The backup does not contain SECRET_KEY and ENCRYPTION_KEYS."
 echo "$backup"
