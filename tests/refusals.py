@@ -38,13 +38,20 @@ ELSEWHERE = re.compile(
 )
 """Modules whose own errors are no answers of the API."""
 FOR_STAFF = {
-    "accounts/services/external.py", "accounts/services/outbox.py", "accounts/services/passwords.py",
+    "accounts/services/closing.py", "accounts/services/external.py", "accounts/services/outbox.py",
+    "accounts/services/passwords.py",
     "accounts/services/security_keys.py", "accounts/services/suspension.py", "accounts/services/attempts.py",
     "compute/services/networking/firewalls/mail_ports.py", "compute/services/hosts/drift_verbs.py",
     "compute/services/hosts/registry.py", "compute/services/hosts/this_machine.py", "compute/services/consoles.py",
     "managed/services/decryptions.py",
 }  # fmt: skip
 """Services that only pages and commands call: the admin and the users' own pages."""
+
+PAGE = ROOT / "docs" / "errors.md"
+ROW = re.compile(
+    r"^\| (?P<status>[\d, ]*) \| (?P<field>.*?) \| `(?P<reason>.*?)` \| (?P<advice>.*?) *\|$", re.MULTILINE
+)
+"""A row of the page: the status, the field, the reason and the advice."""
 
 STATUSES = {
     "Denied": 403, "Missing": 404, "Invalid": 400, "Busy": 400, "ValidationError": 400, "Problem": 400,
@@ -79,10 +86,10 @@ BY_HAND: dict[tuple[str, str], list[str]] = {
     ],
     ("compute/services/images/uploads.py", "taken"): [uploads.UNDER_WAY],
     ("compute/services/instances/root_passwords.py", "otherwise"): [
-        root_passwords.SEVERAL, root_passwords.NONE,
+        root_passwords.SEVERAL_DISKS, root_passwords.NO_DISK,
     ],
     ("compute/services/nodebalancers/nodes.py", "owners.refusal(spelled.partition(':')[0])"): [
-        nodes.ELSEWHERE, "Must begin with <network>",
+        nodes.NOT_IN_REGION, "Must begin with <network>",
     ],
     ("compute/services/volumes/volumes.py", "refusal"): PASSED_ON,
     ("config/api/exceptions.py", "reason"): PASSED_ON,
@@ -353,6 +360,15 @@ def collected() -> tuple[list[Refusal], list[str]]:
                 continue
             found += [Refusal(text, STATUSES[kind], field_of(source, about), path) for text in found_texts]
     return found, unknown
+
+
+def pattern(reason: str) -> re.Pattern[str]:
+    """Return the pattern of a reason, in which any text may replace the words in angle brackets."""
+    return re.compile(".+".join(re.escape(piece) for piece in re.split(r"<[^<>]+>", reason)))
+
+
+def covers(row: str, reason: str) -> bool:
+    return bool(pattern(row).fullmatch(reason))
 
 
 def bodies() -> list[type[Resource]]:

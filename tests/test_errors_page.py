@@ -5,18 +5,13 @@ The advice is written by hand in the rows, and stays when the tables are written
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.baselines import stale
-from tests.refusals import Refusal, collected, of_fields
+from tests.refusals import PAGE, ROW, Refusal, collected, covers, of_fields
 
-PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
 TABLE = re.compile(r"(?<=<!-- reasons: )(?P<area>[\w, ]+)(?P<start> -->\n).*?(?=<!-- end -->)", re.DOTALL)
-ROW = re.compile(
-    r"^\| (?P<status>[\d, ]*) \| (?P<field>.*?) \| `(?P<reason>.*?)` \| (?P<advice>.*?) *\|$", re.MULTILINE
-)
 HEAD = "| status | field | reason | what to do |\n|---|---|---|---|\n"
 AREAS = {
     "accounts": ("accounts/",),
@@ -42,15 +37,6 @@ AREAS = {
     "instances": ("compute/",),
 }
 """The tables of the page, and the modules of each. The first match counts."""
-
-
-def pattern(reason: str) -> re.Pattern[str]:
-    """Return the pattern of a reason, in which any text may replace the words in angle brackets."""
-    return re.compile(".+".join(re.escape(piece) for piece in re.split(r"<[^<>]+>", reason)))
-
-
-def covers(row: str, reason: str) -> bool:
-    return bool(pattern(row).fullmatch(reason))
 
 
 def by_hand(page: str) -> list[str]:
