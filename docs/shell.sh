@@ -1,14 +1,14 @@
-# The commands that the examples of these pages are typed with, for bash and zsh. In a terminal beside `make serve`,
-# from any folder:
+# Commands for the examples of these pages, for bash and zsh. Run `make serve` in one terminal. Then run this script in
+# another terminal, in any folder:
 #
-#     . docs/shell.sh               # or by its path: . ~/skerry/docs/shell.sh
-#     PORT=9000 . docs/shell.sh     # where `make serve` has another PORT; the same goes for its STATE_DIR
+#     . docs/shell.sh               # or with its path: . ~/skerry/docs/shell.sh, or as `skerry serve` prints it
+#     PORT=9000 . docs/shell.sh     # if `make serve` has another PORT. Do the same with STATE_DIR
 #
-# A is the API's address and T the token. What they hold is kept for as long as it works, so this may be typed again, and
-# `A=https://cloud.example.com/v4 T=…` beforehand has the examples talk to any server. A token that has to be made is one
-# of the user owner, and ends today: at midnight UTC, but not within two hours.
+# The script sets A to the address of the API, and T to a token. If A and T already work, they do not change, so you can
+# run the script again. To use another server, first set `A=https://cloud.example.com/v4 T=…`. A new token belongs to the
+# user owner. It expires at midnight UTC, but not earlier than in two hours.
 
-# a request: api $A/regions. It prints the answer, and fails where that is an error
+# Send a request: api $A/regions. Prints the answer, and fails if the answer is an error.
 api() {
     local answer
     answer=$(curl -sS -H "Authorization: Bearer $T" -H "Content-Type: application/json" "$@") || return
@@ -16,7 +16,7 @@ api() {
     [[ $answer != '{"errors":'* ]]
 }
 
-# a field of an answer: api $A/profile | field username. An answer without it fails, with the reason that the API gives
+# Print a field of an answer: api $A/profile | field username. Fails if the answer lacks the field, with the API's reason.
 field() {
     python3 -IS -c '
 import json, sys
@@ -25,7 +25,7 @@ text = sys.stdin.read()
 try:
     answer = json.loads(text)
 except ValueError:
-    sys.exit(f"This is no answer of the API: {text[:200].strip()}" if text.strip() else "There is no answer.")
+    sys.exit(f"This is not an answer of the API: {text[:200].strip()}" if text.strip() else "The answer is empty.")
 if isinstance(answer, dict) and list(answer) == ["errors"]:
     sys.exit("\n".join(": ".join(filter(None, ("refused", each["field"], each["reason"]))) for each in answer["errors"]))
 try:
@@ -37,10 +37,10 @@ print(answer if isinstance(answer, str) else json.dumps(answer))
 ' "$1"
 }
 
-# the id of the first object of a list: api $A/volumes | first
+# Print the id of the first object of a list: api $A/volumes | first
 first() { field data.0.id; }
 
-# as api, asked again for as long as the answer is "Compute busy."
+# Do the same as api. While the answer is "Compute busy.", send the request again, for at most PATIENCE seconds.
 when_free() {
     local answer end=$(($(date +%s) + PATIENCE))
     while answer=$(api "$@"); [[ $answer == *' busy."'* && $(date +%s) -lt $end ]]; do sleep 0.5; done
@@ -48,8 +48,8 @@ when_free() {
     [[ -n $answer && $answer != '{"errors":'* ]]
 }
 
-# wait until an object shows a status: until_status $A/volumes/7 active. Fails, and says why, when the object is gone,
-# when what was done to it failed, or after PATIENCE seconds
+# Wait until an object has a status: until_status $A/volumes/7 active. Fails with a reason if the object is deleted, if
+# its newest event has failed, or after PATIENCE seconds.
 until_status() {
     local answer found end=$(($(date +%s) + PATIENCE))
     while answer=$(api "$1"); found=$(printf '%s' "$answer" | field status); do
@@ -65,20 +65,20 @@ until_status() {
     return 1
 }
 
-# wait until an object is gone: until_gone $A/compute/instances/7
+# Wait until an object is deleted: until_gone $A/compute/instances/7
 until_gone() {
     local answer end=$(($(date +%s) + PATIENCE))
     while answer=$(api "$1"); [[ $answer != *'"Not found"'* ]]; do
         has_not_failed "$1" || return
         if [ -z "$answer" ] || [ "$(date +%s)" -ge "$end" ]; then
-            echo "$1 is still there." >&2
+            echo "$1 still exists." >&2
             return 1
         fi
         sleep 0.5
     done
 }
 
-# whether the newest event about an object is not of a failure, which is said: has_not_failed $A/volumes/7
+# Check that the newest event about an object has not failed: has_not_failed $A/volumes/7. Prints the failure.
 has_not_failed() {
     local events
     events=$(api "$A/account/events?page_size=100") || return 0
@@ -94,11 +94,25 @@ for event in json.load(sys.stdin).get("data", []):
 ' "$1"
 }
 
-# the token in T if it works, or else a new one, made in the project's folder: use_token ~/skerry
+# Run a command of Django for the application in a folder: manage ~/skerry create_token owner. The folder is the source
+# tree, or that of the installed package in an environment, whose command `skerry` need not be on PATH.
+manage() {
+    local folder=$1 program
+    shift
+    if [ -e "$folder/pyproject.toml" ]; then
+        "$folder/manage.py" "$@"
+    else
+        program=$folder/../../../../../bin/skerry
+        [ -x "$program" ] || program=skerry
+        "$program" manage "$@"
+    fi
+}
+
+# Keep the token in T if it works. Otherwise create a new one for the application in a folder: use_token ~/skerry
 use_token() {
-    local said expiry
+    local output expiry
     if ! curl -sS -o /dev/null "$A/regions"; then
-        echo "Nothing answers at $A. Start it with \`make serve\`, or say where it is: PORT=9000 . docs/shell.sh" >&2
+        echo "No server answers at $A. Start one with \`make serve\`, or give its port: PORT=9000 . docs/shell.sh" >&2
         return 1
     fi
     [ -n "${T:-}" ] && api "$A/profile" >/dev/null && return
@@ -107,17 +121,17 @@ from datetime import datetime, timedelta, timezone
 
 now = datetime.now(timezone.utc).replace(tzinfo=None, microsecond=0)
 print(max(now.replace(hour=23, minute=59, second=59), now + timedelta(hours=2)).isoformat())') || return
-    said=$("$1/manage.py" create_token owner --label docs/shell.sh --expiry "$expiry" 2>&1)
-    T=$(printf '%s\n' "$said" | tail -n 1)
-    [[ ${#T} = 64 ]] && said=$(api "$A/profile") && return
-    echo "No token was made that works at $A: $(printf '%s\n' "$said" | grep -v '^ \|^LINE\|^$' | tail -n 1)" >&2
-    echo "Set STATE_DIR or DATABASE_URL as \`make serve\` has them, or T to the token that it prints." >&2
+    output=$(manage "$1" create_token owner --label docs/shell.sh --expiry "$expiry" 2>&1)
+    T=$(printf '%s\n' "$output" | tail -n 1)
+    [[ ${#T} = 64 ]] && output=$(api "$A/profile") && return
+    echo "No working token could be created for $A: $(printf '%s\n' "$output" | grep -v '^ \|^LINE\|^$' | tail -n 1)" >&2
+    echo "Set STATE_DIR or DATABASE_URL as for \`make serve\`, or set T to the token that \`make serve\` prints." >&2
     T=
     return 1
 }
 
 if [ -z "${BASH_VERSION:-}${ZSH_VERSION:-}" ]; then
-    echo "docs/shell.sh is for bash and zsh. Start one of them first." >&2
+    echo "docs/shell.sh needs bash or zsh. Start one of these shells first." >&2
     return 1
 fi
 PATIENCE=${PATIENCE:-600}
