@@ -237,9 +237,10 @@ def _ending_after(database: BaseDatabaseWrapper, seconds: float) -> Iterator[Non
     link, limit = database.connection, f"{max(1, seconds * 1000):.0f}"  # milliseconds; 0 would be no limit
     try:
         if database.in_atomic_block or not database.autocommit:
-            link.execute(_LIMIT, [limit])
-            yield
-            link.execute(_NO_LIMIT)
+            with database.wrap_database_errors:  # the connection may be lost at any of the statements
+                link.execute(_LIMIT, [limit])
+                yield
+                link.execute(_NO_LIMIT)
         else:
             with database.wrap_database_errors, link.pipeline():
                 link.execute(_LIMIT, [limit])

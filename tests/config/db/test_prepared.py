@@ -312,6 +312,23 @@ def test_a_lost_connection_takes_its_transaction_along(fetch):
         within_one()
 
 
+def test_a_connection_lost_before_the_time_limit_is_set_is_djangos_error():
+    def within_one():
+        with transaction.atomic():
+            lose_connection()
+            prepared.fetch_ordinarily("SELECT 1", (), 7)
+
+    connection.ensure_connection()
+    with pytest.raises(OperationalError):
+        within_one()
+
+
+def test_a_connection_lost_within_a_time_limit_is_djangos_error():
+    connection.ensure_connection()
+    with pytest.raises(OperationalError), prepared.ending_after(7):
+        lose_connection()
+
+
 @pytest.mark.parametrize("fetch", [prepared.fetch, prepared.fetch_ordinarily])
 def test_what_the_server_stops_is_not_tried_again(fetch):
     with connection.cursor() as cursor:
