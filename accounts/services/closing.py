@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils.timezone import now
 
 from accounts.actors import Actor
@@ -49,20 +49,29 @@ def refusal_of(objects: list[Remaining]) -> str:
     return f"Delete these objects first: {', '.join(map(str, objects))}." if objects else ""
 
 
+def _may_close(actor: Actor) -> bool:
+    """Tell whether the user may close the account now. `actor` has the grants of the request's start.
+
+    The users are locked, so no other transaction takes the grant away until this one ends.
+    """
+    users = User.objects.filter(pk=actor.user_id, account_id=actor.account_id, is_active=True)
+    return users.filter(Q(restricted=False) | Q(global_grants__cancel_account=True)).exists()
+
+
 @transaction.atomic
 def close_account(actor: Actor, comment: str = "") -> None:
     """Close the actor's account: its users, tokens and apps are answered 401 until staff restore it.
 
     Sessions end for good: users sign in again after a restore. Writes ``account_update``, with the user's name and
-    `comment`. Raises `Denied` if the actor lacks the grant ``cancel_account``, and `Invalid` if the account is not
-    active, or has objects that cost money or serve someone.
+    `comment`. Raises `Denied` if the user now lacks the grant ``cancel_account``, and `Invalid` if the account is
+    not active, or has objects that cost money or serve someone.
     """
-    if not actor.may(GRANT):
-        raise Denied
     users = User.objects.filter(account_id=actor.account_id)
     # The order of docs/locking.md. A transaction that adds an object locks the account or its counters. So this
     # transaction either waits for the object and finds it below, or the other one finds the account closed.
     list(users.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    if not _may_close(actor):
+        raise Denied
     account = lock_account(actor.account_id)
     lock_use(account.pk)
     if not account.is_active:

@@ -12,6 +12,7 @@ from accounts.entities import kinds
 from accounts.models import Account, Event, ResourceUse, User
 from accounts.models.accounts import CLOSED
 from accounts.services.closing import close_account
+from accounts.services.grants import set_grants
 from accounts.services.suspension import set_account_active
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
@@ -84,6 +85,8 @@ def test_it_closes_signs_everybody_out_and_says_so(owner, account, api):
 def test_a_restricted_user_needs_the_grant(restricted, account):
     with pytest.raises(Denied):
         close_account(actor_of(restricted))
+    set_grants(actor_of(restricted), restricted, {"cancel_account": True}, {})
+    Event.objects.all().delete()
     close_account(actor_of(restricted, grants=frozenset({"cancel_account"})))
     assert Event.objects.get().message == "restricted closed the account."
 
@@ -167,6 +170,18 @@ def crowded(world: World) -> World:
     Region.objects.update(capabilities=["Computes", "Block Storage", "NodeBalancers"])
     Account.objects.update(managed=True)
     return world
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_grant_that_is_taken_away_meanwhile_closes_nothing(crowded):
+    user = GlobalGrantsFactory(user__account=crowded.account, cancel_account=True).user
+    with transaction.atomic():
+        set_grants(crowded.actor, user, {"cancel_account": False}, {})
+        thread, reasons = in_thread(lambda: close_account(actor_of(user, grants=frozenset({"cancel_account"}))))
+        assert held_up()
+    thread.join()
+    assert reasons == ["Unauthorized"]
+    assert Account.objects.get(pk=crowded.account.pk).is_active
 
 
 @pytest.mark.django_db(transaction=True)
