@@ -1,4 +1,7 @@
-"""Sessions end when the browser is revoked, or the user or the account is suspended."""
+"""Sessions have no user after the browser was revoked, or while the user or the account is suspended.
+
+The services that suspend and close end sessions for good (`end_sessions` of `accounts.services.access`).
+"""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """A user's authorized apps, their tokens, and remembered browsers: recording and revoking them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -155,6 +155,21 @@ def end_tokens(client: OAuthClient, user: User | None = None) -> int:
     return sum(found.delete()[1].get(found.model._meta.label, 0) for found in (refresh, access, personal))
 
 
+def lock_users(account_id: int) -> list[int]:
+    """Lock the users of an account until the end of the caller's transaction, and return their ids.
+
+    They are locked before the account.
+    """
+    users = User.objects.filter(account_id=account_id)
+    return list(users.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+
+
+def end_sessions(user_ids: Collection[int]) -> None:
+    """End all sessions of the users for good, and forget their browsers. The caller has locked the users."""
+    User.objects.filter(pk__in=user_ids).update(logged_out=F("logged_out") + 1)
+    TrustedDevice.objects.filter(user__in=user_ids).delete()
+
+
 @transaction.atomic
 def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> None:
     """End all sessions of the user and forget its browsers. With `tokens`, also end all its tokens and its apps'
@@ -163,8 +178,7 @@ def log_out(actor: Actor | None, user: User, reason: str, *, tokens: bool) -> No
     For staff. `actor` is None for a user without an account, who has no events. Writes ``user_update``.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    User.objects.filter(pk=user.pk).update(logged_out=F("logged_out") + 1)
-    TrustedDevice.objects.filter(user=user).delete()
+    end_sessions([user.pk])
     if tokens:
         for app in lock_authorizations(user=user):
             end_tokens(app.client, user)

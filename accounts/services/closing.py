@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils.timezone import now
 
 from accounts.actors import Actor
 from accounts.entities import EntityKind, kinds
 from accounts.models import Account, ResourceUse, User
+from accounts.services.access import end_sessions, lock_users
 from accounts.services.account import lock_account
 from accounts.services.events import record_event
 from accounts.services.quotas import lock_use
@@ -62,14 +63,14 @@ def _may_close(actor: Actor) -> bool:
 def close_account(actor: Actor, comment: str = "") -> None:
     """Close the actor's account: its users, tokens and apps are answered 401 until staff restore it.
 
-    Sessions end for good: users sign in again after a restore. Writes ``account_update``, with the user's name and
-    `comment`. Raises `Denied` if the user now lacks the grant ``cancel_account``, and `Invalid` if the account is
-    not active, or has objects that cost money or serve someone.
+    Sessions end for good, and browsers are forgotten: users sign in again after a restore, with their second
+    factors. Writes ``account_update``, with the user's name and `comment`. Raises `Denied` if the user now lacks
+    the grant ``cancel_account``, and `Invalid` if the account is not active, or has objects that cost money or
+    serve someone.
     """
-    users = User.objects.filter(account_id=actor.account_id)
     # The order of docs/locking.md. A transaction that adds an object locks the account or its counters. So this
     # transaction either waits for the object and finds it below, or the other one finds the account closed.
-    list(users.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    users = lock_users(actor.account_id)
     if not _may_close(actor):
         raise Denied
     account = lock_account(actor.account_id)
@@ -81,6 +82,6 @@ def close_account(actor: Actor, comment: str = "") -> None:
     values = {"closed": now(), "closed_by": actor.username, "closing_comment": comment}
     Account.objects.filter(pk=account.pk).update(is_active=False, **values)
     ResourceUse.objects.filter(pk=account.pk).update(closed=True)
-    users.update(logged_out=F("logged_out") + 1)
+    end_sessions(users)
     message = f"{actor.username} closed the account{f': {comment}' if comment else '.'}"
     record_event(actor, "account_update", account_ref(account), message=message)

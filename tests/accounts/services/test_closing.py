@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from accounts.actors import Actor
 from accounts.entities import kinds
-from accounts.models import Account, Event, ResourceUse, User
+from accounts.models import Account, Event, ResourceUse, TrustedDevice, User
 from accounts.models.accounts import CLOSED
 from accounts.services.closing import close_account
 from accounts.services.grants import set_grants
@@ -34,6 +34,7 @@ from tests.factories import (
     InstanceFactory,
     NodeBalancerFactory,
     ServiceFactory,
+    TrustedDeviceFactory,
     VolumeFactory,
 )
 from tests.racing import held_up
@@ -62,6 +63,9 @@ def set_active(account: Account, active: bool) -> None:
 def test_it_closes_signs_everybody_out_and_says_so(owner, account, api):
     other = GlobalGrantsFactory(user__account=account, user__username="kari").user
     browsers = [signed_in(owner), signed_in(other)]
+    TrustedDeviceFactory(user=owner)
+    TrustedDeviceFactory(user=other)
+    stranger_s = TrustedDeviceFactory()
 
     close_account(actor_of(owner), "Too expensive.")
 
@@ -72,6 +76,7 @@ def test_it_closes_signs_everybody_out_and_says_so(owner, account, api):
     assert Event.objects.get().action == "account_update"
     assert api.get("/v4/profile").status_code == 401
     assert [browser.get("/home/profile").status_code for browser in browsers] == [302, 302]
+    assert list(TrustedDevice.objects.all()) == [stranger_s], "Browsers are forgotten."
 
     set_active(account, True)
     assert (account.standing, account.closed_by, account.closing_comment) == ("active", "", "")
