@@ -52,7 +52,7 @@ account_verb(
         suspend,
         danger=True,
         form=ReasonForm,
-        offered=lambda account: account.is_active,
+        offered=lambda account: account.standing != "suspended",
         confirm="The users cannot sign in, and their tokens are answered 401. The domains of the account are not"
         " served any more, and its services are not checked. The instances keep running.",
     )

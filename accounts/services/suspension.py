@@ -17,14 +17,15 @@ def set_account_active(actor: Actor, account: Account, active: bool, reason: str
     """Activate or suspend an account. Tokens and users of a suspended account are answered 401. Its instances keep
     running.
 
-    Suspending ends all sessions of the users for good, and forgets their browsers. Tokens work again later.
+    Suspending ends all sessions of the users for good, and forgets their browsers. Tokens work again later. A
+    closed account can be suspended too: support then reads the reason before it opens the account.
 
     Activating also opens an account that one of its users has closed. Raises `Invalid` if the account is in that
     state already. Writes ``account_update``, with the reason.
     """
     users = lock_users(account.pk)
     locked = lock_account(account.pk)
-    if locked.is_active == active:
+    if locked.standing == _state(active):
         raise Invalid(f"The account is {locked.standing} already.")
     if not active:
         end_sessions(users)

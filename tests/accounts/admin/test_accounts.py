@@ -160,6 +160,16 @@ def test_staff_find_closed_accounts_and_restore_them(admin, world):
     assert LogEntry.objects.get(object_id=world.account.pk).change_message == "Restore: active. They came back."
 
 
+def test_staff_suspend_an_account_that_its_user_closed(admin, world):
+    close_account(world.actor, "Caught.")
+    do(admin, world.account, "suspend", reason="Spam.")
+    world.account.refresh_from_db()
+    assert world.account.standing == "suspended"
+    offered = admin.get(page_address(world.account)).content.decode()
+    assert "/do/suspend/" not in offered
+    assert "/do/activate/" in offered
+
+
 def test_suspending_a_user_is_told_to_the_account(admin, owner, world):
     do(admin, owner, "suspend", reason="Left.")
     owner.refresh_from_db()

@@ -231,9 +231,9 @@ def test_a_closed_account_is_listed_and_restored(owner, staff):
     assert run("account", "list", "--suspended") == ""
     assert [each["status"] for each in json.loads(run("account", "list", "--closed", "--json"))] == ["closed"]
     number = str(account.pk)
-    assert "is closed already" in refusal("account", "suspend", number, "--reason", "Spam")
-    assert run("account", "restore", number) == f"Account {number} (Cast) is active.\n"
+    assert run("account", "suspend", number, "--reason", "Spam") == f"Account {number} (Cast) is suspended.\n"
     assert run("account", "list", "--closed") == ""
+    assert run("account", "restore", number) == f"Account {number} (Cast) is active.\n"
 
 
 def test_a_suspended_account_is_kept_out_until_it_is_restored(owner):

@@ -127,9 +127,16 @@ def test_it_closes_once_and_no_suspended_account(owner, account):
     assert Account.objects.get(pk=account.pk).standing == "suspended"
 
 
-def test_staff_do_not_suspend_a_closed_account(owner, account):
-    close_account(actor_of(owner))
-    with pytest.raises(Invalid, match="The account is closed already"):
+def test_staff_suspend_a_closed_account(owner, account):
+    close_account(actor_of(owner), "Caught.")
+    set_active(account, False)
+    account.refresh_from_db()
+    assert (account.standing, account.closed_by, account.closing_comment) == ("suspended", "", "")
+    assert [event.message for event in Event.objects.order_by("pk")] == [
+        "owner closed the account: Caught.",
+        "The account is suspended: They asked.",
+    ]
+    with pytest.raises(Invalid, match="The account is suspended already"):
         set_active(account, False)
 
 
