@@ -89,9 +89,9 @@ def record(
     type or region differs begins a new interval.
 
     Raises `Invalid` without a field if a counter has grown beyond its limit, or if a user of the account has closed
-    it meanwhile, unless `check` is off. With `failed`,
-    intervals whose resource is gone are deleted in place of ended: a resource that could not be made costs nothing.
-    Intervals of `OLDER_THAN_INSTANCES` still end.
+    it meanwhile, unless `check` is off. With `failed`, a resource that is gone could not be made if one of its
+    intervals is still open. It costs nothing: all its intervals are deleted, also those that have ended. Intervals
+    of `OLDER_THAN_INSTANCES` still end.
     """
     keys = cast(dict[str, list[int]], resources)
     if not addresses and not any(keys.values()):
@@ -183,11 +183,27 @@ def replace_intervals(
     for key, row in present.items():
         changes.subtract(row.counts)
         if failed and key not in wanted and row.kind not in OLDER_THAN_INSTANCES:
-            row.delete()
+            _forget(row)
         elif key not in wanted or not is_same(row, wanted[key]):
             UsageInterval.objects.filter(pk=row.pk).update(ended=_end(row, now))
     UsageInterval.objects.bulk_create(begun)
     return changes
+
+
+def _forget(row: UsageInterval) -> None:
+    """Delete the intervals of a resource that could not be made. `row` is an open one.
+
+    Earlier ones adjoin it, if a price changed or a backup service was cancelled meanwhile. They are found by their
+    ends, because the index of an account's intervals has no resources.
+    """
+    (kinds,) = (kinds for _, _, kinds in KINDS.values() if row.kind in kinds)
+    intervals = UsageInterval.objects.filter(account=row.account_id, resource=row.resource)
+    since: datetime | None = row.started
+    while since is not None:
+        first = since
+        before = intervals.filter(kind=row.kind, ended=first, started__lt=first)
+        since = before.values_list("started", flat=True).first()
+    intervals.filter(Q(ended=None) | Q(ended__gte=first), kind__in=kinds).delete()
 
 
 def _end(row: UsageInterval, now: datetime) -> datetime:

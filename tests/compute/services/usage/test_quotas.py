@@ -10,8 +10,8 @@ from accounts.models import Account, Event, ResourceUse, TrustLevel
 from accounts.quotas import LEVELS, NEW
 from accounts.services.quotas import limits_for
 from compute.drivers.base import Refused
-from compute.models import Image, Instance, Job, UsageInterval, UsageKind, Volume
-from compute.services.backups.backups import enable, snapshot
+from compute.models import Image, Instance, InstanceType, Job, UsageInterval, UsageKind, Volume
+from compute.services.backups.backups import cancel, enable, snapshot
 from compute.services.hosts.moves import migrate
 from compute.services.images.images import begin_upload, create_from_disk
 from compute.services.images.uploads import receive, sign
@@ -25,6 +25,7 @@ from compute.services.networking.reassign import assign as reassign
 from compute.services.nodebalancers import nodebalancers
 from compute.services.nodebalancers.nodebalancers import NodeBalancerSpec
 from compute.services.usage.comparison import compare, repair
+from compute.services.usage.repricing import reprice
 from compute.services.volumes import volumes
 from compute.services.volumes.volumes import VolumeSpec
 from config.errors import Invalid
@@ -225,6 +226,26 @@ def test_a_create_that_fails_gives_back_its_quota_and_costs_nothing(world: World
 
     assert used(world) == dict.fromkeys(INSTANCE, 0)
     assert not UsageInterval.objects.exists()
+
+
+def test_a_create_that_fails_does_not_cost_what_ended_before_either(world: World):
+    """A new price ends the intervals of an instance that is being created, and so does a backup service's end."""
+    driver = MemoryDriver()
+    older = deployed(world, driver)
+    enable(world.actor, older)
+    instance = world.create(image=None, backups_enabled=True)
+    InstanceType.objects.update(price_hourly=7, backup_price_hourly=7)
+    assert reprice() == 4
+    cancel(world.actor, instance)
+    InstanceType.objects.update(price_hourly=8, backup_price_hourly=8)
+    assert reprice() == 3
+    assert UsageInterval.objects.count() == 11
+
+    driver.before = failing_at(len(driver.calls), Refused("Not possible."), times=1)
+    work(instance.jobs.get(), driver)
+
+    assert used(world) == INSTANCE
+    assert list(UsageInterval.objects.values_list("resource", flat=True)) == [older.pk] * 6
 
 
 def test_a_deletion_ends_the_usage_when_it_is_accepted(world: World):
