@@ -32,9 +32,15 @@ def _run() -> None:
         raise
     from config.laptop.embedded.command_line import services_for
     from config.laptop.serving.ephemeral import temporary_folder
-    from config.processes.command_errors import migrated, one_line_errors
+    from config.processes.command_errors import migrated, one_line_errors, quiet_if_reader_leaves
 
-    with one_line_errors(), temporary_folder(sys.argv), services_for(sys.argv), migrated():
+    with (
+        quiet_if_reader_leaves(),
+        one_line_errors(),
+        temporary_folder(sys.argv),
+        services_for(sys.argv),
+        migrated(),
+    ):
         execute_from_command_line(sys.argv)
 
 

@@ -1,5 +1,7 @@
 """Errors of commands: a line for each field, and no traceback if the environment is the cause."""
 
+import os
+import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +22,8 @@ from config.environment.places import MANAGE, serve_command
 from config.environment.variables import is_set
 from config.errors import DomainError, Problem
 
+BROKEN_PIPE = 141
+"""The exit code that shells show for a program that SIGPIPE ended."""
 UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 """SQLSTATEs of PostgreSQL."""
 NO_TABLES = (
@@ -46,6 +50,29 @@ def is_unreachable(error: Exception) -> bool:
 def named(message: str) -> str:
     """Return the line that names the variable DATABASE_URL as the cause of the database's `message`."""
     return f"DATABASE_URL: {message}"
+
+
+@contextmanager
+def quiet_if_reader_leaves() -> Iterator[None]:
+    """End the process without a message if the reader of its output has closed the pipe, as `head` does.
+
+    Python writes the rest of its buffer at its end. This would fail with a message, so the rest is discarded.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _has_lost_its_reader():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(BROKEN_PIPE)
+
+
+def _has_lost_its_reader() -> bool:
+    """Tell whether standard output is a pipe that nobody reads. Another pipe or socket may be the broken one."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), select.POLLOUT)
+    return any(event & select.POLLERR for _, event in output.poll(0))
 
 
 @contextmanager

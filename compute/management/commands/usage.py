@@ -22,6 +22,7 @@ from compute.services.usage.export import COLUMNS, Row, rows
 from config.display.spreadsheets import harmless
 
 STANDARD_OUTPUT = "-"
+PIPED = "standard output"
 MONTH = re.compile(r"[1-9][0-9]{3}-(0[1-9]|1[0-2])")
 
 
@@ -80,8 +81,9 @@ class Command(BaseCommand):
         account_id = None if options["account"] is None else account_numbered(options["account"]).pk
         write = FORMATS[options["format"]]
         if options["output"] == STANDARD_OUTPUT:
-            with _errors_of("standard output"):
+            with _errors_of(PIPED):
                 write(rows(month, account_id), self.stdout)
+                self.stdout.flush()  # a full disk may be noticed only here
             return
         path = Path(options["output"])
         with _errors_of(path), _replaced(path) as file:
@@ -139,10 +141,15 @@ def _month(text: str) -> date:
 
 @contextmanager
 def _errors_of(output: Path | str) -> Iterator[None]:
-    """Turn an error of the file, or of a reader that has closed the pipe, into a `CommandError`."""
+    """Turn an error of the output into a `CommandError`.
+
+    If the reader of standard output has closed the pipe, the error propagates: `manage.py` then ends quietly.
+    """
     try:
         yield
     except OSError as error:
+        if output == PIPED and isinstance(error, BrokenPipeError):
+            raise
         raise CommandError(f"output: {output}: {error.strerror}.") from error
 
 

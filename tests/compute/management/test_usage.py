@@ -184,8 +184,8 @@ class Closed(StringIO):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
-def test_a_reader_that_leaves_ends_the_export(account, usage_clock: Clock):
-    with pytest.raises(CommandError, match="output: standard output: Broken pipe"):
+def test_a_reader_that_leaves_is_no_error_of_the_command(account, usage_clock: Clock):
+    with pytest.raises(BrokenPipeError):  # `manage.py` ends quietly
         call_command("usage", "export", "--month", "2026-11", stdout=Closed())
 
 

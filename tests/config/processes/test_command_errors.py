@@ -1,11 +1,14 @@
-"""Database errors that commands show as one line."""
+"""Errors that commands show as one line, or not at all."""
+
+import subprocess
+import sys
 
 import pytest
 from django.db import InternalError, ProgrammingError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.management.commands.serve import always, cannot_use
-from config.processes.command_errors import migrated, one_line_errors
+from config.processes.command_errors import BROKEN_PIPE, migrated, one_line_errors
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db
@@ -70,3 +73,39 @@ def test_a_database_without_tables_and_one_of_an_earlier_release_are_each_a_sent
 def test_a_table_that_no_migration_makes_is_a_fault_of_ours():
     with pytest.raises(ProgrammingError), migrated():
         use_a_missing_table()
+
+
+WRITER = """
+import sys
+from config.processes.command_errors import quiet_if_reader_leaves
+with quiet_if_reader_leaves():
+    print("a line")
+    sys.stdin.read()  # until the reader has left
+    print("x" * int(sys.argv[1]))
+"""
+BREAKS_ANOTHER = """
+import os
+from config.processes.command_errors import quiet_if_reader_leaves
+with quiet_if_reader_leaves():
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.write(writer, b"x")
+"""
+
+
+@pytest.mark.parametrize("length", [10, 1_000_000])
+def test_a_reader_that_leaves_ends_a_command_quietly(length):
+    """The shorter text fits into Python's buffer, so that it is written only at the end."""
+    command = [sys.executable, "-c", WRITER, str(length)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdout.close()
+        process.stdin.close()
+        shown = process.stderr.read()
+    assert (process.returncode, shown) == (BROKEN_PIPE, b"")
+
+
+def test_another_broken_pipe_is_an_error():
+    found = subprocess.run([sys.executable, "-c", BREAKS_ANOTHER], capture_output=True, check=False)
+    assert found.returncode == 1
+    assert b"BrokenPipeError" in found.stderr
