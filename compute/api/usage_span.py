@@ -36,7 +36,7 @@ def span_of(query: Mapping[str, str], now: datetime) -> Span:
     if group_by not in reports.GROUPINGS:
         problems.add("group_by", reasons.not_valid("group_by", f"one of {', '.join(reports.GROUPINGS)}"))
     if since and until:
-        _check_order(since, until, problems)
+        _check_order(since, until, query, problems)
     return Span(problems.checked(since), problems.checked(until), group_by)
 
 
@@ -56,8 +56,15 @@ def _time(query: Mapping[str, str], name: str, default: datetime, problems: Prob
     return found
 
 
-def _check_order(since: datetime, until: datetime, problems: Problems) -> None:
-    if until <= since:
+def _check_order(since: datetime, until: datetime, query: Mapping[str, str], problems: Problems) -> None:
+    """Add a problem with ``until``. The reason names the default of a time that was not sent."""
+    if until <= since and "from" not in query:
+        default = f"{since:%Y-%m-%d}"
+        problems.add("until", f"until must be after from, which is {default} by default")
+    elif until <= since and "until" not in query:
+        default = f"{until:%Y-%m-%d}"
+        problems.add("until", f"until, which is {default} by default, must be after from")
+    elif until <= since:
         problems.add("until", "until must be after from")
     elif _months(since, until) > MAX_MONTHS:
         problems.add("until", f"until is too late: a report covers at most {MAX_MONTHS} calendar months")

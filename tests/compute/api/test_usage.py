@@ -15,6 +15,7 @@ USAGE, QUOTAS = "/v4/account/usage", "/v4/account/quotas"
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 NOW = NOVEMBER + timedelta(days=20)
 TIME_REASON = "is not valid: a date or a time, such as 2026-11-01 or 2026-11-01T12:00:00"
+UNTIL_BY_DEFAULT = "until, which is 2026-12-01 by default, must be after from"
 TOO_LATE = "until is too late: a report covers at most 13 calendar months"
 
 
@@ -116,12 +117,14 @@ def test_transfer_beyond_the_pool_is_a_kind(api, account):
         ("from=1999-12-31", {"from": "the year of from must be 2000-2037"}),
         ("until=2038-01-01", {"until": "the year of until must be 2000-2037"}),
         ("from=2026-11-02&until=2026-11-02", {"until": "until must be after from"}),
-        ("from=2026-12-01", {"until": "until must be after from"}),
+        ("from=2026-12-01", {"until": UNTIL_BY_DEFAULT}),
+        ("until=2026-11-01", {"until": "until must be after from, which is 2026-11-01 by default"}),
+        ("until=2020", {"until": f"until {TIME_REASON}"}),
         ("from=2025-10-31", {"until": TOO_LATE}),
         ("from=2025-11-01&until=2026-12-01T00:00:01", {"until": TOO_LATE}),
         ("group_by=day", {"group_by": "group_by is not valid: one of total, kind, resource"}),
         ("group_by=&from=2027-01-01", {
-            "group_by": "group_by is not valid: one of total, kind, resource", "until": "until must be after from",
+            "group_by": "group_by is not valid: one of total, kind, resource", "until": UNTIL_BY_DEFAULT,
         }),
         ("page=0", {"page": "page must be at least 1"}),
     ],
