@@ -36,7 +36,7 @@ Row = TypeVar("Row", bound=Model)
 Choice: TypeAlias = tuple[Any, str]
 ScriptGroups: TypeAlias = list[tuple[str, list[Offer[StackScript]]]]
 MORE_VOLUMES = f"The first {MAX_CHOICES} free volumes by label are listed. Attach others on the page of the volume."
-MORE_KEYS = "More users have keys. For their keys, use the next field."
+MORE_KEYS = f"Only {MAX_LISTED} keys are listed. Paste any other key into the field Other SSH keys."
 MORE_OF_SCRIPTS = f"At most {MAX_LISTED} of your scripts and {MAX_LISTED} public scripts are listed. "
 
 
