@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from accounts.models import Event, OAuthAccessToken, PersonalToken, User
+from accounts.models import Event, Message, OAuthAccessToken, PersonalToken, User
 from accounts.quotas import RESOURCE_QUOTAS
 from accounts.services.quotas import Resources
-from compute.models import Disk, Image, Instance
+from compute.models import Alert, Disk, Image, Instance
 from compute.serializers.backups import RestoreRequest
 from compute.serializers.disks import DeployRequest
 from compute.services.catalogue import values
+from compute.services.stats import alerts
+from config.encryption import decrypt_json
 from config.word import message_on_wire, on_wire
 from tests.accounts.apps import App, browser_of, redirected
 from tests.client import APIClient
@@ -61,6 +63,7 @@ def check(scene: Scene, call: Callable[..., Any]) -> None:
     check_scopes(owner, deployed)
     check_oauth(owner, scene.member)
     check_pages(scene.member)
+    check_mails(made[0]["id"])
     with pytest.raises(ValueError, match="neutral word, in rows and files: compute/debian12"):
         values.official(f"{ONE}/debian12")
 
@@ -186,3 +189,10 @@ def check_pages(user: User) -> None:
     assert f"{ONE}/debian11" in shown
     found = re.findall(r".*\bcomputes?\b.*", shown)
     assert not found, found
+
+
+def check_mails(instance_id: int) -> None:
+    """Mails have the word. Labels of customers stay."""
+    assert alerts._raise(alerts.Crossing(instance_id, Alert.Metric.CPU, 95.0, 90))
+    texts = [decrypt_json(message.encrypted)["text"] for message in Message.objects.filter(channel="mail")]
+    assert [text for text in texts if f"an alert about your {ONE} my-compute ({instance_id}):" in text]
