@@ -6,7 +6,8 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TypeVar
 
 # Not the standard library's: before `main` runs, Celery's own drops the broker's connections of its parent.
 from billiard import Pipe, Process
-from billiard.connection import Connection
+from billiard.connection import Connection, wait
 
 STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
@@ -68,10 +69,7 @@ def value_of_fork(
     try:
         yield value
     finally:
-        process.terminate()
-        process.join(END_SECONDS)
-        kill_session(process)
-        process.join()
+        end([process], END_SECONDS)
         ours.close()
 
 
@@ -87,6 +85,20 @@ def _answer(
         pipe.send(error)
     except KeyboardInterrupt:
         pass  # the parent's block has ended
+
+
+def end(processes: Sequence[Process], seconds: float) -> None:
+    """Stop forks with SIGTERM. After `seconds`, kill those that still run, and all processes that they forked."""
+    for process in processes:
+        process.terminate()
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        # In a loop, because a wait may be cut short: libfaketime divides the timeout of poll(2) by the speed of its
+        # clock.
+        while (left := deadline - time.monotonic()) > 0 and not wait([process.sentinel], left):
+            pass
+        kill_session(process)
+        process.join()
 
 
 def kill_session(process: Process) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from billiard import Process
 
-from config.laptop.serving.forks import STOP_SIGNALS, fork, kill_session
+from config.laptop.serving.forks import STOP_SIGNALS, end, fork, kill_session
 
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 30.0
@@ -41,11 +41,6 @@ class Child:
         self.process = fork(self.name, self.main)
         self.started_at = time.monotonic()
 
-    def kill_group(self) -> None:
-        """Kill the rest of the process and its descendants."""
-        if self.process:
-            kill_session(self.process)
-
 
 @dataclass
 class Supervisor:
@@ -69,7 +64,7 @@ class Supervisor:
 
     def __exit__(self, *exc: object) -> None:
         try:
-            self._stop()
+            end([child.process for child in self.children if child.process], STOP_SECONDS)
         finally:
             # A second Ctrl-C during the stop has nothing left to interrupt.
             while signal.sigtimedwait(STOP_SIGNALS, 0):
@@ -99,28 +94,18 @@ class Supervisor:
         now = time.monotonic()
         for child in self.children:
             if child.process and (code := child.process.exitcode) is not None:
+                kill_session(child.process)  # the dead child's forks must not run at the same time as its successor
                 child.process.join()  # closes its pipe
-                self._reap(child, code, now)
+                self._note_death(child, code, now)
             if child.process is None and now >= child.due_at:
                 child.start()
 
-    def _reap(self, child: Child, code: int, now: float) -> None:
-        child.kill_group()  # the dead child's forks must not run at the same time as its successor
+    def _note_death(self, child: Child, code: int, now: float) -> None:
         child.deaths = 1 if now - child.started_at > STEADY_AFTER else child.deaths + 1
         pause = pause_after(child.deaths)
         self.say(f"{child.name} ended ({_why(code)}), again in {pause:g} s")
         child.due_at = now + pause
         child.process = None
-
-    def _stop(self) -> None:
-        alive = [(child, child.process) for child in self.children if child.process]
-        for _, process in alive:
-            process.terminate()
-        deadline = time.monotonic() + STOP_SECONDS
-        for child, process in alive:
-            process.join(max(0.0, deadline - time.monotonic()))
-            child.kill_group()
-            process.join()
 
 
 def pause_after(deaths: int) -> float:

@@ -14,7 +14,8 @@ BEGIN = """
 import fcntl, os, signal, sys, time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from config.laptop.serving.forks import fork, value_of_fork
+from config.laptop.serving import forks
+from config.laptop.serving.forks import end, fork, value_of_fork
 
 folder = Path(sys.argv[1])
 
@@ -142,3 +143,38 @@ except KeyboardInterrupt:
     [pid] = [int(path.name) for path in tmp_path.iterdir()]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+SLOW = """
+def main():
+    def stop(*_):
+        time.sleep(2)
+        (folder / "ended").touch()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    (folder / "runs").touch()
+    time.sleep(600)
+
+process = fork("one", main)
+while not (folder / "runs").exists():
+    time.sleep(0.01)
+"""
+
+
+def test_a_fork_may_end_in_order_although_single_waits_are_cut_short(tmp_path):
+    done = run(
+        tmp_path,
+        f"""{SLOW}
+whole = forks.wait
+forks.wait = lambda sentinels, seconds: whole(sentinels, seconds / 1000)
+end([process], {TIMEOUT_SECONDS})
+print((folder / "ended").exists(), process.exitcode)
+""",
+    )
+    assert (done.stdout, done.stderr) == ("True 0\n", "")
+
+
+def test_a_fork_that_does_not_end_in_time_is_killed(tmp_path):
+    done = run(tmp_path, f"{SLOW}end([process], 0.1)\nprint((folder / 'ended').exists(), process.exitcode)\n")
+    assert (done.stdout, done.stderr) == ("False -9\n", "")
