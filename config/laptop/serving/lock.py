@@ -4,12 +4,15 @@ jobs.
 
 import fcntl
 import os
+import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
 
 from config.db.advisory import advisory_lock
 from config.environment.places import serve_command
@@ -20,6 +23,10 @@ from config.laptop.serving.address import LOCK_FILE
 ADVISORY_LOCK = 0x7365727665
 # A command that checks whether a server runs (`served_at`) has the lock for a moment.
 TRIES, PAUSE_SECONDS = 10, 0.05
+# After a process has ended, PostgreSQL takes a moment to drop its lock.
+TAKE_SECONDS = 10.0
+CHECK_SECONDS = 5.0
+"""Seconds between two checks that the connection with the lock still works, and between two attempts to connect."""
 
 
 class Taken(Exception):
@@ -51,10 +58,41 @@ def database_locked() -> Iterator[None]:
     """Hold a lock in the database of DATABASE_URL, which other state folders may name too. Raises `Taken`."""
     with advisory_lock(connections[DEFAULT_DB_ALIAS], ADVISORY_LOCK) as take:
         if not take():
-            raise Taken(
-                f"Another {serve_command()} uses the database of DATABASE_URL. Stop it, or name another database."
-            )
+            raise Taken(_database_taken())
         yield
+
+
+def keep_database_locked(supervisor: int) -> None:
+    """Hold the lock of the database as long as this process runs. If its connection is lost, take the lock again.
+
+    If another ``make serve`` has the lock by then, write this to the standard error, and stop the parent process
+    `supervisor` with SIGTERM.
+    """
+    while True:
+        try:
+            with advisory_lock(connections[DEFAULT_DB_ALIAS], ADVISORY_LOCK) as take:
+                deadline = time.monotonic() + TAKE_SECONDS
+                while not take():
+                    if time.monotonic() > deadline:
+                        _stop(supervisor)
+                    time.sleep(PAUSE_SECONDS)
+                while take():  # fails if the connection, and the lock with it, was lost
+                    time.sleep(CHECK_SECONDS)
+        except (OperationalError, InterfaceError):
+            time.sleep(CHECK_SECONDS)  # the database restarts, or cannot be reached: the web processes report this
+
+
+def _stop(supervisor: int) -> NoReturn:
+    sys.stderr.write(f"{_database_taken()}\n")
+    sys.stderr.flush()
+    if os.getppid() == supervisor:
+        os.kill(supervisor, signal.SIGTERM)
+    signal.pause()  # until the supervisor stops this process too
+    sys.exit(1)
+
+
+def _database_taken() -> str:
+    return f"Another {serve_command()} uses the database of DATABASE_URL. Stop it, or name another database."
 
 
 def _take(file: int) -> bool:

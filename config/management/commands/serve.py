@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from io import StringIO
@@ -32,10 +32,10 @@ from config.laptop.embedded import EmbeddedError, Postgres, Shared, services
 from config.laptop.serving import demo, ephemeral
 from config.laptop.serving.children import children
 from config.laptop.serving.forks import STOP_SIGNALS, value_of_fork
-from config.laptop.serving.lock import Taken, database_locked, state_locked
+from config.laptop.serving.lock import Taken, database_locked, keep_database_locked, state_locked
 from config.laptop.serving.ports import bound
 from config.laptop.serving.progress import Progress
-from config.laptop.serving.supervisor import Supervisor
+from config.laptop.serving.supervisor import Child, Supervisor
 from config.management.commands.migrate import Command as Migrate
 from config.preload import load
 from config.processes.command_errors import one_line_errors
@@ -86,15 +86,11 @@ class Command(BaseCommand):
             if self.ephemeral:
                 ephemeral.remove_abandoned()
                 self._use_template()
-            with ExitStack() as preparation:
-                # In a fork, so that no child gets a copy of the models and connections of migrations. It is begun
-                # before the thread, and waits for a byte in the pipe.
-                read_end, write_end = os.pipe()
-                prepared = preparation.enter_context(
-                    value_of_fork(
-                        "skerry prepare", partial(self._prepared, read_end, lock=not postgres), ONE_LINE_ERRORS
-                    )
-                )
+            # In a fork, so that no child gets a copy of the models and connections of migrations. It is begun
+            # before the thread, and waits for a byte in the pipe.
+            read_end, write_end = os.pipe()
+            prepare = partial(self._prepared, read_end, lock=not postgres)
+            with value_of_fork("skerry prepare", prepare, ONE_LINE_ERRORS) as prepared:
 
                 def start_services() -> list[Shared]:
                     with self.progress.phase(starting(postgres, valkey)):
@@ -113,9 +109,12 @@ class Command(BaseCommand):
                 known = prepared()
                 os.close(read_end)
                 os.close(write_end)
-                if not postgres:
-                    stack.push(preparation.pop_all())  # the fork holds the lock of the database
-            self._run(port, stream_port, known, Keeper(shared, self.progress.say, self.ephemeral))
+            processes = children(port, stream_port)
+            if not postgres:
+                processes.insert(0, Child("skerry lock", partial(keep_database_locked, os.getpid())))
+            # The API is ready with the stream process, because it receives the first upload.
+            ports = [each for each in (port, stream_port) if each]
+            self._run(ports, processes, known, Keeper(shared, self.progress.say, self.ephemeral))
 
     def _use_template(self) -> None:
         """Copy the database's cluster of an earlier ephemeral installation, or make one for later ones."""
@@ -142,12 +141,9 @@ class Command(BaseCommand):
         byte as soon as the database runs. With `lock`, the database is locked for the length of the block.
         """
         os.read(services_run, 1)
-        with one_line_errors(cannot_use, which=always), ExitStack() as stack:
-            if lock:
-                stack.enter_context(database_locked())
+        with one_line_errors(cannot_use, which=always), database_locked() if lock else nullcontext():
             known = self._prepare()
-            if not lock:
-                connections.close_all()
+            connections.close_all()
             yield known
 
     def _prepare(self) -> demo.Logins:
@@ -171,13 +167,12 @@ class Command(BaseCommand):
     def _counter(self, text: str) -> Callable[[int, int], None]:
         return lambda applied, total: self.progress.count(f"{text}: {applied} of {total}")
 
-    def _run(self, port: int, stream_port: int | None, known: demo.Logins, keeper: "Keeper") -> None:
+    def _run(self, ports: list[int], processes: list[Child], known: demo.Logins, keeper: "Keeper") -> None:
+        """Run `processes`, of which the API listens on the first of `ports`, until a signal stops them."""
         say = self.progress.say
-        with Supervisor(children(port, stream_port), keeper.tend, say) as supervisor:
+        with Supervisor(processes, keeper.tend, say) as supervisor:
             # A line that is not rewritten: from here on the children write to the terminal as well.
             say("Starting the API, a worker and the clock")
-            # The stream process too, because it receives the first upload.
-            ports = [each for each in (port, stream_port) if each]
             ready = supervisor.run_until(lambda: all(map(serves, ports)), START_SECONDS)
             if ready is False:
                 raise CommandError(f"The API does not answer after {START_SECONDS} seconds.")
@@ -187,7 +182,7 @@ class Command(BaseCommand):
                 say("No worker answers, so jobs wait. The reason is in the lines above.")
             if ready is not None:
                 say(f"Ready after {self.progress.seconds():.1f} s")
-                self.output.write(self._description(port, known) + "\n")
+                self.output.write(self._description(ports[0], known) + "\n")
                 self.output.flush()
                 supervisor.run_until(lambda: False)
             say("Stopping")

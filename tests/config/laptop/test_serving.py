@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,69 @@ def test_a_database_is_served_by_one_and_free_again_afterwards():
             raise AssertionError
     with database_locked():
         pass
+
+
+LOCKER = """
+import os, signal, sys
+from functools import partial
+import django
+django.setup()
+from config.laptop.serving import lock
+from config.laptop.serving.forks import end, fork
+lock.TAKE_SECONDS, lock.CHECK_SECONDS = float(sys.argv[1]), 0.1
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+process = fork("skerry lock", partial(lock.keep_database_locked, os.getpid()))
+signal.sigwait([signal.SIGTERM])
+end([process], 60)
+print("stopped")
+"""
+HOLDERS = f"""
+SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+AND classid::bigint << 32 | objid::bigint = {lock.ADVISORY_LOCK} AND database = (
+    SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+"""The backends that have the lock of the database."""
+
+
+@contextmanager
+def keeping_locked(process_env: dict[str, str], seconds: float) -> Iterator["subprocess.Popen[str]"]:
+    """Run a process whose fork keeps the database locked. It tries for some seconds to take the lock."""
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCKER, str(seconds)],
+        cwd=ROOT, env=process_env | {"DJANGO_SETTINGS_MODULE": "config.settings"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def holders() -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(HOLDERS)
+        return [pid for (pid,) in cursor.fetchall()]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_lock_of_the_database_is_taken_again(process_env):
+    with keeping_locked(process_env, 600) as process:
+        wait_for(holders)
+        [first] = holders()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s)", [first])
+        wait_for(lambda: holders() not in ([], [first]))
+        process.terminate()
+        assert process.communicate(timeout=120)[0] == "stopped\n"
+    wait_for(lambda: holders() == [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_whose_database_another_one_has_locked_stops(process_env):
+    with database_locked(), keeping_locked(process_env, 0.1) as process:
+        output, errors = process.communicate(timeout=120)
+    assert (output, process.returncode) == ("stopped\n", 0)
+    assert errors == "Another make serve uses the database of DATABASE_URL. Stop it, or name another database.\n"
 
 
 def test_logins_stay_the_same(tmp_path):
