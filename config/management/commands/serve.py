@@ -147,10 +147,15 @@ class Command(BaseCommand):
             yield known
 
     def _prepare(self) -> demo.Logins:
-        """Bring the database up to date. Return the logins of the demo account."""
-        self._migrate()
+        """Bring the database up to date. Return the logins of the demo account.
+
+        An ephemeral installation's database is a copy of a template that is up to date.
+        """
+        if not self.ephemeral:
+            self._migrate()
         with self.progress.phase("Seeding the catalogue and the demo account"):
-            seed()
+            if not self.ephemeral:
+                seed()
             known = with_demo_account(demo.logins(settings.STATE_DIR))
             demo.keep(settings.STATE_DIR, known)
         if settings.HYPERVISOR == "QEMU":
