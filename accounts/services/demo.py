@@ -17,25 +17,21 @@ EXTRA_ADDRESSES = 6
 
 
 @transaction.atomic
-def ensure_demo(staff_password: str, owner_password: str, restricted_password: str) -> Actor | None:
+def ensure_demo(
+    staff_password: str, owner_password: str, restricted_password: str, *, staff_account: bool = False
+) -> Actor | None:
     """Create missing parts of the demo: an account with an unrestricted and a restricted user, and a staff user.
 
     Managed monitoring is enabled on a new account, so that all examples of the API reference work there. Existing
-    rows are kept, except that passwords which do not match are set. Returns the owner if the account is new.
+    rows are kept, except that passwords which do not match are set. With `staff_account`, a new staff user belongs
+    to another such account: tokens need an account. Returns the owner if the demo account is new.
     """
-    account, created = Account.objects.get_or_create(
-        company="Demo",
-        defaults={
-            "email": "demo@example.com",
-            "extra_ipv4": EXTRA_ADDRESSES,
-            "managed": True,
-            "trust_level": UNLIMITED,
-        },
-    )
+    account, created = _account("Demo", "demo@example.com")
     owner = _user(OWNER, account=account)
     restricted = _user(RESTRICTED, account=account, restricted=True)
     GlobalGrants.objects.get_or_create(user=restricted, defaults={"account_access": Level.READ_ONLY})
-    staff = _user(STAFF, is_staff=True, is_superuser=True)
+    own = _account("Staff", "staff@example.com")[0] if staff_account else None
+    staff = _user(STAFF, account=own, is_staff=True, is_superuser=True)
     passwords = ((owner, owner_password), (staff, staff_password), (restricted, restricted_password))
     for user, password in passwords:
         if not user.check_password(password):
@@ -58,6 +54,14 @@ def ensure_token(username: str, readable: str) -> str:
     tokens.filter(label=TOKEN_LABEL).delete()
     _, fresh = create_token(user, TOKEN_LABEL, scopes="*", expiry=None)
     return fresh
+
+
+def _account(company: str, email: str) -> tuple[Account, bool]:
+    """Return the account, and whether it is new."""
+    return Account.objects.get_or_create(
+        company=company,
+        defaults={"email": email, "extra_ipv4": EXTRA_ADDRESSES, "managed": True, "trust_level": UNLIMITED},
+    )
 
 
 def _user(username: str, **fields: Any) -> User:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts.actors import Actor
-from accounts.models import Account, Event
+from accounts.models import Account, Event, PersonalToken, User
 from compute.models import Host, Image, Instance, InstanceType
 from compute.services.instances.instances import delete
 from config.laptop.serving.demo import Logins
@@ -62,3 +62,16 @@ def test_a_host_on_this_machine_gets_no_instance(world, settings):
 def test_a_catalogue_of_the_operators_own_gets_no_instance(world, change: Callable[[], object]):
     change()
     assert start() == []
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_only_with_an_account_of_its_own_the_staff_user_has_a_token(world, separate):
+    known = with_demo_account(Logins(owner="o", staff="for-staff", restricted="r"), staff_account=separate)
+    staff = User.objects.get(username="staff")
+    assert staff.is_superuser
+    assert staff.check_password("for-staff")
+    assert (staff.account and staff.account.company) == ("Staff" if separate else None)
+    assert PersonalToken.objects.filter(user=staff).exists() is separate
+    assert bool(known.staff_token) is separate
+    again = with_demo_account(known, staff_account=separate)
+    assert again == known

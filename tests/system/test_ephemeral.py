@@ -75,8 +75,11 @@ def test_it_is_ready_with_one_line_and_leaves_nothing(start, tmp_path):
     one = f"{second['address']}/compute/instances/{made.json()['id']}"
     wait_for(lambda: api.get(one, timeout=TIMEOUT_SECONDS).json()["status"] == "running")
     assert set(second["passwords"]) == {"owner", "restricted", "staff"}
-    assert second["tokens"].keys() == {"owner", "restricted"}
-    assert second["tokens"] != first["tokens"]
+    assert second["tokens"].keys() == {"owner", "restricted", "staff"}
+    assert not set(second["tokens"].values()) & set(first["tokens"].values())
+    api.headers["Authorization"] = f"Bearer {second['tokens']['staff']}"
+    assert api.get(f"{second['address']}/account", timeout=TIMEOUT_SECONDS).json()["company"] == "Staff"
+    assert api.get(one, timeout=TIMEOUT_SECONDS).status_code == 404
 
     parent.kill()
     assert parent.stdout.read() == "", "it prints one line only"

@@ -24,6 +24,7 @@ class Logins:
     restricted: str = ""
     owner_token: str = ""
     restricted_token: str = ""
+    staff_token: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,11 @@ def description(port: int, known: Logins) -> str:
     return json.dumps(
         {
             "address": f"http://127.0.0.1:{port}/v4",
-            "tokens": {"owner": known.owner_token, "restricted": known.restricted_token},
+            "tokens": {
+                "owner": known.owner_token,
+                "restricted": known.restricted_token,
+                "staff": known.staff_token,
+            },
             "passwords": {"owner": known.owner, "restricted": known.restricted, "staff": known.staff},
             "pid": os.getpid(),
         }

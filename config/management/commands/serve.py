@@ -23,7 +23,7 @@ from django.db import connections, transaction
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
-from accounts.services.demo import OWNER, RESTRICTED, ensure_demo, ensure_token
+from accounts.services.demo import OWNER, RESTRICTED, STAFF, ensure_demo, ensure_token
 from compute.services.demo import create_example
 from config.celery import app
 from config.environment.places import serve_command
@@ -156,7 +156,7 @@ class Command(BaseCommand):
         with self.progress.phase("Seeding the catalogue and the demo account"):
             if not self.ephemeral:
                 seed()
-            known = with_demo_account(demo.logins(settings.STATE_DIR))
+            known = with_demo_account(demo.logins(settings.STATE_DIR), staff_account=self.ephemeral)
             demo.keep(settings.STATE_DIR, known)
         if settings.HYPERVISOR == "QEMU":
             with self.progress.waiting(BOOTING):
@@ -221,13 +221,17 @@ def seed() -> None:
 
 
 @transaction.atomic
-def with_demo_account(known: demo.Logins) -> demo.Logins:
+def with_demo_account(known: demo.Logins, *, staff_account: bool = False) -> demo.Logins:
     """Create missing parts of the demo account and its tokens. Return the logins with tokens that work.
 
     A new account gets an example instance. If this machine is a host, it gets none: its owner creates a real one.
+    With `staff_account`, a new staff user has an account of its own and a token, which sees no other account.
     """
     owner = ensure_demo(
-        staff_password=known.staff, owner_password=known.owner, restricted_password=known.restricted
+        staff_password=known.staff,
+        owner_password=known.owner,
+        restricted_password=known.restricted,
+        staff_account=staff_account,
     )
     if owner and settings.HYPERVISOR == "SIMULATED":
         create_example(owner)
@@ -235,6 +239,7 @@ def with_demo_account(known: demo.Logins) -> demo.Logins:
         known,
         owner_token=ensure_token(OWNER, known.owner_token),
         restricted_token=ensure_token(RESTRICTED, known.restricted_token),
+        staff_token=ensure_token(STAFF, known.staff_token) if staff_account else "",
     )
 
 
