@@ -13,6 +13,8 @@ import django
 from config.processes.programs import run_program
 
 PROGRAMS = ("celery", "granian")
+STREAMS = "config.streams:application"
+"""The application of stream processes, which show no API reference."""
 MODULES = (
     "celery.apps.beat",
     "celery.apps.worker",
@@ -50,7 +52,7 @@ def main() -> None:
         sys.exit(f"usage: python -m config.preload {' or '.join(PROGRAMS)}, and its arguments")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup(set_prefix=False)
-    if arguments[0] == "granian":
+    if arguments[0] == "granian" and STREAMS not in arguments:
         from config.reference.reading import reference  # needs the settings
 
         reference()  # made once, instead of by each process at its first page of the reference

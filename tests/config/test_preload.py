@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import django
 import pytest
+
+from config import preload
+from config.reference import reading
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = """
@@ -32,6 +36,25 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 def test_everything_but_a_web_process_is_imported_without_threads_and_connections():
     done = run("-c", LOADED)
     assert done.stdout == "['config.urls', 'accounts.admin', 'compute.worker.tasks']\n1 [] True\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [
+        (["granian", "--workers", "4", "config.rsgi:application"], True),
+        (["granian", "--ws", "config.streams:application"], False),
+        (["celery", "-A", "config", "worker"], False),
+    ],
+)
+def test_only_web_processes_get_the_reference(monkeypatch, arguments, made):
+    done = []
+    monkeypatch.setattr(django, "setup", lambda **options: None)
+    monkeypatch.setattr(reading, "reference", lambda: done.append("reference"))
+    monkeypatch.setattr(preload, "load", lambda: done.append("load"))
+    monkeypatch.setattr(preload, "run_program", lambda *program: done.append([*program]))
+    monkeypatch.setattr(sys, "argv", ["preload.py", *arguments])
+    preload.main()
+    assert done == [*(["reference"] if made else []), "load", arguments]
 
 
 @pytest.mark.parametrize("arguments", [[], ["python"], ["--help"]])
