@@ -53,13 +53,9 @@ def _manage(arguments: list[str]) -> None:
 
 
 def _run(program: str, arguments: list[str]) -> None:
-    """Replace this process by a program that imports the application.
-
-    Both programs look for modules in the current folder first, so they run in the application's.
-    """
+    """Replace this process by a program that imports the application. -P: not from the current folder."""
     _make_importable()
-    os.chdir(APP)
-    os.execv(sys.executable, [sys.executable, "-m", "config.preload", program, *arguments])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "config.preload", program, *arguments])  # noqa: S606
 
 
 def _make_importable() -> None:

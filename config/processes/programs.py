@@ -14,11 +14,14 @@ def run_program(module: str, *arguments: str) -> None:
     """Run `module` as ``python -m`` does. Its processes are forks of this one.
 
     Outside of Linux, frameworks of the system may refuse to work in a fork: there the module gets a new Python.
+    Relative paths in its arguments then start at the application's folder.
     """
-    # granian and celery look for modules in the current folder first: another ``config`` there would be theirs.
-    os.chdir(ROOT)
+    # Both programs look for modules in the current folder first: another ``config`` there would be theirs.
     if sys.platform != "linux":
+        os.chdir(ROOT)
         os.execv(sys.executable, command_line(module, *arguments))  # noqa: S606
+    os.environ.setdefault("GRANIAN_WORKING_DIR", str(ROOT))  # granian puts it first on the path, and stays here
+    sys.path.append(os.getcwd())  # celery puts the current folder first unless it is on the path
     warnings.filterwarnings("ignore", category=UserWarning, module="celery.platforms")
     # From Python 3.14 on, granian would spawn its processes, and each would import everything again.
     multiprocessing.set_start_method("fork", force=True)

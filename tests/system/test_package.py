@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import venv
@@ -120,6 +121,28 @@ def test_the_package_runs_in_any_folder_and_writes_only_to_its_state_folder(inst
     assert server.text.endswith("Stopped.\n")
     assert files_below(packages) == before
     assert files_below(elsewhere) == {"config/__init__.py", "tags/__init__.py"}
+
+
+def test_paths_in_arguments_start_where_the_command_was_run(installed, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "config").mkdir(parents=True)
+    (elsewhere / "config" / "__init__.py").write_text("raise SystemExit('not of this program')\n")
+    skerry = installed / "bin" / "skerry"
+    env = only(LAPTOP, environment(Path("data")))
+    web = [skerry, "granian", "--interface", "rsgi", "--uds", "web.socket", "--pid-file", "web.pid"]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*web, "config.rsgi:application"], cwd=elsewhere, env=env, stdout=log, stderr=log
+        )
+    try:
+        wait_for(lambda: (elsewhere / "web.socket").is_socket() or process.poll() is not None)
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        assert (elsewhere / "web.pid").read_text() == str(process.pid)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(TIMEOUT_SECONDS)
+    report = ran(skerry, "celery", "-A", "config", "--workdir", ".", "report", folder=elsewhere, env=env)
+    assert "skerry" in report
 
 
 def shell_line(text: str) -> str:

@@ -69,10 +69,10 @@ def test_commands_of_django_run_in_this_process_with_the_application_first(
 
 
 @pytest.mark.parametrize("program", ["celery", "granian"])
-def test_programs_replace_this_process_in_the_folder_of_the_application(given, monkeypatch, tmp_path, program):
+def test_programs_replace_this_process_in_the_same_folder(given, monkeypatch, tmp_path, program):
     seen = []
     monkeypatch.setattr(os, "execv", lambda path, words: seen.append((path, words, os.getcwd())))
     given(program, "-A", "config")
-    words = [sys.executable, "-m", "config.preload", program, "-A", "config"]
-    assert seen == [(sys.executable, words, str(tmp_path / "app"))]
+    words = [sys.executable, "-P", "-m", "config.preload", program, "-A", "config"]
+    assert seen == [(sys.executable, words, str(tmp_path))]
     assert os.environ["SKERRY_STARTED_IN"] == str(tmp_path)
