@@ -92,9 +92,12 @@ serve: export SERVE_BEGAN := $(shell date +%s)
 serve: $(VENV)/.installed-$(FOR_SERVING)
 	@exec $(BIN)/python manage.py serve
 
-# Without the network: the builder is one of the installed packages.
+# Without the network: the builder is one of the installed packages. It takes each file of a folder, so it gets a copy
+# of the files that git tracks, with changes that are not committed.
 dist: $(VENV)/.installed-dev
-	@$(BIN)/python -m hatchling build --target wheel --directory $(DIST)
+	@SOURCE=$$(mktemp -d) && trap 'rm -rf "$$SOURCE"' EXIT \
+	&& git ls-files -z | tar --create --null --files-from=- | tar --extract --directory="$$SOURCE" \
+	&& cd "$$SOURCE" && $(abspath $(BIN))/python -m hatchling build --target wheel --directory $(abspath $(DIST))
 
 test: $(VENV)/.installed-dev
 	@exec $(BIN)/python -m pytest -n logical $(ARGS)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,12 +36,17 @@ def ran(*command: object, folder: Path, env: dict[str, str]) -> str:
     return done.stdout
 
 
-@pytest.fixture
-def wheel(tmp_path, make) -> Path:
+def built(tree: Path, tmp_path: Path, make: list[str]) -> Path:
+    """Return the path of a wheel that was built from the source tree in the folder `tree`."""
     folder = tmp_path / "dist"
-    ran("make", "dist", f"DIST={folder}", *make, folder=ROOT, env=environment(tmp_path))
+    ran("make", "dist", f"DIST={folder}", *make, folder=tree, env=environment(tmp_path))
     [path] = folder.iterdir()
     return path
+
+
+@pytest.fixture
+def wheel(tmp_path, make) -> Path:
+    return built(ROOT, tmp_path, make)
 
 
 @pytest.fixture
@@ -73,17 +79,39 @@ def files_below(folder: Path) -> set[str]:
     return {str(path) for path in paths if "__pycache__" not in path.parts}
 
 
+def tracked(tree: Path) -> list[str]:
+    """Return the paths of the files that git tracks in a source tree."""
+    output = ran("git", "ls-files", "-z", folder=tree, env=environment(tree))
+    return output.removesuffix("\0").split("\0")
+
+
 def test_the_wheel_takes_one_name_and_has_the_files_of_the_application(wheel):
     names = set(ZipFile(wheel).namelist())
     information = {name for name in names if name.startswith(f"skerry-{VERSION}.dist-info/")}
     application = {
-        f"skerry/app/{top}/{name}"
-        for top in (*APPS, "config", "templates")
-        for name in files_below(ROOT / top)
-        if top != "config" or Path(name).parts[0] not in LEFT_OUT
+        f"skerry/app/{name}"
+        for name in tracked(ROOT)
+        if Path(name).parts[0] in (*APPS, "config", "templates")
+        if Path(name).parts[0] != "config" or Path(name).parts[1] not in LEFT_OUT
     }
     application |= {"skerry/app/manage.py", "skerry/app/docs/shell.sh"}
     assert names == information | application | {f"skerry/{name}" for name in LAUNCHER}
+
+
+def test_a_file_that_git_does_not_track_is_not_in_the_wheel_and_a_change_is(tmp_path, make):
+    tree = tmp_path / "tree"
+    for name in tracked(ROOT):
+        if name.split("/")[0] not in ("docs", "tests") or name == "docs/shell.sh":
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    for command in (("init", "--quiet"), ("add", "--all")):
+        ran("git", *command, folder=tree, env=environment(tmp_path))
+    (tree / "tags" / "notes.txt").write_text("of mine")
+    (tree / "config" / "launcher" / "notes.txt").write_text("of mine")
+    (tree / "tags" / "__init__.py").write_text("changed = True\n")
+    archive = ZipFile(built(tree, tmp_path, make))
+    assert [name for name in archive.namelist() if name.endswith("notes.txt")] == []
+    assert archive.read("skerry/app/tags/__init__.py") == b"changed = True\n"
 
 
 def test_the_package_runs_in_any_folder_and_writes_only_to_its_state_folder(installed, start, tmp_path):
