@@ -80,16 +80,18 @@ class WaitingImagePage(ImagePage):
         response: HttpResponse = super().get(request, *args, **kwargs)  # type: ignore[misc] # of the other base
         return response
 
-    def upload_to(self) -> str:
-        """Return a new address that accepts the file once and within 24 hours."""
-        return uploads.address_for(self.image, f"{self.request.scheme}://{self.request.get_host()}")
+    def upload_to(self, *, for_browser: bool = False) -> str:
+        """Return a new address that accepts the file once (`uploads.sign`)."""
+        site = f"{self.request.scheme}://{self.request.get_host()}"
+        return uploads.address_for(self.image, site, for_browser=for_browser)
 
 
 class SendFileView(WaitingImagePage, TemplateView):
     """``/home/images/<id>/upload``: sends the file of an image that waits for it.
 
-    Before each attempt, the page's script gets a new address by POST, and sends the file there. The file does not
-    pass through the session or a form. If the image waits no more, the answer has no address.
+    Before each attempt, the page's script gets a new address by POST, and sends the file there. The page does not
+    ask for the password, so the address must be used within two minutes. The file does not pass through the session
+    or a form. If the image waits no more, the answer has no address.
     """
 
     template_name = "compute/image_send.html"
@@ -103,7 +105,7 @@ class SendFileView(WaitingImagePage, TemplateView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         waits = self.image.status == Image.Status.PENDING_UPLOAD
-        return JsonResponse({"upload_to": self.upload_to() if waits else None})
+        return JsonResponse({"upload_to": self.upload_to(for_browser=True) if waits else None})
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(
@@ -130,8 +132,8 @@ class CommandView(WaitingImagePage, ObjectFormPage, Confirmed):
     form_class = forms.Form
     heading = "Upload the file of {page.object} with a command"
     introduction = (
-        "The command contains an address that accepts the file once, within 24 hours. Anyone who has the address "
-        "can upload the file, so keep it secret."
+        "The command contains an address that accepts the file once, until 24 hours after the image was created. "
+        "Anyone who has the address can upload the file, so keep it secret."
     )
     verb = "Create command"
     curl = ""

@@ -31,6 +31,8 @@ from config.errors import Invalid, Missing, Problems
 from regions.models import Region
 
 UPLOADED_WITHIN = timedelta(hours=24)
+"""The time after the creation of an image in which its upload must start and end. Afterwards, `uploads.begin`
+refuses all addresses of the image, and `expire_uploads` deletes it."""
 UNFINISHED = "The image is still being made."
 MAKERS = ("imagize", "import_image")
 """The kinds of job that make an image."""

@@ -4,7 +4,8 @@ import fcntl
 import math
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
 from io import FileIO
 from pathlib import Path
 from typing import IO, Protocol
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
 from django.db import transaction
 from django.urls import reverse
+from django.utils.timezone import now
 
 from accounts.actors import Actor
 from compute.jobs.data import ImportData
@@ -37,7 +39,11 @@ UPLOADS_FULL = (
     "An account can upload at most {most} GB at once. Try again when one upload is an image, or ask support."
 )
 
+STARTED_WITHIN = timedelta(minutes=2)
+"""The time in which an upload must start if a signed-in browser sends the file. The upload may take longer."""
+
 _signer = TimestampSigner(salt="compute.image-upload")
+_browser_signer = TimestampSigner(salt="compute.image-upload.browser")
 
 
 class Source(Protocol):
@@ -46,16 +52,23 @@ class Source(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def sign(image: Image) -> str:
-    """Return a signed token that lets its bearer upload this image, once and within 24 hours. It fits in a path."""
-    return _signer.sign(str(image.number))
+def sign(image: Image, *, for_browser: bool = False) -> str:
+    """Return a signed token that lets its bearer upload this image once. It fits in a path.
 
-
-def address_for(image: Image, site: str) -> str:
-    """Return the URL that receives the file of this image by PUT. `site` is the URL of the web processes, such as
-    ``https://cloud.example.com``. They receive files if the stream processes have no URL of their own.
+    The token is valid until `UPLOADED_WITHIN` after the image was created. With `for_browser`, it is also valid for
+    only `STARTED_WITHIN`.
     """
-    return f"{settings.STREAM_URL or site}{reverse('image-upload', kwargs={'signed': sign(image)})}"
+    return (_browser_signer if for_browser else _signer).sign(str(image.number))
+
+
+def address_for(image: Image, site: str, *, for_browser: bool = False) -> str:
+    """Return the URL that receives the file of this image by PUT. `sign` says how long it is valid.
+
+    `site` is the URL of the web processes, such as ``https://cloud.example.com``. They receive files if the stream
+    processes have no URL of their own.
+    """
+    signed = sign(image, for_browser=for_browser)
+    return f"{settings.STREAM_URL or site}{reverse('image-upload', kwargs={'signed': signed})}"
 
 
 def receive(signed: str, source: Source, length: int) -> None:
@@ -76,9 +89,10 @@ def receive(signed: str, source: Source, length: int) -> None:
 def begin(signed: str, length: int) -> "Upload":
     """Begin to receive the file of an image, of `length` bytes. `Upload.close` must be called whatever happens.
 
-    Raises `Missing` if the signature is invalid or too old, or the image is gone. Raises `Invalid` if the image was
-    uploaded already, if another upload of it is in progress, or if the file is too large. It also raises `Invalid`
-    if the account has reached its limit of uploads, of space in the folder, or its quota of storage for images.
+    Raises `Missing` if the token is invalid or too old, or the image is gone or too old. Raises `Invalid` if the
+    image was uploaded already, if another upload of it is in progress, or if the file is too large. It also raises
+    `Invalid` if the account has reached its limit of uploads, of space in the folder, or its quota of storage for
+    images.
     """
     image = _waiting(signed)
     _check_length(length)
@@ -135,16 +149,21 @@ class Upload:
 
 def _waiting(signed: str) -> Image:
     """Return the image of the signature, which waits for its upload."""
-    try:
-        number = int(_signer.unsign(signed, max_age=UPLOADED_WITHIN))
-    except BadSignature:
-        raise Missing from None
-    image = Image.objects.filter(number=number, account__is_active=True).first()
+    in_time = Image.objects.filter(created__gte=now() - UPLOADED_WITHIN, account__is_active=True)
+    image = in_time.filter(number=_number_in(signed)).first()
     if image is None:
         raise Missing
     if image.status != Image.Status.PENDING_UPLOAD:
         raise Invalid(USED)
     return image
+
+
+def _number_in(signed: str) -> int:
+    """Return the number of the image that a token is for. Raises `Missing` if the token is invalid or too old."""
+    for signer, max_age in ((_signer, None), (_browser_signer, STARTED_WITHIN)):
+        with suppress(BadSignature):
+            return int(signer.unsign(signed, max_age=max_age))
+    raise Missing
 
 
 def _check_length(length: int) -> None:

@@ -292,12 +292,29 @@ def test_the_access_log_does_not_show_the_signature(begun, caplog):
     ]
 
 
-def test_an_address_is_good_for_a_day(begun, image, monkeypatch):
-    signed = uploads.sign(image)
-    real = time.time
-    monkeypatch.setattr("django.core.signing.time.time", lambda: real() + 24 * 3600 + 5)
+@pytest.mark.parametrize("for_browser", [False, True])
+def test_an_address_is_good_until_a_day_after_the_image_was_created(for_browser, begun, image):
+    """The address that was made last works no longer than the image waits."""
+    Image.objects.filter(pk=image.pk).update(created=now() - timedelta(hours=24, minutes=1))
     with pytest.raises(Missing):
-        uploads.receive(signed, io.BytesIO(FILE), len(FILE))
+        uploads.begin(uploads.sign(image, for_browser=for_browser), len(FILE))
+    Image.objects.filter(pk=image.pk).update(created=now() - timedelta(hours=23, minutes=59))
+    assert expire_uploads() == 0
+    uploads.begin(uploads.sign(image, for_browser=for_browser), len(FILE)).close()
+
+
+def test_an_upload_in_a_browser_starts_within_two_minutes_and_may_take_longer(begun, image, monkeypatch):
+    in_browser, in_command = uploads.sign(image, for_browser=True), uploads.sign(image)
+    upload = uploads.begin(in_browser, len(FILE))
+    real = time.time
+    monkeypatch.setattr("django.core.signing.time.time", lambda: real() + 125)
+    upload.write(FILE)
+    upload.accept()
+    upload.close()
+    with pytest.raises(Missing):
+        uploads.begin(in_browser, len(FILE))
+    with pytest.raises(Invalid, match="uploaded already"):
+        uploads.begin(in_command, len(FILE))
 
 
 def test_a_suspended_account_uploads_nothing(begun, world):

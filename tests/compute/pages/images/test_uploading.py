@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import time
 
 import pytest
 from django.test import Client
@@ -57,6 +58,18 @@ def test_an_upload_begins_and_leads_to_the_page_that_sends_the_file(browser, wor
         assert browser.get(page)["Location"] == f"/home/images/{image.pk}"
     assert address_of(browser, image) is None
     assert USED in text(browser.post(f"/home/images/{image.pk}/upload/command"))
+
+
+def test_the_address_of_the_script_lasts_for_minutes_and_a_new_attempt_has_a_new_one(browser, image, monkeypatch):
+    first = address_of(browser, image)
+    command = text(browser.post(f"/home/images/{image.pk}/upload/command"))
+    (of_command,) = re.findall(r"curl -T disk.img.gz '([^']+)'", command)
+    real = time.time
+    monkeypatch.setattr("django.core.signing.time.time", lambda: real() + 125)
+    file = gzip.compress(bytes(5000))
+    assert Client().generic("PUT", first, file).status_code == 404
+    assert Client().generic("PUT", of_command, b"no gzip").status_code == 400
+    assert Client().generic("PUT", address_of(browser, image), file).status_code == 200
 
 
 def test_a_command_is_made_for_users_who_give_their_password(browser, image):
