@@ -215,7 +215,8 @@ def share(
     """Share exactly these public IPv4 addresses and IPv6 ranges with an instance (IP failover).
 
     An IPv4 address of the instance itself stays as it is. A range of the instance itself becomes a shared range.
-    With `keep_others`, shares of addresses and ranges of instances that the actor may not change stay as well.
+    With `keep_others`, shares of addresses and ranges of instances that the actor may not change stay as well. Then
+    the owner of a share that stays may move or be deleted.
     Raises `Invalid` with every failing field (``ips[0]``), after those in `problems`: an `instance_id` of None
     failed earlier. Raises `Denied` if the actor may only read one of the instances, and `Busy` while one of them
     moves or is being deleted.
@@ -226,7 +227,6 @@ def share(
     instance_id = problems.checked(instance_id)
     locked = lock_all({instance_id, *(row.instance_id for row in rows if row.instance_id is not None)})
     _check_unmoved(rows)
-    check_staying(locked)
     addresses, ranges = AddressShare.objects.all(), RangeShare.objects.all()
     if keep_others and actor.restricted:
         writable = Instance.objects.writable_by(actor).values("pk")
@@ -236,6 +236,8 @@ def share(
         *_write_shares(addresses, "address", instance_id, [row for row in rows if isinstance(row, Address)]),
         *_write_shares(ranges, "range", instance_id, [row for row in rows if isinstance(row, IPv6Range)]),
     ]
+    concerned = [row.instance_id for row in rows if not keep_others or str(row) in changed]
+    check_staying({pk: locked[pk] for pk in (instance_id, *concerned) if pk is not None})
     for name in changed:
         record_event(actor, "ipaddress_update", instance_ref(locked[instance_id]), address_ref(name))
 

@@ -156,6 +156,21 @@ class TestSharing:
         send(browser, "instance-addresses-share", instance)
         assert not AddressShare.objects.exists()
 
+    @pytest.mark.parametrize("status", ["migrating", "deleting"])
+    def test_shares_of_instances_that_move_can_stay(self, browser, account, instance, other, status):
+        shares, mine = [other.ipv4[0], str(other.ipv6_ranges.get())], instance_with_parts(account, label="web-3")
+        send(browser, "instance-addresses-share", instance, ips=shares)
+        Instance.objects.filter(pk=other.pk).update(status=status)
+        form = browser.get(address_of("instance-addresses-share", instance)).context["form"]
+        assert form["ips"].value() == shares
+        assert {value for value, _ in form.fields["ips"].choices} >= {*shares, mine.ipv4[0]}
+        answer = send(browser, "instance-addresses-share", instance, ips=[*shares, other.ipv4[1]])
+        assert "Another job runs on the instance." in text(answer)
+        answer = send(browser, "instance-addresses-share", instance, ips=[*shares, mine.ipv4[0]])
+        assert "The shared addresses were saved." in text(answer)
+        assert {each.address.address for each in AddressShare.objects.all()} == {shares[0], mine.ipv4[0]}
+        assert str(RangeShare.objects.get().range) == shares[1]
+
     def test_what_cannot_be_shared_is_named(self, browser, instance):
         answer = send(browser, "instance-addresses-share", instance, ips=["203.0.113.9"])
         assert "IP Address not found." in text(answer)
