@@ -54,9 +54,15 @@ class ObjectPage(ContextMixin, AccountPage):
     """Whether the page's operations change this object. Others, such as a clone, need only a `grant`."""
     part_noun: ClassVar[str] = ""
     """The part of the object that the page is about, such as ``record``. Empty for pages about the object."""
+    part_needs_grant: ClassVar[bool] = False
+    """Whether restricted users need a grant of its own to see the part. They never learn whether a part that they
+    do not see exists: the answer is 404."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Answer the request. If the object or part of a sent form was deleted, redirect to the page above."""
+        """Answer the request. If the object or part of a sent form was deleted, redirect to the page above.
+
+        Restricted users who may not see what still exists are answered 404, as everywhere.
+        """
         if request.user.is_authenticated and self.operations and self.changes and not self.may_change:
             raise PermissionDenied
         try:
@@ -66,11 +72,21 @@ class ObjectPage(ContextMixin, AccountPage):
             if not is_form or "object" not in self.__dict__:
                 raise
             exists = self.get_queryset().filter(pk=self.object.pk).exists()
-            if exists and not self.part_noun:
+            if (exists and not self.part_noun) or self._may_be_hidden(exists):
                 raise
             messages.error(request, GONE.format(f"The {self.part_noun}" if exists else self.object))
             address = self.back_address() if exists else NOUNS[self.noun].address
             return HttpResponseClientRedirect(address) if is_htmx(request) else redirect(address)
+
+    def _may_be_hidden(self, exists: bool) -> bool:
+        """Tell whether the user may have no grant on what the request did not find. `exists` is whether the user
+        still sees the object: else its grant may have been removed, and not its row.
+        """
+        if not self.actor.restricted:
+            return False
+        if exists:
+            return self.part_needs_grant
+        return self.get_queryset().model._base_manager.filter(pk=self.object.pk).exists()
 
     def get_queryset(self) -> QuerySet[Any]:
         return self.model._default_manager.visible_to(self.actor)  # type: ignore[attr-defined]

@@ -65,6 +65,7 @@ class RemoveFirewallView(ConfirmationPage):
 
     tab = TAB
     part_noun = "attachment of the firewall"
+    part_needs_grant = True
     operations = frozenset({"networking_firewalls_devices_destroy"})
     heading = "Detach {page.device.firewall} from {page.instance}"
     introduction = "The firewall no longer filters the traffic of {page.instance}."

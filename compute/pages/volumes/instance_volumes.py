@@ -115,6 +115,7 @@ class DetachVolumeView(ConfirmationPage):
 
     tab = TAB
     part_noun = "attachment of the volume"
+    part_needs_grant = True
     kind = "volume_detach"
     operations = frozenset({"volumes_detach"})
     heading = "Detach {page.volume}"

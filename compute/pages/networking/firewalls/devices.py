@@ -100,6 +100,7 @@ class RemoveDeviceView(FirewallConfirmationPage):
     """``/home/firewalls/<id>/devices/<id>/remove``."""
 
     part_noun = "attachment of the firewall"
+    part_needs_grant = True
     operations = frozenset({"networking_firewalls_devices_destroy"})
     heading = "Detach {page.firewall} from {page.device.instance}"
     introduction = "The firewall no longer filters the traffic of {page.device.instance}."

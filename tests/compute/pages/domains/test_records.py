@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from accounts.models import Grant
 from compute.filters.domains.records import RecordFilterSet, RecordListFilterSet
 from compute.models import Domain, DomainRecord
 from compute.pages.domains.record_form import FIELDS, FIELDS_OF_TYPE
@@ -287,6 +288,18 @@ class TestInPlace:
         answer = browser.post(edit(record), {"name": "www", "target": "203.0.113.8"}, follow=True)
         assert answer.redirect_chain == [("/home/domains", 302)]
         assert f"{domain} does not exist any more." in text_of(answer)
+
+    def test_a_user_who_loses_the_grant_meanwhile_finds_nothing(self, domain, monkeypatch):
+        browser = restricted_on(domain, "read_write")
+
+        def update(*given: object) -> None:
+            Grant.objects.all().delete()
+            raise Missing
+
+        monkeypatch.setattr("compute.services.domains.records.update", update)
+        record = domain.records.get(type="A")
+        given = {"name": "www", "target": "203.0.113.8"}
+        assert browser.post(edit(record), given).status_code == 404
 
     @pytest.mark.parametrize("parameters", [1, 200, 5000])
     def test_the_query_of_the_list_is_bounded(self, browser, domain, parameters):

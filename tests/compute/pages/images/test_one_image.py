@@ -133,4 +133,4 @@ class TestProgress:
     @pytest.mark.parametrize("event", ["", "1", "x", "9" * 30, "%00"])
     def test_a_deleted_image_is_gone(self, browser, account, event):
         part = text(browser.get(f"{PAGE}?event={event}", headers=HTMX))
-        assert "The image does not exist any more." in part
+        assert "or you may not see it any more." in part

@@ -40,8 +40,9 @@ def test_reasons_stand_at_the_instance(browser, account, firewall):
 def test_taking_it_off_needs_the_right_to_change_the_instance(account, firewall, instance):
     user = GlobalGrantsFactory(user__account=account).user
     GrantFactory(user=user, entity_type="firewall", entity_id=firewall.pk, permissions="read_write")
-    off = reverse("firewall-device-remove", args=[firewall.pk, firewall.devices.get().pk])
-    assert "does not exist any more" in text(signed_in(user).post(off, follow=True))
+    device = firewall.devices.get().pk
+    off, never = (reverse("firewall-device-remove", args=[firewall.pk, pk]) for pk in (device, device + 1))
+    assert [signed_in(user).post(address).status_code for address in (off, never)] == [404, 404]
     GrantFactory(user=user, entity_id=instance.pk, permissions="read_only")
     shown = text(signed_in(user).get(reverse("firewall", args=[firewall.pk])))
     assert "web-1" in shown
