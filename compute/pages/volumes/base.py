@@ -33,6 +33,11 @@ class VolumeRow:
     """Whether the user may change the volume's instance."""
 
     @property
+    def unsettled(self) -> bool:
+        """Whether a job can change the row soon: the volume's own, or one of its instance."""
+        return self.busy or self.instance_busy
+
+    @property
     def verbs(self) -> tuple[Verb, ...]:
         """The verbs that the user may take, with the reasons why some are unavailable."""
         reasons = refusals(self.object, busy=self.busy, instance_busy=self.instance_busy)

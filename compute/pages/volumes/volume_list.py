@@ -44,4 +44,4 @@ class VolumesView(LiveListPage):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context = super().get_context_data(**kwargs)
-        return {**context, "busy": any(row.busy for row in context["rows"])}
+        return {**context, "unsettled": any(row.unsettled for row in context["rows"])}

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.db.models.functions import Now
 
 from accounts.models import Event
 from compute.models import Job, Volume
@@ -141,6 +142,19 @@ def test_filters_and_order(browser, account, query, found):
 
 
 class TestUpdates:
+    def test_the_pages_poll_quickly_while_a_job_of_the_instance_runs(self, browser, account):
+        volume = VolumeFactory(account=account, label="data", instance=InstanceFactory(account=account))
+        for page in (LIST, f"{LIST}/{volume.pk}"):
+            assert "every 20s" in text_of(browser.get(page))
+        begin_job(volume.instance)
+        for page in (LIST, f"{LIST}/{volume.pk}"):
+            part = text_of(browser.get(page))
+            assert "every 2s" in part
+            assert "data-settled" not in part
+        Job.objects.update(state="done", finished_at=Now())
+        for page in (LIST, f"{LIST}/{volume.pk}"):
+            assert "every 20s" in text_of(browser.get(page))
+
     def test_the_rows_come_when_something_has_changed(self, browser, account):
         volume = VolumeFactory(account=account, label="data")
         page = browser.get(f"{LIST}?label=a&page=1")
