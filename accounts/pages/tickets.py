@@ -244,12 +244,17 @@ class FileView(TicketPage):
 def links_of(actor: Actor, shown: list[Ticket]) -> dict[int, str]:
     """Return the addresses of the pages about the tickets' objects, by the keys of the tickets.
 
-    VLANs have no pages, so the link leads to their list. One query for each kind of object.
+    VLANs have no pages, so the link leads to their list. One query for each kind of object. Pages show restricted
+    users only the objects with an address.
     """
     keys = {each.pk: key_of(each.entity_type, each.entity_id, each.entity_url) for each in shown}
     found = addresses_of(actor, keys.values())
     links = {pk: found[key] for pk, key in keys.items() if key in found}
-    return links | {each.pk: NOUNS["vlans"].address for each in shown if each.entity_type == "vlan"}
+    if vlans := {each.pk: each.entity_id for each in shown if each.entity_type == "vlan"}:
+        rows: Any = kind_of("vlan").model._default_manager
+        seen = set(rows.visible_to(actor).filter(label__in=vlans.values()).values_list("label", flat=True))
+        links |= {pk: NOUNS["vlans"].address for pk, label in vlans.items() if label in seen}
+    return links
 
 
 def entries_of(ticket: Ticket) -> Iterator[Entry]:

@@ -11,6 +11,7 @@ from tests.accounts.signing_in import words
 from tests.factories import (
     ConfigFactory,
     DomainFactory,
+    GrantFactory,
     InstanceFactory,
     RegionFactory,
     TicketFactory,
@@ -81,6 +82,27 @@ class TestOpening:
         VLAN.objects.create(account=account, region=region, label="inside")
         browser.post(NEW, GOOD | {"about": f"vlan:{region.pk}/inside"})
         assert Ticket.objects.get().entity_label == "inside"
+        assert '<a href="/home/vlans">inside</a>' in browser.get(LIST).content.decode()
+
+    def test_a_restricted_user_sees_only_the_objects_with_a_grant(self, browser, restricted):
+        account, region = restricted.account, RegionFactory()
+        instance = InstanceFactory(account=account, region=region)
+        ConfigFactory(instance=instance, interfaces=[{"purpose": "vlan", "label": "inside"}])
+        VLAN.objects.create(account=account, region=region, label="inside")
+        volume = VolumeFactory(account=account, label="files", instance=instance)
+        for about in (f"volume:{volume.pk}", f"vlan:{region.pk}/inside"):
+            browser.post(NEW, GOOD | {"about": about})
+        theirs = sign_in("restricted", restricted)
+        pages = [LIST, *map(page_of, Ticket.objects.order_by("pk"))]
+        shown = "".join(theirs.get(page).content.decode() for page in pages)
+        assert "It is slow" in shown
+        for hidden in (">files<", ", about", "inside"):
+            assert hidden not in shown
+        GrantFactory(user=restricted, entity_type="volume", entity_id=volume.pk)
+        GrantFactory(user=restricted, entity_id=instance.pk)
+        shown = "".join(theirs.get(page).content.decode() for page in pages)
+        assert shown.count(f'<a href="/home/volumes/{volume.pk}">files</a>') == 2
+        assert shown.count('<a href="/home/vlans">inside</a>') == 2
 
     @pytest.mark.parametrize(
         ("wrong", "field", "reason"),

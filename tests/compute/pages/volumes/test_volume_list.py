@@ -80,16 +80,19 @@ def test_users_see_the_volumes_that_they_may_see(restricted, stranger, account):
     assert labels(signed_in(stranger).get(LIST)) == []
 
 
-def test_a_restricted_user_sees_the_label_of_an_instance_without_a_grant_but_no_link(account):
+def test_a_restricted_user_sees_no_label_of_an_instance_without_a_grant(account):
     user = GlobalGrantsFactory(user__account=account, add_volumes=True).user
     instance = InstanceFactory(account=account, label="web-1")
     volume = VolumeFactory(account=account, label="data", instance=instance)
     GrantFactory(user=user, entity_type="volume", entity_id=volume.pk, permissions="read_write")
     page = signed_in(user).get(LIST)
-    assert "web-1" in text_of(page)
-    assert f"/home/instances/{instance.pk}" not in text_of(page)
+    for shown in (page, signed_in(user).get(f"{LIST}/{volume.pk}")):
+        assert "web-1" not in text_of(shown)
+        assert "an instance that you may not see" in text_of(shown)
+        assert f"/home/instances/{instance.pk}" not in text_of(shown)
     assert verbs(page, "data") == ["Resize", "Clone", "Edit"]
     GrantFactory(user=user, entity_type="compute", entity_id=instance.pk, permissions="read_write")
+    assert f'<a href="/home/instances/{instance.pk}">web-1</a>' in text_of(signed_in(user).get(LIST))
     assert verbs(signed_in(user).get(LIST), "data") == ["Detach", "Resize", "Clone", "Edit", "Delete"]
 
 
