@@ -24,7 +24,7 @@ def give_up(actor: Actor, job: Job, reason: str) -> None:
     needed = hosts_of(job)
     if _all_answer(needed):
         names = ", ".join(host.label for host in needed)
-        problems.add(None, f"A host of the job answers ({names}). Correct the error, then run the job now.")
+        problems.add(None, f"All hosts of the job answer ({names}). Correct the error, then run the job now.")
     problems.raise_any()
     if not queue.give_up(job, f"Ended by support ({actor.username}): {reason}"):
         raise Invalid("The job has already ended.")

@@ -83,7 +83,7 @@ def test_staff_have_to_be_sure_and_say_why(admin, deletion):
 def test_a_job_whose_host_answers_is_not_given_up(admin, deletion, running):
     job, _ = deletion
     Host.objects.filter(pk=running.host_id).update(unreachable_since=None)
-    assert "A host of the job answers" in do(admin, job, "give-up", **SURE).content.decode()
+    assert "All hosts of the job answer" in do(admin, job, "give-up", **SURE).content.decode()
     job.refresh_from_db()
     assert "given_up" not in job.data
 
