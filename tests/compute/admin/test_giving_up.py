@@ -6,8 +6,10 @@ from django.db.models.functions import Now
 from accounts.models import Event
 from compute.drivers.base import Unreachable
 from compute.models import Address, Host, Instance, Job, Reservation
+from compute.services.hosts import registry
 from compute.services.instances import instances
 from compute.worker import engine
+from config.errors import Busy
 from tests.compute.memory_driver import CountingDriver
 from tests.compute.run_jobs import work
 from tests.config.admin.pages import do, messages_of, page_address
@@ -70,6 +72,29 @@ def test_a_deletion_ends_and_frees_addresses_and_room(admin, deletion, running):
     event = Event.objects.get(action="compute_delete")
     assert event.status == "failed"
     assert "Ended by support (staff): It burnt down." in event.message
+
+
+def test_an_instance_on_a_lost_host_is_deleted_at_once(admin, running, lost):
+    """As docs/operating.md describes, without waiting for the deadline of the job."""
+    host, driver = running.host, lost(running.host)
+    do(admin, running, "delete")
+    job = running.jobs.get(kind="delete")
+    engine.run(job.pk, driver)
+    job.refresh_from_db()
+    assert (job.state, job.waits_for_id) == ("active", host.pk)
+    with pytest.raises(Busy):
+        registry.remove(host)
+
+    do(admin, job, "cancel")
+    engine.run(job.pk, driver)
+    job.refresh_from_db()
+    assert (job.state, job.waits_for_id) == ("undoing", host.pk)
+
+    do(admin, job, "give-up", **SURE)
+    work(job, driver)
+    assert not Instance.objects.filter(pk=running.pk).exists()
+    registry.remove(host)
+    assert not Host.objects.filter(pk=host.pk).exists()
 
 
 def test_staff_have_to_be_sure_and_say_why(admin, deletion):
