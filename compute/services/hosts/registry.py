@@ -25,7 +25,7 @@ NO_DRIVER = "The driver does not exist. DRIVERS has: {names}."
 MAX_LABEL_LENGTH, MAX_IMAGE_LABEL_LENGTH = 64, 50
 VOLUMES = "Block Storage"
 """The capability of regions whose hosts all have the same volumes."""
-USED = "The host has instances, or reserved room for instances that move to it. Move the instances first."
+USED = "The host has instances, or reserved room for instances that move to it. Move or delete the instances first."
 
 
 @dataclass(frozen=True, slots=True)
