@@ -47,7 +47,7 @@ class NewInstanceForm(BodyForm):
     image = ChoiceField(label="Image")
     type = ChoiceField(label="Type")
     label = TextField(
-        help_text="3 to 64 letters, digits and - _ . If you leave it empty, the platform chooses a name.",
+        help_text="3 to 64 letters, digits, dashes, underscores and dots. If empty, the platform chooses a label.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": 64, "spellcheck": "false"}),
     )
     tags = TagsField(

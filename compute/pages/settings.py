@@ -20,9 +20,9 @@ ALERTS = {
     "alerts.io": "Disk operations per second",
     "alerts.network_in": "Incoming traffic, Mbit/s",
     "alerts.network_out": "Outgoing traffic, Mbit/s",
-    "alerts.transfer_quota": "Transfer of this month, % of the quota",
+    "alerts.transfer_quota": "Traffic sent this month, % of the transfer of the type",
 }
-LABEL_HELP = "3 to 64 letters, digits, - _ and ., first and last a letter or a digit."
+LABEL_HELP = "3 to 64 letters, digits, dashes, underscores and dots. The first and the last are letters or digits."
 
 
 class GeneralForm(BodyForm):

@@ -22,7 +22,7 @@ from config.pages.forms import BodyForm, ChoiceField, TextField
 from config.pages.grants import UNRESTRICTED
 
 LOGINS_SHOWN = 10
-NAME_HELP = "3 to 32 letters, digits, - and _, first and last a letter or a digit."
+NAME_HELP = "3 to 32 letters, digits, dashes and underscores. The first and the last are letters or digits."
 RESTRICTED, UNRESTRICTED_USER = "restricted", "unrestricted"
 
 

@@ -45,7 +45,7 @@ class AddFirewallView(InstanceFormPage):
     renamed = {"id": "firewall"}
     operations = frozenset({"networking_firewalls_devices_create"})
     heading = "Attach a firewall"
-    introduction = "An instance has one enabled firewall at most."
+    introduction = "An instance has at most one enabled firewall."
     verb = "Attach firewall"
 
     def unavailable(self) -> str:

@@ -5,7 +5,9 @@ from typing import Any
 from accounts.pages.objects import ObjectConfirmationPage, ObjectFormPage, ObjectPage
 from compute.models import Firewall
 
-LABEL_HELP = "3 to 32 letters, digits, - _ and ., first a letter. None of - _ . twice in a row."
+LABEL_HELP = (
+    "3 to 32 letters, digits, dashes, underscores and dots. The first is a letter. No -- or __ or .. in it."
+)
 
 
 class FirewallPage(ObjectPage):

@@ -88,7 +88,7 @@ class AddDeviceView(FirewallFormPage):
     form_class = DeviceForm
     operations = frozenset({"networking_firewalls_devices_create"})
     heading = "Attach {page.firewall} to an instance"
-    introduction = "An instance has one enabled firewall at most."
+    introduction = "An instance has at most one enabled firewall."
     verb = "Attach firewall"
 
     def perform(self, form: DeviceForm) -> str:
