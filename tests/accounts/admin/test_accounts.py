@@ -61,7 +61,7 @@ def test_the_customer_is_changed_by_the_service(admin, world):
     assert '<span class="pill good">active</span>' in text
 
 
-def test_what_was_paid_is_entered_by_staff(admin, client_for, world):
+def test_staff_enter_payments(admin, client_for, world):
     api = client_for(UserFactory(account=world.account))
     assert api.get("/v4/profile").json()["referrals"]["code"] == ""
     assert save(admin, world.account, total_payments="25.00").status_code == 302
@@ -104,7 +104,7 @@ def test_saving_an_account_unchanged_tells_nothing(admin, world):
         ("total_payments", "0.001"),
     ],
 )
-def test_what_is_wrong_with_a_customer_is_said_beside_its_field(field, value, admin, world):
+def test_customer_errors_are_shown_at_their_field(field, value, admin, world):
     errors = save(admin, world.account, **{field: value}).context["adminform"].form.errors
     assert list(errors) == [field]
     assert not Event.objects.exists()

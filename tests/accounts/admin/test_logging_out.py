@@ -47,7 +47,7 @@ def test_a_reason_is_asked_for(admin, owner, browser):
     assert is_in(browser)
 
 
-def test_who_was_logged_out_comes_back_in_and_can_be_logged_out_again(admin, owner, browser):
+def test_a_logged_out_user_can_sign_in_and_be_logged_out_again(admin, owner, browser):
     do(admin, owner, "log-out", reason="Once.")
     browser.force_login(User.objects.get(pk=owner.pk))
     assert is_in(browser)

@@ -120,7 +120,7 @@ def test_a_client_is_found(word, admin, app):
 
 
 @pytest.mark.parametrize("word", ["worldowner", "WORLDOWNER"])
-def test_what_users_allowed_is_found(word, admin, app):
+def test_authorizations_are_found_by_search(word, admin, app):
     let_in(OAuthClientFactory(), UserFactory())
     for asked in (word, app.client_id):
         found = admin.get(list_address(Authorization), {"q": asked}).context["cl"].result_list

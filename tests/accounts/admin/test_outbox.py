@@ -114,7 +114,7 @@ def test_one_that_went_out_meanwhile_is_gone(message):
             verb(message)
 
 
-def test_who_may_change_but_not_delete_discards_nothing(message, client):
+def test_discarding_needs_the_delete_permission(message, client):
     from django.contrib.auth.models import Permission
 
     clerk = User.objects.create_user("clerk", "clerk@example.com", is_staff=True)

@@ -72,7 +72,7 @@ def test_a_reply_may_close_it(admin, ticket):
     assert Message.objects.count() == 1
 
 
-def test_who_wants_no_mails_is_sent_none_and_the_page_says_so(admin, ticket):
+def test_users_without_mail_notifications_get_no_mail_and_the_page_says_so(admin, ticket):
     User.objects.filter(username="worldowner").update(email_notifications=False)
     assert "Nobody gets a mail" in admin.get(page_address(ticket)).content.decode()
     do(admin, ticket, "reply", description="Done.")

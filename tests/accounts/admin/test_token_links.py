@@ -47,7 +47,7 @@ def test_the_link_is_only_on_the_answer_and_leads_to_a_token(admin, owner):
     [({"label": ""}, "label"), ({"scopes": ["x"]}, "scopes"), ({"scopes": []}, "scopes"), ({"days": "0"}, "days"),
      ({"days": "99999999999"}, "days"), ({"reason": ""}, "reason")],
 )  # fmt: skip
-def test_what_is_wrong_is_said_beside_the_field(admin, owner, wrong, field):
+def test_errors_are_shown_at_their_field(admin, owner, wrong, field):
     page = do(admin, owner, "hand-over-token", **{**GOOD, **wrong})
     assert list(page.context["form"].errors) == [field]
     assert not TokenLink.objects.exists()
@@ -72,7 +72,7 @@ def test_a_link_is_taken_back(admin, owner):
     assert Event.objects.latest("pk").message == "Support took a link to a token back, ci."
 
 
-def test_who_may_change_users_may_not_become_one(owner):
+def test_token_links_need_a_separate_permission(owner):
     """Anyone who has a link can open it, so making one needs a permission of its own, which no role has."""
     user = StaffFactory(is_superuser=False)
     user.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user"]))

@@ -114,7 +114,7 @@ class TestSigningIn:
         assert "A password is set." in page
         assert "argon2" not in page
 
-    def test_who_calls_is_asked_a_question(self, admin, world, owner, settings):
+    def test_staff_ask_a_caller_a_security_question(self, admin, world, owner, settings):
         security_questions.answer(world.actor, [Answer(1, "Bergen"), Answer(2, "Rex"), Answer(3, "Volvo")])
         asked = admin.post(page_address(owner).replace("/change/", "/do/check-answer/")).content.decode()
         assert QUESTIONS[2] in asked
@@ -156,7 +156,7 @@ class TestSigningIn:
         assert "Lost phone, called back." in LogEntry.objects.latest("pk").change_message
         assert "already off" in do(admin, owner, "second-factor-off", reason="Again.").content.decode()
 
-    def test_that_of_staff_is_turned_off_too_and_nobody_told(self, admin, staff):
+    def test_the_second_factor_of_staff_is_turned_off_without_an_event(self, admin, staff):
         User.objects.filter(pk=staff.pk).update(two_factor_auth=True)
         do(admin, staff, "second-factor-off", reason="Lost phone.")
         staff.refresh_from_db()
@@ -241,7 +241,7 @@ class TestGrants:
         fields = page.context["form"].fields
         return {name: field.initial for name, field in fields.items() if field.initial not in (None, False, "")}
 
-    def test_what_is_changed_is_written_and_the_rest_stays(self, admin, helper, running):
+    def test_only_changed_grants_are_written(self, admin, helper, running):
         other = InstanceFactory(account=helper.account, region=running.region)
         Grant.objects.create(user=helper, entity_type="compute", entity_id=running.pk, permissions="read_only")
         now = self.current(admin, helper)
@@ -266,10 +266,10 @@ class TestGrants:
         assert not Grant.objects.exists()
 
     @pytest.mark.parametrize("ids", ["x", "1;2", "9" * 30])
-    def test_what_is_no_id_is_said_beside_the_field(self, ids, admin, helper):
+    def test_an_invalid_id_is_reported_at_its_field(self, ids, admin, helper):
         assert "ids: numbers" in do(admin, helper, "grants", kind="compute", ids=ids).content.decode()
 
-    def test_what_is_not_the_accounts_is_refused(self, admin, helper):
+    def test_an_object_of_another_account_is_refused(self, admin, helper):
         foreign = InstanceFactory()
         page = do(admin, helper, "grants", kind="compute", ids=str(foreign.pk), level="read_write")
         assert page.context["form"].errors["ids"]

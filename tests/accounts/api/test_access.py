@@ -29,7 +29,7 @@ class TestApps:
         assert (app["website"], app["thumbnail_url"]) == ("https://app.example", None)
         assert api.get(f"{APPS}/{app['id']}").json() == app
 
-    def test_what_was_agreed_to_before_is_said_as_long_as_its_tokens_work(self, api, owner, web):
+    def test_earlier_scopes_are_listed_while_their_tokens_work(self, api, owner, web):
         wide = web.tokens(owner, "computes:read_write events:read_only")
         web.tokens(owner, "domains:read_only")
         [app] = api.get(APPS).json()["data"]
@@ -39,7 +39,7 @@ class TestApps:
         web.tokens(owner, "domains:read_only")
         assert api.get(APPS).json()["data"][0]["scopes"] == "domains:read_only"
 
-    def test_what_a_public_app_had_before_its_access_ended_is_not_said(self, api, owner, spa):
+    def test_scopes_of_ended_access_are_not_listed(self, api, owner, spa):
         spa.tokens(owner, "*")
         Authorization.objects.update(expiry=now() - timedelta(seconds=1))
         spa.tokens(owner, "domains:read_only")
@@ -113,7 +113,7 @@ class TestApps:
         assert other.delete(f"{APPS}/{Authorization.objects.get().pk}").status_code == 404
         assert Authorization.objects.exists()
 
-    def test_what_is_refused_is_no_app(self, api, owner, web):
+    def test_a_refused_consent_adds_no_app(self, api, owner, web):
         web.consent(browser_of(owner), allow=False)
         assert api.get(APPS).json()["results"] == 0
 
@@ -179,7 +179,7 @@ class TestLogins:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_an_app_gets_for_a_refresh_token_that_is_being_ended_ends_with_it(owner):
+def test_a_refresh_while_tokens_are_ended_leaves_no_token(owner):
     mine = {"user": owner, "application": OAuthClientFactory()}
     OAuthRefreshToken.objects.create(token="old", **mine)
     ended = []

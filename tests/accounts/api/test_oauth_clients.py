@@ -188,7 +188,7 @@ def test_they_are_listed_by_their_id(api, account):
     assert [each["id"][0] for each in api.get(PATH, {"+order": "desc"}).json()["data"]] == ["c", "b", "a"]
 
 
-def test_those_of_other_accounts_are_not_there(api):
+def test_clients_of_other_accounts_do_not_exist(api):
     foreign = OAuthClientFactory()
     path = f"{PATH}/{foreign.client_id}"
     assert api.get(PATH).json()["results"] == 0
@@ -251,7 +251,7 @@ class TestThumbnails:
             "no marker", "segments alone", "too many scans", "far too many scans",
         ],
     )  # fmt: skip
-    def test_what_is_no_good_picture_is_refused_by_its_header(self, api, path, content, monkeypatch):
+    def test_a_bad_picture_is_refused_by_its_header(self, api, path, content, monkeypatch):
         monkeypatch.setattr(Image, "open", None)
         answer = api.put(path, File(content[: 2**20], "image/png"))
         assert [each["field"] for each in answer.json()["errors"]] == ["thumbnail"]

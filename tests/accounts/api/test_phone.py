@@ -106,7 +106,7 @@ def test_guesses_are_limited(api):
     assert api.get("/v4/profile").json()["verified_phone_number"] is None
 
 
-def test_who_has_guessed_too_often_can_have_another_code(api):
+def test_after_too_many_guesses_another_code_can_be_sent(api):
     api.post(SEND, NUMBER)
     for _ in range(6):
         api.post(VERIFY, {"otp_code": "000000"})

@@ -25,7 +25,7 @@ def _containers(values):
     return st.lists(values) | st.dictionaries(st.text(), values)
 
 
-def test_what_is_stored_comes_back_with_its_keys_in_order(api):
+def test_preferences_keep_the_order_of_their_keys(api):
     assert api.get(PATH).json() == {}
     wanted = {"z": {"b": 1, "a": [None, 1.5, True]}, "a": "ø 💥", "10": {}, "9": ""}
     stored = api.put(PATH, wanted)
@@ -110,13 +110,13 @@ def test_answers_have_no_blanks_between_values(api):
 
 @pytest.mark.generated
 @given(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), _containers)))
-def test_whatever_the_object(wanted):
+def test_the_grammar_accepts_every_json_object(wanted):
     for text in (json.dumps(wanted), json.dumps(wanted, ensure_ascii=False, indent=1)):
         parsers._check_grammar(text)
 
 
 @pytest.mark.parametrize("character", ['"', "\\", "1", "-", "a", ",", ":", "[", "}", "\x01", "\x00", "é", "0"])
-def test_what_is_no_json_to_others_is_none_here(character):
+def test_the_grammar_accepts_exactly_the_texts_that_json_accepts(character):
     """The character is inserted at each position, and replaces the character there."""
     for at in range(len(SAMPLE) + 1):
         for text in (SAMPLE[:at] + character + SAMPLE[at:], SAMPLE[:at] + character + SAMPLE[at + 1 :]):
@@ -157,7 +157,7 @@ def test_a_number_of_more_than_308_digits_is_refused_by_its_name(api, body, fiel
     assert api.get(PATH).json() == {}
 
 
-def test_what_is_nested_too_deeply_is_refused_with_that_reason(api):
+def test_too_deep_nesting_is_refused_with_its_reason(api):
     for levels in (1001, 30_000):
         answer = api.put(PATH, nested(levels))
         assert errors(answer) == {None: "The body may be nested at most 1000 levels deep"}

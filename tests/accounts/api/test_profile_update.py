@@ -24,13 +24,13 @@ def test_everything_that_can_change_changes_with_one_event(api):
     assert Event.objects.get().action == "profile_update"
 
 
-def test_what_was_got_can_be_put(api):
+def test_a_put_of_the_answer_of_get_changes_nothing(api):
     before = api.get(PATH).json()
     assert api.put(PATH, before).json() == before
     assert not Event.objects.exists()
 
 
-def test_what_cannot_change_is_ignored(api):
+def test_read_only_fields_are_ignored(api):
     before = api.get(PATH).json()
     answer = api.put(PATH, {"uid": 1, "username": "root", "authentication_type": "github", "nonsense": 1})
     assert answer.json() == before

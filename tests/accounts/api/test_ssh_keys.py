@@ -91,7 +91,7 @@ def test_keys_of_each_algorithm_are_accepted(api, key):
     ],
     ids=str,
 )
-def test_what_is_no_key_is_refused_by_name(api, body, field):
+def test_an_invalid_key_is_refused_at_its_field(api, body, field):
     answer = api.post(PATH, body)
     assert answer.status_code == 400
     assert [each["field"] for each in answer.json()["errors"]] == [field]

@@ -76,7 +76,7 @@ def test_a_ticket_goes_from_new_over_open_to_closed(api, owner, support):
     assert list(actions) == ["ticket_create", "ticket_update", "ticket_update", "ticket_update"]
 
 
-def test_what_is_closed_stays_as_it_is(api, account):
+def test_closing_a_closed_ticket_changes_nothing(api, account):
     ticket = TicketFactory(account=account)
     api.post(f"{PATH}/{ticket.pk}/close")
     closed = api.get(f"{PATH}/{ticket.pk}").json()
@@ -103,7 +103,7 @@ def test_a_closed_one_is_reported_with_all_other_problems(api, account):
         assert set(errors(api.post(f"{PATH}/{ticket.pk}/attachments", file))) == {"file", None}
 
 
-def test_what_the_platform_wrote_is_of_its_name(api, account):
+def test_replies_of_the_platform_have_its_name(api, account):
     ticket = TicketFactory(account=account)
     tickets.reply(Actor.platform(account.pk), ticket, "The service is up again.")
     (reply,) = api.get(f"{PATH}/{ticket.pk}/replies").json()["data"]
@@ -171,7 +171,7 @@ class TestWhatItIsAbout:
             "nodebalancer_id", "volume_id",
         ],
     )  # fmt: skip
-    def test_what_is_not_there_is_refused_by_name(self, api, field):
+    def test_an_object_of_another_account_is_refused_at_its_field(self, api, field):
         answer = api.post(PATH, {**BODY, field: InstanceFactory().pk})
         assert [each["field"] for each in answer.json()["errors"]] == [field]
         assert not Ticket.objects.exists()
@@ -184,7 +184,7 @@ class TestWhatItIsAbout:
         GrantFactory(user=restricted, entity_id=instance.pk)
         assert api.post(PATH, {**BODY, "compute_id": instance.pk}).status_code == 200
 
-    def test_nor_a_vlan_of_which_it_has_no_instance(self, client_for, vlan, restricted):
+    def test_a_restricted_user_cannot_name_a_vlan_without_an_instance_in_it(self, client_for, vlan, restricted):
         restricted.global_grants.account_access = "read_write"
         restricted.global_grants.save()
         api, body = client_for(restricted), {**BODY, "vlan": "back", "region": vlan.region_id}
@@ -269,7 +269,7 @@ class TestAttachments:
         assert list(folder.iterdir()) == []
 
 
-def test_those_of_other_accounts_are_not_there(api):
+def test_tickets_of_other_accounts_do_not_exist(api):
     foreign = TicketFactory()
     path = f"{PATH}/{foreign.pk}"
     assert api.get(PATH).json()["results"] == 0

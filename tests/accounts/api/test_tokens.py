@@ -58,7 +58,7 @@ class TestCreating:
         assert created["expiry"] == "2099-01-31T12:00:00"
 
     @pytest.mark.parametrize("expiry", [{}, {"expiry": None}, {"expiry": "2999-12-12T05:00:00"}], ids=str)
-    def test_that_never_ends_shows_a_time_far_off(self, api, expiry):
+    def test_a_token_without_expiry_shows_a_distant_date(self, api, expiry):
         created = api.post("/v4/profile/tokens", {"label": "ci", **expiry}).json()
         assert created["expiry"] == "2999-12-12T05:00:00"
         assert PersonalToken.objects.get(pk=created["id"]).expiry is None

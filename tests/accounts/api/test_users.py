@@ -73,7 +73,7 @@ class TestInviting:
         assert b"too short" in answer.content
         assert not User.objects.get(username="kari").has_usable_password()
 
-    def test_what_the_mail_says_is_kept_unreadable(self, api):
+    def test_the_text_of_the_mail_is_stored_encrypted(self, api):
         api.post(PATH, {"username": "kari", "email": "kari@example.com"})
         message = Message.objects.get()
         assert "/password/" in decrypt_json(message.encrypted)["text"]
@@ -179,7 +179,7 @@ class TestChanging:
         api.put(f"{PATH}/restricted", {"restricted": True})
         assert api.get(f"{PATH}/restricted/grants").json()["global"]["account_access"] is None
 
-    def test_what_was_got_can_be_put(self, api, restricted):
+    def test_a_put_of_the_answer_of_get_changes_nothing(self, api, restricted):
         before = api.get(f"{PATH}/restricted").json()
         assert api.put(f"{PATH}/restricted", before).json() == before
         assert not Event.objects.exists()
@@ -324,7 +324,7 @@ class TestGrants:
             numbers.append(len(queries))
         assert numbers == [4, 4]  # the caller, the user, its account-level grants, the entities
 
-    def test_what_was_got_can_be_put_and_edited(self, api, account, restricted):
+    def test_grants_can_be_put_as_they_were_read_or_edited(self, api, account, restricted):
         GrantFactory(user=restricted, entity_id=InstanceFactory(account=account).pk)
         VolumeFactory(account=account)
         before = api.get(f"{PATH}/restricted/grants").json()

@@ -99,7 +99,7 @@ def test_staff_belong_to_no_account_and_may_do_everything_in_the_admin():
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_is_wrong_with_a_user_is_said_by_field_and_makes_nothing(owner, arguments, line):
+def test_user_create_names_the_wrong_field_and_creates_nothing(owner, arguments, line):
     lines = refusal("user", "create", *arguments)
     assert len(lines) == 1
     assert lines[0].startswith(line)
@@ -127,7 +127,7 @@ def test_createsuperuser_still_makes_one():
     assert User.objects.get().is_superuser
 
 
-def test_what_is_typed_at_its_prompt_is_refused_by_name(monkeypatch):
+def test_a_bad_username_at_the_prompt_is_refused(monkeypatch):
     from accounts.management.commands.createsuperuser import Command
 
     monkeypatch.setattr("builtins.input", lambda message: "op")

@@ -60,7 +60,7 @@ def test_a_link_shows_the_token_once_and_the_command_never(owner):
     assert path.rpartition("/")[2] not in logged
 
 
-def test_who_does_it_is_asked_of_links_alone(owner):
+def test_by_and_reason_are_only_options_of_links(owner):
     for option in (("--by", "staff"), ("--reason", "x")):
         with pytest.raises(CommandError, match=f"^{option[0][2:]}: Give it with --link"):
             create_token("owner", *option)
@@ -85,7 +85,7 @@ def test_who_does_it_is_asked_of_links_alone(owner):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_cannot_be_is_refused_in_words_and_makes_nothing(owner, staff, arguments, reason):
+def test_bad_arguments_are_refused_with_a_reason_and_create_nothing(owner, staff, arguments, reason):
     with pytest.raises(CommandError, match=reason):
         create_token(*arguments)
     assert not PersonalToken.objects.exists()

@@ -108,7 +108,7 @@ def test_a_member_of_staff_is_made_with_roles_and_may_do_no_more(roles):
         (["--staff", "--account", "{account}"], "Error: argument --account: not allowed with argument --staff"),
     ],
 )
-def test_what_is_wrong_with_a_role_makes_nobody(owner, roles, arguments, line):
+def test_a_bad_role_creates_no_user(owner, roles, arguments, line):
     given = [each.format(account=owner.account_id) for each in arguments]
     assert refusal("user", "create", "ops-1", "--email", "ops@example.com", *given).startswith(line)
     assert not User.objects.filter(username="ops-1").exists()
@@ -156,7 +156,7 @@ def test_the_last_superuser_stays_one(roles):
         (["nobody", "--none"], "username: There is no user 'nobody'."),
     ],
 )
-def test_what_is_wrong_with_a_change_of_roles_is_a_line(owner, roles, arguments, line):
+def test_a_bad_change_of_roles_is_refused_in_one_line(owner, roles, arguments, line):
     StaffFactory(username="ops-1", is_superuser=False)
     assert refusal("user", "role", *arguments).startswith(line)
     assert not LogEntry.objects.exists()
@@ -329,7 +329,7 @@ def test_new_accounts_begin_with_the_limits_of_new_customers():
         (["raise", "{}", "extra_ipv4", "none", "--reason", "x"], "limit: This quota needs a number."),
     ],
 )
-def test_what_is_wrong_with_a_change_of_quotas_is_a_line(account, arguments, line):
+def test_a_bad_change_of_quotas_is_refused_in_one_line(account, arguments, line):
     assert refusal("account", *(each.format(account.pk) for each in arguments)).startswith(line)
     account.refresh_from_db()
     assert (account.trust_level, account.quotas) == ("unlimited", {})
@@ -347,6 +347,6 @@ def test_what_is_wrong_with_a_change_of_quotas_is_a_line(account, arguments, lin
         (["account", "show", "Cast"], "account: 'Cast' is not the id of an account."),
     ],
 )
-def test_what_is_wrong_is_a_line(owner, arguments, line):
+def test_bad_arguments_are_refused_in_one_line(owner, arguments, line):
     assert refusal(*arguments) == line
     assert User.objects.get(username="owner").is_active

@@ -102,7 +102,7 @@ class TestTokensAndCodes:
         assert call(web.code(owner)).status_code == 401
         assert call(web.tokens(owner)["refresh_token"]).status_code == 401
 
-    def test_who_is_one_client_in_the_header_and_another_in_the_body_is_the_first(self, web, owner):
+    def test_the_client_in_the_header_takes_precedence_over_the_body(self, web, owner):
         other = App(public=False)
         basic = "Basic " + base64.b64encode(f"{other.id}:{other.secret}".encode()).decode()
         data = {

@@ -42,7 +42,7 @@ def test_a_client_cannot_be_shut_out_from_elsewhere(limit, web, owner):
     assert web.tokens(owner)["access_token"]
 
 
-def test_who_does_nothing_wrong_is_never_slowed(limit, web, owner):
+def test_correct_requests_are_never_limited(limit, web, owner):
     limit(oauth_failures="1/60", oauth_failures_address="1/60")
     token = web.tokens(owner)
     for _ in range(3):

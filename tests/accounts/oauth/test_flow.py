@@ -151,7 +151,7 @@ class TestACode:
         assert error_of(web.exchange(code, code_verifier="x" * 43)) == "invalid_grant"
         assert web.exchange(code).status_code == 200
 
-    def test_that_was_asked_for_without_a_challenge_takes_no_verifier(self, web, owner):
+    def test_a_code_without_a_challenge_takes_no_verifier(self, web, owner):
         assert error_of(web.exchange(web.code(owner), code_verifier=web.verifier)) == "invalid_grant"
 
     def test_is_for_its_own_client_and_address(self, web, app, owner):
@@ -161,7 +161,7 @@ class TestACode:
             assert error_of(web.exchange(code, redirect_uri=other)) == "invalid_grant"
         assert web.exchange(code).status_code == 200
 
-    def test_that_was_asked_for_without_an_address_needs_none(self, app, owner):
+    def test_a_code_without_a_redirect_address_needs_none(self, app, owner):
         for address, status in ((None, 200), (REDIRECT, 200), ("https://app.example/other", 400)):
             code = app.code(owner, redirect_uri=None)
             assert app.exchange(code, redirect_uri=address).status_code == status
@@ -290,7 +290,7 @@ class TestEnding:
         assert error_of(app.refresh(token.get("refresh_token", "none")), 401) == "invalid_client"
         assert error_of(app.revoke(token["access_token"]), 401) == "invalid_client"
 
-    def test_so_is_one_whose_account_is_suspended_until_that_is_restored(self, owner, stranger, client_for):
+    def test_suspending_the_account_of_a_client_pauses_its_access(self, owner, stranger, client_for):
         app = App(public=False, account=stranger.account)
         browser, token, code = browser_of(owner), app.tokens(owner), app.code(owner)
         platform = Actor.platform(stranger.account_id)
@@ -411,7 +411,7 @@ class TestWhatErrorsSay:
         # RFC 6749, 5.2
         assert re.fullmatch(r"[\x20\x21\x23-\x5b\x5d-\x7e]+", answer.json()["error_description"])
 
-    def test_of_what_a_refresh_may_not_have(self, web, spa, owner):
+    def test_a_refused_refresh_has_an_error_description(self, web, spa, owner):
         refresh = web.tokens(owner)["refresh_token"]
         wide = web.refresh(refresh, scope="*")
         assert (error_of(wide), bool(wide.json()["error_description"])) == ("invalid_scope", True)

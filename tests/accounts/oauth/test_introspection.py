@@ -79,7 +79,7 @@ def test_other_tokens_and_texts_are_not_active(web, owner):
 
 
 @pytest.mark.parametrize("who", ["user", "account", "client", "expired", "revoked", "app"])
-def test_what_has_ended_is_not_active(web, backend, makers, owner, client_for, who):
+def test_ended_access_is_not_active(web, backend, makers, owner, client_for, who):
     web.client.account = makers
     web.client.save(update_fields=["account"])
     token = web.tokens(owner)["access_token"]

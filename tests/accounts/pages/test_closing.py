@@ -48,7 +48,7 @@ def test_an_account_without_a_company_is_named_by_its_email(browser, account):
     assert browser.post(PAGE, {"name": " cast@example.com "})["Location"] == "/signed-out"
 
 
-def test_what_must_be_deleted_first_is_named_with_links(browser, account):
+def test_objects_to_delete_first_are_named_with_links(browser, account):
     for _ in range(2):
         VolumeFactory(account=account)
     DomainFactory(account=account)

@@ -40,7 +40,7 @@ class TestItsKeys:
         forger.keys = [key("one", 2)]
         assert come_in(Client(), forger.sign_in_there).status_code == 302
 
-    def test_that_were_taken_back_count_for_an_hour_at_most(self, forged, forger):
+    def test_withdrawn_keys_are_accepted_for_at_most_an_hour(self, forged, forger):
         come_in(Client(), forger.sign_in_there)
         openid._known[forger.config].at -= openid.FRESH_FOR
         old = forger.keys[0]
@@ -50,7 +50,7 @@ class TestItsKeys:
         assert come_in(browser, forger.sign_in_there).status_code == 502
 
     @pytest.mark.parametrize("body", [b"{}", b'{"keys": []}', b'{"keys": {}}', b'{"keys": [{"kty": 1}]}'])
-    def test_that_are_none_are_not_kept(self, forged, forger, body):
+    def test_malformed_keys_are_not_cached(self, forged, forger, body):
         forger.answers["/keys"] = (200, body)
         assert come_in(Client(), forger.sign_in_there).status_code == 502
         del forger.answers["/keys"]
@@ -89,13 +89,13 @@ class TestItsDescription:
 
 
 class TestAProviderInTrouble:
-    def test_that_is_down_is_said_to_be(self, forger, settings):
+    def test_a_provider_that_is_down_is_reported(self, forger, settings):
         settings.OPENID = dataclasses.replace(forger.config, issuer=f"http://127.0.0.1:{free_port()}")
         answer = Client().post("/login/external")
         assert (answer.status_code, "Forged ID does not answer" in words(answer)) == (503, True)
 
     @pytest.mark.parametrize("path", [DESCRIPTION, "/token", "/keys"])
-    def test_that_keeps_us_waiting_is_not_waited_for(self, forged, forger, settings, path):
+    def test_a_slow_provider_is_abandoned_after_the_time_limit(self, forged, forger, settings, path):
         """The provider sends a byte now and then, so no timeout of the socket ever expires."""
         browser = Client()
         back = None if path == DESCRIPTION else forger.sign_in_there(start(browser))
@@ -105,7 +105,7 @@ class TestAProviderInTrouble:
         assert not forger.release.is_set()
         assert "Forged ID does not answer" in refused(browser, answer, 503)
 
-    def test_that_kept_us_waiting_is_left_alone_for_a_while(self, forger, settings, monkeypatch):
+    def test_a_slow_provider_gets_no_requests_for_a_while(self, forger, settings, monkeypatch):
         """Otherwise every click on the button would block a web process."""
         settings.OPENID = dataclasses.replace(forger.config, timeout=0.5)
         monkeypatch.setattr(openid, "PAUSE_SECONDS", 3600)
@@ -119,7 +119,7 @@ class TestAProviderInTrouble:
         assert Client().post("/login/external").status_code == 302
 
     @pytest.mark.parametrize(("status", "shown"), [(500, 503), (503, 503), (404, 503)])
-    def test_that_fails_is_said_not_to_answer(self, forger, status, shown):
+    def test_a_failing_provider_is_reported_as_not_answering(self, forger, status, shown):
         forger.answers[DESCRIPTION] = (status, b"<h1>Oops</h1>")
         assert Client().post("/login/external").status_code == shown
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 class TestWithARealProvider:
-    def test_who_is_known_comes_in_and_it_is_written_down(self, tied):
+    def test_a_known_user_signs_in_and_the_login_is_recorded(self, tied):
         browser = Client(REMOTE_ADDR="198.51.100.7")
         assert come_in(browser, sign_in_there)["Location"] == "/home"
         assert "with Example ID, as kari" in words(browser.get("/home/profile/sign-in"))
@@ -171,7 +171,7 @@ class TestGoingBackToAPassword:
         assert come_in(Client(), sign_in_there)["Location"] == "/home"
         assert "does not work any more" in words(Client().get(path, follow=True))
 
-    def test_those_who_have_one_are_sent_nothing(self, with_password, provider):
+    def test_users_with_a_password_get_no_mail(self, with_password, provider):
         browser = Client()
         browser.post("/login", {"username": "owner", "password": PASSWORD})
         browser.post("/home/external/password")
@@ -201,7 +201,7 @@ class TestGoingBackToAPassword:
         with pytest.raises(CommandError, match="no user 'nobody'"):
             call_command("use_password", "nobody")
 
-    def test_also_for_staff_who_have_no_account(self, staff, provider):
+    def test_staff_without_an_account_can_return_to_a_password(self, staff, provider):
         tie(staff, provider, "x")
         call_command("use_password", "staff", stdout=io.StringIO())
         assert User.objects.get(pk=staff.pk).authentication_type == "password"
@@ -229,7 +229,7 @@ class TestWithoutAProvider:
         assert b"external" not in page.content
         assert Client().post(page.request["PATH_INFO"], {"external": ""}).status_code == 200
 
-    def test_those_who_used_it_are_told_at_home(self, forged, settings):
+    def test_users_of_a_provider_that_is_turned_off_see_a_notice(self, forged, settings):
         settings.OPENID = None
         browser = Client()
         browser.force_login(forged)

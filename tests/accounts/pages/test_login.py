@@ -88,7 +88,7 @@ class TestPasswords:
             sign_in(Client(REMOTE_ADDR=f"198.51.100.{n}"), password="wrong")
         assert sign_in(Client(REMOTE_ADDR="198.51.100.9")).status_code == 302
 
-    def test_nor_do_strangers_at_the_same_address_where_the_user_has_signed_in_before(self, limit):
+    def test_strangers_at_a_known_address_do_not_lock_the_user_out(self, limit):
         limit(login="2/60", login_address="2/60")
         browser = Client()
         sign_in(browser)
@@ -233,7 +233,7 @@ class TestTheSecondFactor:
         owner.save(update_fields=["password"])
         assert browser.post("/login/code", {"code": code()})["Location"] == "/login"
 
-    def test_so_is_that_of_an_account_that_was_suspended_meanwhile(self, factor, account):
+    def test_a_code_of_a_suspended_account_is_refused(self, factor, account):
         browser = Client()
         sign_in(browser, remember="on")
         type(account).objects.filter(pk=account.pk).update(is_active=False)

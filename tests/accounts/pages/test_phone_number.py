@@ -66,7 +66,7 @@ def test_a_number_is_added_verified_and_removed(browser, owner):
         ({"phone_number": "4\x00"}, "phone_number", '"Phone number" is not valid'),
     ],
 )
-def test_what_is_wrong_stands_at_its_field_and_nothing_is_sent(browser, wrong, field, reason):
+def test_errors_are_shown_at_their_field_and_nothing_is_sent(browser, wrong, field, reason):
     assert problems(browser.post(PAGE, GOOD | wrong), field) == reason
     assert not Message.objects.exists()
 

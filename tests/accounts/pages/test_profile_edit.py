@@ -41,7 +41,7 @@ def test_pages_show_times_in_the_chosen_zone(browser, owner):
         ({"timezone": "Moon/Base"}, "timezone", '"Time zone" is not valid'),
     ],
 )
-def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_api(browser, owner, wrong, field, reason):
+def test_errors_have_the_reasons_of_the_api_at_their_field(browser, owner, wrong, field, reason):
     answer = browser.post(PAGE, GOOD | wrong)
     assert reason in problems(answer, field)
     former = owner.email

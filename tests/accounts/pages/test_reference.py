@@ -112,7 +112,7 @@ class TestWhoMay:
 
 
 @pytest.mark.parametrize("wrong", [{}, {"access": "*"}, {"access": "admin"}, {"access": "a\x00b"}])
-def test_what_is_no_access_is_refused(browser, wrong):
+def test_invalid_access_is_refused(browser, wrong):
     answer = browser.post(PATH, {"back": BACK} | wrong)
     assert (answer.status_code, answer.json()["reason"]) == (400, "The access is not valid.")
     assert not PersonalToken.objects.exists()

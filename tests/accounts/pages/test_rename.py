@@ -55,7 +55,7 @@ def test_it_is_renamed_from_the_profile(browser, owner, make, topic, action, mes
         (key_of, "a\0b", "Label is not valid"),
     ],
 )
-def test_what_is_wrong_is_said_at_the_field_and_nothing_changes(browser, owner, make, label, reason):
+def test_errors_are_shown_at_the_field_and_nothing_changes(browser, owner, make, label, reason):
     named = make(owner)
     assert problems(browser.post(page_of(named), {"label": label}), "label") == reason
     named.refresh_from_db()

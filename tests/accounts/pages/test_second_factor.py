@@ -167,7 +167,7 @@ class TestWhoMay:
         assert not Event.objects.exists()
         assert [address for address, _ in mailed()] == [staff.email] * 2
 
-    def test_who_has_no_address_is_not_mailed(self, staff_browser, staff):
+    def test_users_without_an_email_address_get_no_mail(self, staff_browser, staff):
         User.objects.filter(pk=staff.pk).update(email="")
         turn_on(staff_browser)
         assert mailed() == []

@@ -71,7 +71,7 @@ class TestAdding:
         assert not SecurityKey.objects.exists()
 
     @pytest.mark.parametrize("answer", ["", "{}", "nonsense", '{"id": 1}', "[" * 5000, "x" * 16385, "1", "null"])
-    def test_what_is_no_answer_is_refused(self, with_factor, answer):
+    def test_an_invalid_answer_is_refused(self, with_factor, answer):
         with_factor.get(NEW)
         page = with_factor.post(NEW, {"name": "x", "answer": answer})
         assert page.status_code == 200
@@ -162,7 +162,7 @@ class TestSigningIn:
         assert not is_in(browser)
 
     @pytest.mark.parametrize("answer", ["{}", "nonsense", '{"id": "AA", "rawId": "AA"}', "x" * 16385, "[" * 5000])
-    def test_what_is_no_answer_is_refused(self, answer):
+    def test_an_invalid_answer_is_refused(self, answer):
         browser = sign_in("owner")
         browser.get("/login/code")
         page = browser.post("/login/code", {"answer": answer})

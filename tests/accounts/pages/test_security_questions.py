@@ -42,7 +42,7 @@ def test_they_take_the_place_of_those_before(browser, answered):
         ({"response_1": "*****"}, "response_1", "is not valid"),
     ],
 )
-def test_what_is_wrong_is_said_at_the_field_and_nothing_is_kept(browser, wrong, field, reason):
+def test_errors_are_shown_at_the_field_and_nothing_is_stored(browser, wrong, field, reason):
     assert reason in problems(browser.post(PAGE, GOOD | wrong), field)
     assert not SecurityAnswer.objects.exists()
 

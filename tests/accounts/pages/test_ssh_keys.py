@@ -38,7 +38,7 @@ def test_without_a_label_it_is_called_by_its_comment(browser):
         ({"label": "x" * 65}, "label", "Length must be 0-64 characters"),
     ],
 )
-def test_what_is_wrong_is_said_at_the_field_and_nothing_is_added(browser, wrong, field, reason):
+def test_errors_are_shown_at_the_field_and_nothing_is_added(browser, wrong, field, reason):
     answer = browser.post(PAGE, {"ssh_key": KEY, "label": "work"} | wrong)
     assert reason in problems(answer, field)
     assert not SSHKey.objects.exists()

@@ -134,7 +134,7 @@ def test_a_link_ends_with_the_setting_or_with_its_token(owner, settings):
     assert TokenLink.objects.get().expiry == soon
 
 
-def test_what_is_wrong_with_one_is_said_at_once(owner, staff):
+def test_all_errors_of_a_link_are_reported_together(owner, staff):
     actor = Actor(owner.account_id, username="staff")
     with pytest.raises(Invalid) as caught:
         token_links.make_link(actor, owner, "", "x", now() - timedelta(days=1))

@@ -73,7 +73,7 @@ class TestMakingOne:
             (["computes:read_only"], "computes:read_only"),
         ],
     )  # fmt: skip
-    def test_what_another_box_includes_is_left_out(self, browser, ticked, kept):
+    def test_scopes_that_another_scope_includes_are_left_out(self, browser, ticked, kept):
         made(browser.post(PAGE, GOOD | {"scopes": ticked}))
         assert PersonalToken.objects.get().scopes == kept
 
@@ -140,7 +140,7 @@ class TestMakingOne:
         made(browser.post(PAGE, GOOD | {"expires": "never", "until": "2001-01-01"}))
         assert PersonalToken.objects.get().expiry is None
 
-    def test_that_of_a_restricted_user_is_as_restricted(self, restricted):
+    def test_a_token_of_a_restricted_user_is_as_restricted(self, restricted):
         readable = made(sign_in("restricted", restricted).post(PAGE, GOOD | {"preset": "everything"}))
         denied = APIClient(readable).post("/v4/domains", {"domain": "example.com", "type": "master"})
         assert denied.status_code == 403
@@ -164,7 +164,7 @@ class TestMakingOne:
         ({"expires": "-5"}, "expires", "Select a valid choice."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_at_the_field_and_nothing_is_made(browser, wrong, field, reason):
+def test_errors_are_shown_at_the_field_and_nothing_is_created(browser, wrong, field, reason):
     answer = browser.post(PAGE, GOOD | wrong)
     assert reason in problems(answer, field)
     assert not PersonalToken.objects.exists()

@@ -162,7 +162,7 @@ class TestChanging:
 
 
 class TestLogins:
-    def test_those_of_all_users_are_listed_newest_first(self, browser, account, owner, restricted, stranger):
+    def test_logins_of_all_users_are_listed_newest_first(self, browser, account, owner, restricted, stranger):
         Login.objects.create(
             account=account, user=restricted, username="restricted", restricted=True, ip="192.0.2.9"
         )
