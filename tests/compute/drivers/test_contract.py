@@ -47,7 +47,7 @@ def test_an_unknown_machine_is_absent_and_has_no_disks(driver):
     assert driver.powered_off() == frozenset()
 
 
-def test_what_an_undo_asks_for_is_done_where_there_is_nothing(driver):
+def test_undo_calls_succeed_if_nothing_exists(driver):
     """A job whose machine, disk, volume or archive is gone must be able to end."""
     driver.undefine(MACHINE)
     driver.delete_disk(MACHINE, DISK)
@@ -242,7 +242,7 @@ def test_a_disk_is_copied_to_another_machine(driver):
     finish(lambda: driver.start("skerry-8", boot_spec("skerry-8-disk-9")))
 
 
-def test_what_is_not_there_cannot_be_copied_or_deployed(driver):
+def test_missing_sources_cannot_be_copied_or_deployed(driver):
     make_machine(driver)
     with pytest.raises(Refused):
         driver.create_disk(MACHINE, DiskSpec(COPY, 1000, "ext4", copy_of=(MACHINE, SWAP)))
@@ -484,7 +484,7 @@ def test_a_machine_that_goes_lets_its_volumes_be(driver):
     assert not in_use(driver)
 
 
-def test_what_is_not_there_is_not_plugged_in(driver):
+def test_a_missing_volume_is_not_plugged_in(driver):
     make_volume(driver)
     with pytest.raises(Refused):
         driver.plug(MACHINE, VOLUME, "data")
@@ -515,7 +515,7 @@ def test_a_machine_has_the_packet_filter_that_was_set_last(driver, make):
     assert driver.firewall(MACHINE) == NEW
 
 
-def test_what_is_older_changes_nothing_and_is_told_so(driver):
+def test_an_older_firewall_changes_nothing_and_gets_the_newer_version(driver):
     make_machine(driver)
     driver.set_firewall(MACHINE, NEW)
     assert driver.set_firewall(MACHINE, OLD) == 4

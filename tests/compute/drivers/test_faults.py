@@ -153,7 +153,7 @@ def test_no_password_is_set_on_a_disk_that_is_half_made(make_simulated):
     assert not isinstance(caught.value, Refused)
 
 
-def test_what_is_slow_says_so(make_simulated):
+def test_slow_work_reports_a_lower_rate(make_simulated):
     make_machine(make_simulated())
     driver = make_simulated(scale=100)
     usual = driver.at(OTHER).receive(MACHINE, driver)

@@ -92,7 +92,7 @@ def test_a_volume_that_is_set_aside_is_seen_by_every_host_of_its_region(hosts, d
     assert len(driver.inventory().aside) == 1
 
 
-def test_what_was_set_aside_is_deleted_by_its_name_alone(driver):
+def test_quarantined_objects_are_deleted_by_their_name(driver):
     make_machine(driver)
     driver.set_aside(MACHINE)
     make_volume(driver)

@@ -454,7 +454,7 @@ def test_a_move_takes_time_tells_how_much_and_can_be_turned_back(make_simulated)
     finish(lambda: quick.start(MACHINE, boot_spec(DISK)))
 
 
-def test_what_the_guest_wrote_bounds_a_shrink(simulated):
+def test_a_disk_does_not_shrink_below_its_files(simulated):
     make_machine(simulated)
     simulated.fill(MACHINE, DISK, 20000)
     with pytest.raises(Refused, match="20000 MB"):

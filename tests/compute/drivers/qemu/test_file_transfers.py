@@ -125,7 +125,7 @@ def test_a_move_that_turns_back_leaves_nothing_behind(hosts, source, target, mon
     assert source.disks(MACHINE) == {DISK}
 
 
-def test_what_came_of_an_earlier_state_is_not_taken_for_the_present_one(hosts, source, target, monkeypatch):
+def test_remains_of_an_earlier_arrival_are_not_reused(hosts, source, target, monkeypatch):
     make_machine(source)
     with monkeypatch.context() as patch:
         calls = stopped_at(10**6, target, patch)
@@ -242,7 +242,7 @@ class TestCarry:
             pass
         assert target.read_bytes() == original.read_bytes()
 
-    def test_what_is_complete_is_not_read(self, tmp_path):
+    def test_a_complete_copy_reads_no_source(self, tmp_path):
         target = written(tmp_path / "copy.raw", MB)
         assert copy_file(ArchiveFile(tmp_path / "gone.raw"), ArchiveFile(target), 1.0).done
 
@@ -291,7 +291,7 @@ def test_hosts_with_other_directories_have_other_volumes(source, tmp_path):
         assert not list((folder / "marks").iterdir())
 
 
-def test_what_is_made_for_archives_is_for_its_owner_alone(tmp_path):
+def test_folders_for_archives_are_open_to_their_owner_alone(tmp_path):
     before = os.umask(0o022)
     try:
         make_archives(tmp_path / "state" / "archives")

@@ -104,7 +104,7 @@ def test_a_key_that_is_none_is_refused(tmp_path):
         ("ssh: connect to host hv1 port 22: No route to host", ssh.NO_ANSWER),
     ],
 )
-def test_what_a_failure_of_ssh_means_names_nothing_of_the_host(stderr, text):
+def test_reasons_of_ssh_failures_name_nothing_of_the_host(stderr, text):
     assert ssh.why(stderr) == text
 
 
@@ -141,7 +141,7 @@ def test_an_installed_agent_is_compiled_and_still_says_its_digest(tmp_path):
         b'{"verb": 1, "values": 2}',
     ],
 )
-def test_what_is_no_request_is_refused(request_, tmp_path):
+def test_a_malformed_request_is_refused(request_, tmp_path):
     assert "refused" in agent_program.answer(agent_program.Store(tmp_path), request_)
 
 

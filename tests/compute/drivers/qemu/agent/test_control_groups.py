@@ -43,7 +43,7 @@ def test_without_systemd_a_command_is_as_it_is(monkeypatch, tmp_path):
     assert control_groups.in_scope("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
 
 
-def test_who_is_not_root_has_no_scopes(systemd, monkeypatch):
+def test_without_root_programs_run_without_a_scope(systemd, monkeypatch):
     monkeypatch.setattr(control_groups.os, "geteuid", lambda: 1000)
     assert control_groups.in_scope("skerry-7", Limits(1024, 1, 10), ["true"]) == ["true"]
 

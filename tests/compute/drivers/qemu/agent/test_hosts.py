@@ -42,7 +42,7 @@ def test_a_host_boots_a_kernel_and_tells_what_it_has(host, no_kvm):
     assert min(found["memory"], found["cores"], found["disk"]) > 0
 
 
-def test_what_was_found_out_is_remembered_until_it_is_asked_again(host, monkeypatch):
+def test_the_result_of_a_trial_is_kept_until_the_next_trial(host, monkeypatch):
     trials = []
 
     def trial(_store, _host, accel, _seconds=0):

@@ -84,7 +84,7 @@ def test_only_half_made_files_without_a_task_are_leftovers(folder):
     assert folder.volume(VOLUME).exists()
 
 
-def test_what_a_task_works_at_is_no_leftover(folder):
+def test_files_of_a_running_task_are_no_leftovers(folder):
     make_machine(folder)
     left(folder.machine(MACHINE) / "disks" / "skerry-7-disk-9.part")
     place = folder.tasks() / "disk.skerry-7.skerry-7-disk-9"

@@ -8,7 +8,7 @@ from compute.drivers.qemu.agent import records
 from tests.compute.drivers.qemu.striking import before
 
 
-def test_who_reads_has_the_one_or_the_other_while_several_write(tmp_path):
+def test_readers_see_whole_records_while_several_processes_write(tmp_path):
     path = tmp_path / "record"
     wanted = [{"text": str(number) * 100_000} for number in range(4)]
     writers = [
@@ -38,7 +38,7 @@ def test_a_writer_killed_before_the_rename_leaves_a_file_that_the_next_one_repla
     assert [each.name for each in tmp_path.iterdir()] == ["record"]
 
 
-def test_what_is_removed_leaves_nothing(tmp_path):
+def test_a_removed_record_leaves_no_files(tmp_path):
     path = tmp_path / "record"
     records.write(path, {})
     (tmp_path / ".record.new").touch()

@@ -86,7 +86,7 @@ def test_the_journal_comes_first(disk):
     assert is_clean(disk)
 
 
-def test_what_a_person_has_to_repair_is_refused(disk):
+def test_a_filesystem_that_needs_repair_by_hand_is_refused(disk):
     with disk.open("r+b") as file:
         file.seek(1024 + 40)
         file.write(bytes(4))  # inodes per group
@@ -232,7 +232,7 @@ def test_an_undo_file_that_nothing_needs_is_never_applied(disk):
     assert leftovers(disk) == []
 
 
-def test_what_cannot_be_put_back_is_said_and_kept(disk):
+def test_an_undo_that_fails_is_reported_and_keeps_its_files(disk):
     ext._mark(disk, back=True, size=64 * MB)
     ext.undo_file(disk).write_bytes(b"torn" * 4096)
     with disk.open("r+b") as file:

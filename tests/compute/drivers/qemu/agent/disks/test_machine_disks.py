@@ -162,7 +162,7 @@ def test_making_a_disk_again_changes_nothing(store):
         ({"filesystem": "ntfs"}, "not a file system"),
     ],
 )
-def test_what_cannot_be_made_is_refused_and_leaves_nothing_of_its_name(store, given, why):
+def test_a_refused_disk_leaves_no_file(store, given, why):
     with pytest.raises(Refused, match=why):
         create(store, **given)
     assert not store.disk(MACHINE, DISK).exists()
@@ -257,7 +257,7 @@ def test_a_damaged_disk_is_saved_and_deployed_as_it_is(store):
     program("cmp", path, create(store, OTHER, size=64, image=ARCHIVE))
 
 
-def test_what_is_no_disk_is_not_saved(store):
+def test_a_missing_disk_is_not_saved(store):
     with pytest.raises(Refused):
         machine_disks.save_disk(store, MACHINE, DISK, ARCHIVE)
 
@@ -323,7 +323,7 @@ def test_a_resize_that_died_is_finished_by_the_next(store):
     assert folder(store) == [f"{DISK}.raw"]
 
 
-def test_what_is_not_there_is_not_resized(store):
+def test_a_missing_disk_is_not_resized(store):
     with pytest.raises(Refused):
         machine_disks.resize_disk(store, MACHINE, DISK, 100)
 
@@ -456,7 +456,7 @@ def test_a_boot_writes_the_network_of_networkd(store, tmp_path):
     assert "symlink" in stat_of(path, "/etc/resolv.conf"), "a service of the system writes it"
 
 
-def test_what_an_owner_did_to_the_system_does_not_keep_it_from_booting(store):
+def test_a_changed_system_does_not_prevent_the_boot(store):
     path = deploy(store)
     program("debugfs", "-w", "-f", "-", path, given=b"rm /sbin/ifup\n")
     assert "network" in str(machine_disks.prepare(store, MACHINE, DISK, [NETWORK]))

@@ -81,7 +81,7 @@ def test_chunks_may_come_twice_and_out_of_turn(store, other):
     assert transfer.write(other, THERE, second) == second["next"]
 
 
-def test_what_was_written_but_not_noted_is_written_again(store, other, monkeypatch):
+def test_a_chunk_without_a_record_is_written_again(store, other, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -128,7 +128,7 @@ def test_an_empty_disk_arrives_in_one_chunk(store, other):
     assert allocated(other.incoming("skerry-image-7")) == 0
 
 
-def test_what_is_complete_is_not_written_again(store, other):
+def test_a_complete_transfer_is_not_written_again(store, other):
     carry(store, other)
     transfer.finish(other, THERE)
     before = other.incoming("skerry-image-7").stat().st_mtime_ns

@@ -130,7 +130,7 @@ def test_a_console_goes_on_when_its_log_begins_anew(store, running):
     terminal.gone()
 
 
-def test_who_leaves_a_machine_that_takes_no_keys_is_gone(tmp_path):
+def test_leaving_a_hanging_machine_frees_the_console(tmp_path):
     """The person types more than sockets buffer, to a machine that hangs. The next person still gets the
     console."""
     (tmp_path / "console.log").write_bytes(b"")

@@ -119,7 +119,7 @@ def test_a_volume_that_somebody_works_on_is_plugged_in_later(store, running):
     devices.plug(store, running, VOLUME, "data")
 
 
-def test_what_is_not_there_is_not_plugged_in(store, running):
+def test_a_missing_volume_is_not_plugged_in(store, running):
     with pytest.raises(Refused):
         devices.plug(store, running, VOLUME, "data")
     store.volume(VOLUME).with_suffix(".part").touch()

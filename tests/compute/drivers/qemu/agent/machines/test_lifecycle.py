@@ -138,7 +138,7 @@ def test_a_host_without_a_kernel_says_so(store, machine):
         {"rescue": True, "devices": {"sda": "skerry-7-disk-9"}},
     ],
 )
-def test_what_can_never_boot_is_refused(store, machine, changes):
+def test_a_boot_that_can_never_succeed_is_refused(store, machine, changes):
     with pytest.raises(Refused):
         start(store, **changes)
     assert lifecycle.power(store, machine) == "off"

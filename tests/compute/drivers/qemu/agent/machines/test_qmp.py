@@ -80,7 +80,7 @@ def test_events_are_kept_in_order_until_somebody_waits_for_them(deep):
         assert [each["event"] for each in qemu.events] == ["A", "B"]
 
 
-def test_what_qemu_cannot_do_is_an_error_with_its_words_for_the_log(deep):
+def test_an_error_of_qemu_keeps_its_text_for_the_log(deep):
     answer = {"error": {"class": "GenericError", "desc": "Device 'x' not found"}}
     with (
         played(deep, lambda command: [answer]) as path,

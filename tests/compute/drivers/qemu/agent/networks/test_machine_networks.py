@@ -154,7 +154,7 @@ def floods(sender: Any, source: str, address: str, enough: Callable[[], bool]) -
         wait_for(more, CROWDED)
 
 
-def test_what_a_guest_sends_beyond_its_rate_is_lost_and_not_counted_as_sent(world, host, plug):
+def test_packets_beyond_the_rate_are_dropped_and_not_counted_as_sent(world, host, plug):
     guest, other = (
         plug(host, number, ipv4=(f"198.18.0.{number}",), ipv6=None, network_out=rate)
         for number, rate in ((7, 1), (8, None))

@@ -434,7 +434,7 @@ def test_networks_decide_which_connections_come_in(net):
 
 
 @pytest.mark.guest
-def test_what_guests_need_to_have_addresses_works_under_the_strictest_firewall(net):
+def test_guests_get_addresses_behind_the_strictest_firewall(net):
     """The host answers neighbour discovery and DHCP, between host and guest alone."""
     net.load(text_of(rule(protocol="UDP", ports="9"), policies=("DROP", "DROP")))
     for where in ("host", "guest"):

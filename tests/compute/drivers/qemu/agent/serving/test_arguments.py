@@ -212,7 +212,7 @@ def test_names_of_tables_that_are_no_machines_are_never_made(store):
     assert not (store.root / "machines").exists()
 
 
-def test_what_a_program_says_is_in_the_log_of_the_host_and_in_no_answer(tmp_path, monkeypatch, capsys):
+def test_output_of_programs_is_in_the_log_of_the_host_and_in_no_answer(tmp_path, monkeypatch, capsys):
     failing = subprocess.CompletedProcess(("nft",), 1, "", "root:$6$secret:")
     monkeypatch.setattr(commands.subprocess, "run", lambda *command, **named: failing)
     store = Store(tmp_path / "host")
