@@ -110,7 +110,7 @@ def test_the_page_costs_the_same_however_many_fail(admin, failing, world):
     assert cost() == few
 
 
-def test_who_may_not_see_jobs_does_not_see_it(client, failing, onlooker):
+def test_the_page_needs_the_permission_to_see_jobs(client, failing, onlooker):
     client.force_login(User.objects.create_user("newcomer", "new@example.com", is_staff=True))
     assert client.get(FAILING).status_code == 403
     assert 'name="_selected_action"' not in onlooker.get(FAILING).content.decode(), "to look is not to act"

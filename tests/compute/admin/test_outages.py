@@ -82,7 +82,7 @@ def test_without_jobs_it_leads_to_the_hosts_page_with_the_last_error(admin, host
     assert not admin.get(list_address(Host), {"answers": "yes"}).context["cl"].result_list
 
 
-def test_who_may_see_hosts_but_no_jobs_is_led_to_the_host(client, host, running, world):
+def test_without_permission_for_jobs_the_link_leads_to_the_host(client, host, running, world):
     from django.contrib.auth.models import Permission
 
     from accounts.models import User

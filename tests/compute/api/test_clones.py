@@ -199,7 +199,7 @@ def test_a_copy_shows_rate_and_time_left(api, source, driver):
     assert (event.rate, event.time_remaining) == ("101.3 MB/s", 62)
 
 
-def test_what_is_given_replaces_what_the_source_has(api, source, driver, elsewhere):
+def test_given_fields_replace_those_of_the_source(api, source, driver, elsewhere):
     InstanceTypeFactory(id="g6-big-8", disk=99999, vcpus=8)
 
     made = api.post(
@@ -281,7 +281,7 @@ def test_a_target_that_runs_goes_on_running(api, source, world, driver):
         ({"backups_enabled": True}, "backups_enabled"),
     ],
 )
-def test_what_only_a_new_instance_takes_is_refused(body, field, api, source, target):
+def test_fields_of_a_new_instance_are_refused_with_a_target(body, field, api, source, target):
     assert field in errors(api.post(f"{path_of(source)}/clone", {"compute_id": target.pk, **body}))
 
 

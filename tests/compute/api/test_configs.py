@@ -61,7 +61,7 @@ def event_of(action: str) -> Event:
 # --- making ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_said_has_the_defaults(api, instance, disks):
+def test_missing_fields_have_the_defaults(api, instance, disks):
     response = api.post(path(instance), {"label": "mine", "devices": {"sdb": {"disk_id": disks[0].pk}}})
 
     assert response.status_code == 200, response.content
@@ -247,7 +247,7 @@ def test_a_restricted_user_uses_only_volumes_that_it_may_change(client_for, conf
 # --- changing --------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_given_stays(api, config, disks):
+def test_missing_fields_keep_their_values(api, config, disks):
     Config.objects.filter(pk=config.pk).update(comments="mine", helpers={**ALL_ON, "network": False})
     before = api.get(path(config)).json()
 
@@ -271,7 +271,7 @@ def test_a_slot_can_change_from_a_disk_to_a_volume_and_back(api, config, disks, 
     assert not VolumeDevice.objects.exists()
 
 
-def test_what_was_got_can_be_put_back_and_is_no_event(api, config, world):
+def test_a_put_of_the_answer_of_get_makes_no_event(api, config, world):
     mine = VolumeFactory(account=world.account)
     put_devices(api, config, sda=volume(mine.pk))
     Config.objects.filter(pk=config.pk).update(memory_limit=4096, comments=None)

@@ -202,7 +202,7 @@ def test_label_and_filesystem_are_written_at_once(api, disk):
     assert not Job.objects.filter(finished_at=None).exists()
 
 
-def test_what_a_client_got_it_may_put(api, disk):
+def test_a_put_of_the_answer_of_get_makes_no_event(api, disk):
     got = api.get(at(disk)).json()
     assert api.put(at(disk), got).json() == got
     assert not Event.objects.filter(action="disk_update").exists()

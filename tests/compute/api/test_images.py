@@ -118,7 +118,7 @@ def test_a_disk_that_is_not_there_or_not_ours_or_about_to_go_is_refused(api, ins
     assert not Image.objects.filter(number__isnull=False).exists()
 
 
-def test_what_is_wrong_is_named(api, disk):
+def test_wrong_fields_are_named(api, disk):
     assert errors(api.post(IMAGES, {})) == {"disk_id": "disk_id is required"}
     assert errors(api.post(IMAGES, {"disk_id": "x", "label": "x" * 51})) == {
         "disk_id": "disk_id is not valid", "label": "Length must be at most 50 characters",

@@ -379,7 +379,7 @@ def test_creating_needs_the_grant(client_for, restricted, body):
     assert api.put(f"{INSTANCES}/{made.json()['id']}", {"group": "mine"}).status_code == 200
 
 
-def test_what_is_not_granted_does_not_exist(client_for, restricted, running):
+def test_instances_without_a_grant_do_not_exist(client_for, restricted, running):
     api = client_for(restricted)
 
     assert api.get(INSTANCES).json()["results"] == 0
@@ -573,7 +573,7 @@ def test_a_config_that_is_no_id_is_refused_on_a_running_instance_too(api, runnin
 
 
 @pytest.mark.parametrize(("action", "status"), [("boot", "running"), ("shutdown", "offline")])
-def test_what_is_already_so_stays_busy_while_a_job_lives(api, world, running, action, status):
+def test_an_action_without_effect_is_busy_while_a_job_is_live(api, world, running, action, status):
     backups.enable(world.actor, running)
     backups.snapshot(world.actor, running, "before")
     Instance.objects.filter(pk=running.pk).update(status=status)

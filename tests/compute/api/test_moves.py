@@ -147,7 +147,7 @@ def test_it_is_shut_down_and_booted_only_if_it_ran(on, api, world, other_host, d
     assert booted.count() == on
 
 
-def test_what_its_hosts_maintenance_stopped_waits_to_be_booted_where_it_arrives(api, world, other_host, driver):
+def test_an_instance_stopped_by_maintenance_still_waits_after_its_move(api, world, other_host, driver):
     instance = deployed(world, driver, running=False)
     Instance.objects.filter(pk=instance.pk).update(status="stopped")
     HostMigrationFactory(instance=instance)
@@ -228,7 +228,7 @@ def test_a_boot_that_fails_does_not_undo_the_move(api, running, other_host, driv
     assert HostMigration.objects.get().status == "done"
 
 
-def test_what_cannot_boot_any_more_stays_off_when_the_move_fails(api, running, other_host, driver):
+def test_an_instance_without_profile_stays_off_after_a_failed_move(api, running, other_host, driver):
     HostMigrationFactory(instance=running)
     move(api, running)
     Config.objects.filter(instance=running).delete()

@@ -83,7 +83,7 @@ def test_one_that_waits_its_turn_is_pending_and_one_under_way_is_maintenance(api
 
 
 @pytest.mark.parametrize("status", ["done", "cancelled"])
-def test_what_is_over_is_not_told(status, api, instance):
+def test_ended_migrations_are_not_listed(status, api, instance):
     HostMigration.objects.create(instance=instance, when=now(), status=status)
     assert listed(api, NOTIFICATIONS) == listed(api, MAINTENANCE) == []
 
@@ -192,7 +192,7 @@ def test_maintenance_is_filtered_and_ordered(api, account):
 
 
 @pytest.mark.parametrize("path", [NOTIFICATIONS, MAINTENANCE])
-def test_what_cannot_be_filtered_is_named(path, api):
+def test_a_field_that_cannot_be_filtered_is_named(path, api):
     response = api.get(path, {"entity": 1})
     assert response.status_code == 400
     assert response.json()["errors"] == [{"field": "X-Filter", "reason": "Cannot filter on entity"}]

@@ -196,7 +196,7 @@ def test_a_failure_of_the_boot_leaves_the_new_disks(api, other, running, driver)
     assert Event.objects.filter(action="compute_boot").latest("pk").status == "failed"
 
 
-def test_what_a_maintenance_stopped_goes_on_waiting_where_nothing_came_of_it(api, other, off, driver, settings):
+def test_an_instance_stopped_by_maintenance_still_waits_after_a_failed_rebuild(api, other, off, driver, settings):
     Instance.objects.filter(pk=off.pk).update(status="stopped")
     ask(api, off)
     failing(driver, "delete_disk", 1, settings.JOB_ATTEMPTS + 1)

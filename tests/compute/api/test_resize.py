@@ -208,7 +208,7 @@ def test_a_type_that_cannot_be_had_is_refused(api, running, world):
     assert "allow_auto_disk_resize" in refused(api, running, type="x", allow_auto_disk_resize="perhaps")
 
 
-def test_what_the_region_offers_can_be_had(api, running, driver):
+def test_types_that_the_region_offers_are_accepted(api, running, driver):
     Region.objects.update(capabilities=["Computes", "GPU Computes"])
     InstanceTypeFactory(id="g1-gpu", type_class="gpu", memory=8192)
     assert ask(api, running, type="g1-gpu").status_code == 200

@@ -99,7 +99,7 @@ def test_disks_and_profiles_are_added_to_an_empty_instance(api, kept, source, ta
     assert event.secondary_type == ""
 
 
-def test_what_was_restored_boots(api, kept, target, driver):
+def test_a_restored_instance_boots(api, kept, target, driver):
     restore(api, kept, target)
     end("restore", driver)
 
@@ -272,7 +272,7 @@ def test_an_overwriting_that_fails_later_shows_what_is_left(api, kept, source, d
     assert list(source.disks.values_list("pk", "status")) == [(second, "ready")]
 
 
-def test_what_a_restore_reads_is_not_deleted_before_it_has_ended(api, kept, source, target, driver):
+def test_archives_of_a_running_restore_are_not_deleted(api, kept, source, target, driver):
     restore(api, kept, target)
     api.post(f"{INSTANCES}/{source.pk}/backups", {"label": "again"})
     end("snapshot", driver)

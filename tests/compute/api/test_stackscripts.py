@@ -214,7 +214,7 @@ def test_a_client_may_put_what_it_got_and_nothing_happens(api, body):
     assert recorded_actions() == ["stackscript_create"]
 
 
-def test_what_is_public_stays_so(api, account):
+def test_a_public_script_cannot_become_private(api, account):
     script = StackScriptFactory(account=account, is_public=True)
     path = f"{SCRIPTS}/{script.pk}"
     assert errors(api.put(path, {"is_public": False, "label": "another"})) == {
@@ -364,6 +364,6 @@ def test_filters(api, account, x_filter, found):
     assert [script["label"] for script in listed] == found
 
 
-def test_what_cannot_be_filtered_is_refused(api, anonymous):
+def test_a_field_that_cannot_be_filtered_is_refused(api, anonymous):
     assert errors(api.get(SCRIPTS, x_filter={"script": "x"})) == {"X-Filter": "Cannot filter on script"}
     assert anonymous.get(f"{SCRIPTS}?mine=true").json()["results"] == 0

@@ -119,6 +119,6 @@ def test_a_hundred_may_be_asked_for_in_a_minute(api, path, settings):
     rates.forget()
 
 
-def test_those_of_others_are_not_there(client_for, stranger, restricted, path):
+def test_stats_of_other_users_do_not_exist(client_for, stranger, restricted, path):
     assert client_for(stranger).get(path).status_code == 404
     assert client_for(restricted).get(path).status_code == 404

@@ -71,13 +71,13 @@ def test_the_account_shares_one_pool(api, account, old, plan):
     assert api.get("/v4/account/transfer").json() == {"used": 2100, "quota": 2000, "billable": 100}
 
 
-def test_what_is_made_within_the_month_adds_its_part(account, plan):
+def test_a_new_instance_adds_a_part_of_its_transfer(account, plan):
     middle = made(account, plan, datetime(2026, 4, 16, tzinfo=UTC))
     assert transfer.of_instance(middle, datetime(2026, 4, 20, tzinfo=UTC)).quota == 500
     assert transfer.of_instance(middle, datetime(2026, 5, 20, tzinfo=UTC)).quota == 1000
 
 
-def test_what_is_deleted_leaves_its_traffic_and_its_part(account, old):
+def test_a_deleted_instance_keeps_its_traffic_and_its_part(account, old):
     counted(old, sent=3 * GB)
     account_quota = transfer.of_account(account, TODAY)
     assert (account_quota.used, account_quota.quota) == (3, 1000)
@@ -107,7 +107,7 @@ def test_shares_of_a_month(begins, ends, share):
     assert share_of(date(2026, 4, 1), begins, ends) == pytest.approx(share)
 
 
-def test_those_of_others_are_not_there(client_for, stranger, restricted, old):
+def test_transfer_of_other_users_does_not_exist(client_for, stranger, restricted, old):
     path = f"/v4/compute/instances/{old.pk}/transfer"
     assert client_for(stranger).get(path).status_code == 404
     assert client_for(restricted).get(path).status_code == 404

@@ -84,7 +84,7 @@ def test_an_upload_begins_with_an_image_that_waits_for_it(begun, image, world):
     assert image.account == world.account
 
 
-def test_what_is_wrong_is_named(api):
+def test_wrong_fields_are_named(api):
     assert {error["field"] for error in api.post(UPLOAD, {}).json()["errors"]} == {"label", "region"}
     wrong = api.post(UPLOAD, {"label": "x", "region": "mars"})
     assert wrong.json() == {"errors": [{"field": "region", "reason": "region is not valid"}]}
@@ -208,7 +208,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(begun, settings, 
 
 
 @pytest.mark.parametrize(("room", "status"), [(len(RAW) - 1, "failed"), (len(RAW), "finished")])
-def test_what_is_in_it_may_not_be_too_large_either(room, status, begun, settings, folder, driver):
+def test_the_unpacked_size_is_limited_too(room, status, begun, settings, folder, driver):
     settings.UPLOAD_LIMIT_RAW = room
     assert put(begun["upload_to"]).status_code == 200
     work(Job.objects.get(), driver)
@@ -247,7 +247,7 @@ def test_an_account_has_some_places_and_some_room(api, body, begun, image, setti
     assert put(other).status_code == 200
 
 
-def test_what_ends_early_is_not_taken(begun, image, folder):
+def test_an_upload_that_ends_early_is_refused(begun, image, folder):
     with pytest.raises(Invalid, match="ended early"):
         uploads.receive(uploads.sign(image), io.BytesIO(FILE), len(FILE) + 1)
     assert files(folder) == []
@@ -421,7 +421,7 @@ def test_uploads_that_do_not_come_within_a_day_are_given_up(api, begun, image, f
     assert (event.status, event.message) == ("failed", "The upload did not come in time.")
 
 
-def test_what_came_in_does_not_expire(begun, image, driver, folder):
+def test_a_received_upload_does_not_expire(begun, image, driver, folder):
     put(begun["upload_to"])
     Image.objects.filter(pk=image.pk).update(created=now() - timedelta(days=3))
     assert expire_uploads() == 0

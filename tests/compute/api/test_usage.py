@@ -161,7 +161,7 @@ def test_an_account_without_use_has_used_nothing(api, account, django_assert_num
 
 
 @pytest.mark.parametrize("path", [USAGE, QUOTAS])
-def test_who_may_read(path, account, client_for, restricted, owner, anonymous):
+def test_reading_usage_needs_scope_and_account_access(path, account, client_for, restricted, owner, anonymous):
     assert anonymous.get(path).status_code == 401
     assert client_for(owner, "volumes:read_only").get(path).status_code == 401
     assert client_for(owner, "account:read_only").get(path).status_code == 200

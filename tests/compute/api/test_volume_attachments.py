@@ -197,7 +197,7 @@ def test_attaching_and_detaching_wait_for_no_job_of_the_instance(api, volume, wo
     assert errors(api.post(at(volume, "detach"))) == BUSY
 
 
-def test_what_is_wrong_is_told_before_the_instance_is_said_to_be_busy(api, volume, world, running):
+def test_errors_are_named_before_compute_busy(api, volume, world, running):
     power.reboot(world.actor, running)
     refused = api.post(at(volume, "attach"), {"compute_id": running.pk, "config_id": 10**12})
     assert errors(refused) == {"config_id": "config_id is not valid"}
@@ -257,7 +257,7 @@ def test_a_failed_detachment_takes_no_slot_that_is_used_by_then(api, world, runn
     assert (api.get(at(mine)).json()["compute_id"], slots(running)) == (running.pk, {})
 
 
-def test_what_is_attached_nowhere_is_detached_already(api, volume):
+def test_detaching_a_detached_volume_changes_nothing(api, volume):
     Event.objects.all().delete()
     for status in ("active", "creating", "resizing"):
         Volume.objects.filter(pk=volume.pk).update(status=status)

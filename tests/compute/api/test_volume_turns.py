@@ -91,7 +91,7 @@ def test_a_volume_is_attached_when_what_is_under_way_has_ended(what, api, world,
     assert_volumes_sound(driver)
 
 
-def test_what_could_not_be_made_is_attached_nowhere(api, world, running, driver):
+def test_a_volume_that_was_not_made_is_not_attached(api, world, running, driver):
     volume, making = begin(api, world, driver, "volume_create", running)
     api.post(at(volume, "attach"), {"compute_id": running.pk})
     driver.before = failing_at(len(driver.calls))
@@ -102,7 +102,7 @@ def test_what_could_not_be_made_is_attached_nowhere(api, world, running, driver)
     assert not VolumeDevice.objects.exists()
 
 
-def test_what_could_not_be_detached_is_not_attached_elsewhere(api, world, running, other, driver):
+def test_a_volume_that_was_not_detached_is_not_attached_elsewhere(api, world, running, other, driver):
     volume, leaving = begin(api, world, driver, "volume_detach", other)
     api.post(at(volume, "attach"), {"compute_id": running.pk})
     driver.after = failing_at(len(driver.calls))

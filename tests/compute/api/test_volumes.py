@@ -254,7 +254,7 @@ def test_a_clone_needs_a_label_of_its_own(api, volume):
     assert not Job.objects.filter(finished_at=None).exists()
 
 
-def test_what_is_being_copied_stays_as_large_as_it_is(api, volume):
+def test_a_volume_cannot_be_resized_while_it_is_copied(api, volume):
     api.post(at(volume, "clone"), {"label": "copy"})
     assert errors(api.post(at(volume, "resize"), {"size": 30})) == BUSY
     assert api.post(at(volume, "clone"), {"label": "second"}).status_code == 200
@@ -308,7 +308,7 @@ def test_label_and_tags_can_be_changed_and_the_rest_is_ignored(api, volume):
     assert Tagging.objects.get().entity_id == volume.pk
 
 
-def test_what_was_got_can_be_put_back_and_is_no_event(api, volume):
+def test_a_put_of_the_answer_of_get_makes_no_event(api, volume):
     shown = api.get(at(volume)).json()
     Event.objects.all().delete()
     assert api.put(at(volume), shown).json() == shown
@@ -316,7 +316,7 @@ def test_what_was_got_can_be_put_back_and_is_no_event(api, volume):
     assert not Event.objects.exists()
 
 
-def test_what_is_ignored_stays_so_beside_a_field_that_is_wrong(api, volume):
+def test_ignored_fields_stay_ignored_when_another_field_is_wrong(api, volume):
     body = {"label": "7", "region": 7, "size": 430, "compute_id": None}
     assert wrong_fields(api.put(f"{VOLUMES}/{volume.pk}", body)) == ["label"]
 
@@ -417,7 +417,7 @@ def test_a_restricted_user_sees_what_was_granted_and_makes_what_it_may(client_fo
     assert not Grant.objects.filter(entity_type="volume").exists()
 
 
-def test_who_may_read_a_volume_is_shown_its_instance_also_one_that_it_may_not_see(client_for, helper, volume, off):
+def test_a_readable_volume_shows_the_id_of_a_hidden_instance(client_for, helper, volume, off):
     Volume.objects.filter(pk=volume.pk).update(instance=off)
     grant(helper, "volume", volume.pk, "read_only")
     api = client_for(helper)

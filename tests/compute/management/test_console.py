@@ -56,7 +56,7 @@ def test_a_port_of_the_host_leads_in_where_it_has_one(instance, driver, monkeypa
     assert "ssh -p 40022 root@127.0.0.1" in how("web-1")
 
 
-def test_who_cannot_be_reached_is_told_in_a_line(instance, driver):
+def test_an_unknown_or_stopped_instance_is_reported_in_one_line(instance, driver):
     with pytest.raises(CommandError, match="No instance has the id or label nobody"):
         how("nobody")
     InstanceFactory(label="web-1", account=AccountFactory())

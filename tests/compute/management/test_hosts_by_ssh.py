@@ -109,7 +109,7 @@ def test_a_host_by_ssh_is_added_by_ssh_alone(region):
         ("root@[2001:db8::1]:2222", Place("root", "2001:db8::1", 2222, "/var/lib/skerry")),
     ],
 )
-def test_what_an_operator_types_says_where_ssh_leads_to(target, place):
+def test_ssh_targets_become_locations(target, place):
     assert Place.of(location_by_ssh(target, 22, "")) == place
 
 

@@ -74,7 +74,7 @@ def test_an_image_stays_unless_it_is_replaced(host, system, tmp_path):
     assert kept.read_bytes() != first
 
 
-def test_what_is_no_image_is_refused_and_leaves_nothing(host, tmp_path):
+def test_a_file_that_is_no_image_is_refused_and_leaves_nothing(host, tmp_path):
     file = tmp_path / "nothing.raw"
     file.write_bytes(b"nothing" * 1000)
     with pytest.raises(CommandError, match="failed: 1 of 1"):
@@ -94,7 +94,7 @@ def test_what_is_no_image_is_refused_and_leaves_nothing(host, tmp_path):
         ([__file__, "--id", IMAGE], "No host can import images"),
     ],
 )
-def test_what_cannot_be_is_said(words, message):
+def test_impossible_imports_have_a_reason(words, message):
     HostFactory(label="simple")
     with pytest.raises(CommandError, match=message):
         run("image_import", *words)

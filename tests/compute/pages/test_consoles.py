@@ -80,7 +80,7 @@ class TestThePage:
         assert not ConsoleSession.objects.exists()
 
     @pytest.mark.parametrize("body", ["x", "[]", "1", '"x"', "{"])
-    def test_what_is_no_object_is_refused(self, owner, instance, body):
+    def test_a_body_that_is_no_object_is_refused(self, owner, instance, body):
         answer = signed_in(owner).post(page_of(instance), body, content_type="application/json")
         assert answer.status_code == 400
         assert answer.json()["reason"] == "The body must be a JSON object."

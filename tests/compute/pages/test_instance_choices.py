@@ -366,7 +366,7 @@ class TestFromABackup:
         listed = browser.get(f"/home/instances/{backup.instance_id}/backups").content.decode()
         assert f"backup={backup.pk}" not in listed
 
-    def test_who_may_only_read_the_instance_is_refused_as_by_the_api(self, world, source, backup):
+    def test_a_backup_of_a_read_only_instance_is_refused_as_by_the_api(self, world, source, backup):
         user = GlobalGrantsFactory(user__account=world.account, add_computes=True).user
         browser = signed_in(user)
         assert browser.get(PAGE, {"backup": backup.pk}).status_code == 404

@@ -81,7 +81,7 @@ class TestForms:
         assert "does not exist any more. Somebody may have deleted it meanwhile." in text(answer)
         assert events(other) == events(instance) == []
 
-    def test_who_is_not_signed_in_has_to(self, pattern, client, instance):
+    def test_forms_of_parts_need_a_signed_in_user(self, pattern, client, instance):
         assert client.post(form_address(pattern, instance))["Location"].startswith("/login?")
 
 
@@ -153,7 +153,7 @@ def test_a_reader_without_a_firewall_s_grant_does_not_see_it(owner, reader, inst
     assert label not in text(signed_in(reader).get(address_of("instance-network", instance)))
 
 
-def test_who_may_change_the_instance_alone_does_not_change_its_volumes_and_firewalls(account, instance):
+def test_volumes_and_firewalls_need_grants_of_their_own(account, instance):
     user = GlobalGrantsFactory(user__account=account).user
     GrantFactory(user=user, entity_id=instance.pk, permissions="read_write")
     browser = signed_in(user)

@@ -109,7 +109,7 @@ class TestPower:
     def test_an_unknown_verb_is_refused(self, owner, web_1):
         assert post(signed_in(owner), "explode", web_1).status_code == 400
 
-    def test_who_had_to_sign_in_first_comes_back_to_the_list(self, owner):
+    def test_a_get_of_the_verb_leads_back_to_the_list(self, owner):
         answer = signed_in(owner).get(SELECTED, follow=True)
         assert answer.redirect_chain == [(LIST, 302)]
 
@@ -135,7 +135,7 @@ class TestDelete:
         assert statuses() == {"web-1": "deleting", "web-2": "deleting"}
         assert Event.objects.filter(action="compute_delete").count() == 2
 
-    def test_what_a_user_may_only_read_is_neither_offered_nor_deleted(self, restricted, web_1):
+    def test_read_only_instances_are_neither_offered_nor_deleted(self, restricted, web_1):
         GrantFactory(user=restricted, entity_id=web_1.pk)
         browser, address = signed_in(restricted), f"{LIST}/delete?{ids(web_1)}"
         page = browser.get(address).content.decode()

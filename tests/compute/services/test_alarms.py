@@ -200,7 +200,7 @@ def test_a_web_process_that_fell_silent_is_missed_and_one_that_was_never_there_i
     assert not Alarm.objects.filter(ended=None).exists()
 
 
-def test_who_has_just_started_ends_no_alarm(monkeypatch):
+def test_a_process_that_has_just_started_ends_no_alarm(monkeypatch):
     """A process that has just started does not know yet which processes are missing."""
     silence("clock")
     alarms.check_alarms()

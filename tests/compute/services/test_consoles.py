@@ -160,7 +160,7 @@ class TestOneAtATime:
         staff_session(staff, instance)
         assert consoles.still_there([session.pk])[session.pk].startswith("A member of the platform's staff took")
 
-    def test_who_was_with_a_process_that_died_is_gone(self, owner, colleague, instance):
+    def test_sessions_of_a_dead_process_do_not_count(self, owner, colleague, instance):
         user_session(owner, instance)
         ConsoleSession.objects.update(seen=Now() - ConsoleSession.SILENCE)
         assert ask(colleague, instance)

@@ -46,7 +46,7 @@ def test_everything_of_the_catalogue_is_there(seeded, client):
         assert [client.get(f"{path}/{each}").json()["id"] for each in retired] == retired
 
 
-def test_what_staff_add_comes_after_the_catalogue_unless_they_say_where(seeded, client):
+def test_entries_of_staff_come_last_unless_they_have_a_position(seeded, client):
     def first_and_last(path: str) -> tuple[str, str]:
         listed = client.get(f"{path}?page_size=500").json()["data"]
         return listed[0]["id"], listed[-1]["id"]
@@ -71,7 +71,7 @@ def test_an_update_restores_the_order(seeded, client):
     test_everything_of_the_catalogue_is_there(seeded, client)
 
 
-def test_what_was_seeded_before_there_were_positions_is_in_order_too(seeded, client):
+def test_entries_seeded_before_positions_existed_are_in_order(seeded, client):
     for table in (Region, InstanceType, Kernel, Image):
         table.objects.update(position=1000)
     for module in ("regions.migrations.0003_position", "compute.migrations.0009_position"):
@@ -174,7 +174,7 @@ def test_places_may_come_later(small, db):
 
 
 @pytest.mark.parametrize("update", [False, True])
-def test_what_was_deleted_stays_deleted(seeded, update):
+def test_seeding_does_not_restore_deleted_entries(seeded, update):
     gone = [
         Host.objects.filter(region="us-east"),
         AddressPool.objects.filter(region="us-west"),
@@ -201,7 +201,7 @@ def test_seeding_with_update_resets_what_exists_but_no_retirement(seeded):
     assert (region.status, region.retired) == ("ok", True)
 
 
-def test_what_staff_made_by_the_same_names_is_left_to_them(small, db):
+def test_entries_of_staff_with_the_same_names_are_unchanged(small, db):
     """A region that staff made gets no hosts, and no pool that overlaps its addresses."""
     region = Region.objects.create(id="us-east", country="no", capabilities=["Computes"])
     Host.objects.create(label="metal-1", region=region)

@@ -61,7 +61,7 @@ def consumer():
     return consumer
 
 
-def test_who_takes_messages_waits_longer_for_the_broker_than_who_sends_them(consumer):
+def test_reading_connections_have_longer_timeouts_than_sending_ones(consumer):
     sends = socket_timeout(app.connection_for_write())
     assert sends <= 1
     assert socket_timeout(consumer.connection_for_read()) >= 5 * sends

@@ -162,7 +162,7 @@ def test_a_host_that_does_not_answer_says_nothing_of_its_machines(world, driver,
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_what_was_on_when_its_host_restarted_is_booted_again(driver, instance, watched):
+def test_instances_that_went_off_with_their_host_are_booted_again(driver, instance, watched):
     Instance.objects.update(watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))
     driver.fall(machine_name(instance.pk), Ended.HOST)
     assert watch(driver) == 1

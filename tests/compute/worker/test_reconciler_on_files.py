@@ -143,7 +143,7 @@ def test_a_disk_that_was_taken_away_is_shown(files, store, instance, world, tmp_
     assert compare(files) == set()
 
 
-def test_what_a_move_left_behind_is_removed(files, store, instance, world, tmp_path):
+def test_leftovers_of_a_move_are_removed(files, store, instance, world, tmp_path):
     other = add_host(tmp_path, HostFactory(region=world.region))
     name = machine_name(instance.pk)
     there = files.store(other)
@@ -164,7 +164,7 @@ def test_what_a_move_left_behind_is_removed(files, store, instance, world, tmp_p
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_what_ran_when_its_host_lost_its_power_is_booted_again(files, store, instance, watched):
+def test_instances_are_booted_again_after_their_host_lost_power(files, store, instance, watched):
     """The files show a boot under another boot of the host, and no reason for the end."""
     records.write(store.machine(machine_name(instance.pk)) / "boot.json", {"host": "the boot before"})
     Instance.objects.update(status="running", watchdog_enabled=watched, updated=Now() - timedelta(minutes=1))

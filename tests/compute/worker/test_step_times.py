@@ -94,7 +94,7 @@ def test_a_failed_step_is_timed_until_it_was_given_up(job, driver, settings):
     assert job.step_seconds["stop"] >= 60
 
 
-def test_who_lost_the_lease_writes_no_time(job):
+def test_a_worker_without_the_lease_writes_no_step_time(job):
     lost = claimed(job)
     Job.objects.filter(pk=job.pk).update(fence=F("fence") + 1)
     assert store.advance(lost, "start", "active") is None

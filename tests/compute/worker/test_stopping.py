@@ -27,7 +27,7 @@ def sent(monkeypatch):
     stopping._taken.clear()
 
 
-def test_what_has_not_begun_is_sent_once_more_to_others(sent):
+def test_tasks_that_have_not_begun_are_sent_again(sent):
     waits, runs = Request("compute.worker.advance", [7]), Request("compute.worker.advance", [8])
     state.reserved_requests.update((waits, runs))
     state.active_requests.add(runs)

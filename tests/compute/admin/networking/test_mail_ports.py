@@ -53,7 +53,7 @@ def test_staff_are_told_why_not(admin, world):
     assert Account.objects.get(pk=world.account.pk).mail_ports_open is None
 
 
-def test_who_may_not_change_accounts_opens_nothing(world):
+def test_opening_mail_ports_needs_the_change_permission(world):
     clerk = User.objects.create_user("clerk", "clerk@example.com", "a-password", is_staff=True)
     clerk.user_permissions.set(Permission.objects.filter(codename="view_account"))
     client = Client()

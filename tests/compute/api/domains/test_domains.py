@@ -161,7 +161,7 @@ def test_records_below_a_name_in_unicode_may_be_written_in_full(api):
     assert api.get(f"{PATH}/{made['id']}/records", {"name": "bücher"}).json()["data"] == [record]
 
 
-def test_what_is_below_a_suffix_in_unicode_is_nobodys(api):
+def test_a_unicode_public_suffix_is_refused(api):
     assert wrong_fields(api.post(PATH, {**MASTER, "domain": "公司.cn"})) == ["domain"]
 
 
@@ -186,7 +186,7 @@ def test_nobody_takes_names_out_of_anothers_domain(api, client_for, stranger, ac
     assert other.put(f"{PATH}/{child.pk}", {"domain": "X.example.net", "ttl_sec": 300}).status_code == 200
 
 
-def test_what_was_read_can_be_written_back(api, account):
+def test_a_domain_can_be_put_as_it_was_read(api, account):
     """Unset texts are "" in answers. Requests may not set texts that short, but may send "" back unchanged."""
     domains = [DomainFactory(account=account)]
     domains.append(DomainFactory(account=account, type="slave", soa_email="", master_ips=["192.0.2.1"]))
@@ -252,7 +252,7 @@ def test_a_master_with_records_cannot_become_a_slave(api, account):
     assert api.put(f"{PATH}/{record.domain_id}", change).json()["type"] == "slave"
 
 
-def test_who_makes_a_domain_may_change_it(client_for, account):
+def test_the_creator_of_a_domain_may_change_it(client_for, account):
     maker = GlobalGrantsFactory(user__account=account, add_domains=True).user
     api = client_for(maker)
     made = api.post(PATH, MASTER).json()
@@ -286,7 +286,7 @@ def test_a_clone_has_as_many_records_as_a_domain_may_have(api, account):
 
 
 @pytest.mark.parametrize("name", ["co.uk", "Co.UK", "*.co.uk", "foo.ck", "xn--55qx5d.cn", "in-addr.arpa"])
-def test_what_everybody_registers_names_below_is_nobodys(api, name):
+def test_public_suffixes_are_refused(api, name):
     refused = api.post(PATH, {**MASTER, "domain": name})
     assert wrong_fields(refused) == ["domain"]
     assert "register names" in refused.json()["errors"][0]["reason"]
@@ -296,5 +296,5 @@ def test_what_everybody_registers_names_below_is_nobodys(api, name):
 @pytest.mark.parametrize(
     "name", ["example.co.uk", "www.ck", "office.internal", "2.0.192.in-addr.arpa", "github.io"]
 )
-def test_what_belongs_to_somebody_may_be_theirs(api, name):
+def test_names_below_public_suffixes_are_accepted(api, name):
     assert api.post(PATH, {**MASTER, "domain": name}).json()["domain"] == name

@@ -141,7 +141,7 @@ class TestOneAddress:
         assert api.put(f"{IPS}/198.18.0.2", shown).json() == shown
         assert not Event.objects.filter(action="ipaddress_update").exists()
 
-    def test_of_what_may_only_be_read_keeps_its_name(self, client_for, restricted, first):
+    def test_the_reverse_name_needs_read_write_on_the_instance(self, client_for, restricted, first):
         api = client_for(restricted)
         grant = GrantFactory(user=restricted, entity_id=first.pk)
         for address in ("198.18.0.2", slaac(first)):
@@ -171,7 +171,7 @@ class TestAdding:
             assert (refused.status_code, set(errors(refused))) == (400, {"compute_id"})
         assert set(errors(api.post(IPS, {}))) == {"type", "public", "compute_id"}
 
-    def test_what_is_wrong_is_named_at_once_and_before_the_instance_is_said_to_be_busy(self, api, first):
+    def test_all_errors_are_named_before_compute_busy(self, api, first):
         Instance.objects.filter(pk=first.pk).update(status="migrating")
         body = {"type": "ipv6", "public": False, "compute_id": first.pk}
         assert errors(api.post(IPS, body)) == {
@@ -236,7 +236,7 @@ class TestAssigning:
         assert assign(api, ("10.0.0.2", second.pk)).status_code == 200
         assert addresses_of(second, third) == [["198.18.0.3", "10.0.0.2"], [third.ipv4[0]]]
 
-    def test_what_is_so_already_changes_nothing(self, api, first, second):
+    def test_a_repeated_assignment_changes_nothing(self, api, first, second):
         before = Instance.objects.get(pk=first.pk).updated
         assert assign(api, ("198.18.0.2", first.pk)).status_code == 200
         assert not Event.objects.exists()
@@ -305,7 +305,7 @@ class TestAssigning:
             "assignments[1].compute_id": "Invalid Compute ID 99999",
         }
 
-    def test_what_cannot_be_is_told_before_an_instance_is_said_to_be_busy(self, api, first, second):
+    def test_errors_are_named_before_compute_busy(self, api, first, second):
         Instance.objects.filter(pk=first.pk).update(status="migrating")
         assert set(errors(assign(api, ("198.18.0.2", second.pk)))) == {"assignments"}
 
@@ -386,7 +386,7 @@ class TestSharing:
             assert share(api, second, "198.18.0.2", "198.18.0.2").status_code == 200
         assert Event.objects.count() == 1
 
-    def test_what_cannot_be_shared_is_named(self, api, first, second, elsewhere, stranger, routed):
+    def test_addresses_that_cannot_be_shared_are_named(self, api, first, second, elsewhere, stranger, routed):
         theirs = InstanceFactory(account=stranger.account)
         Address.objects.filter(address="198.18.0.50").update(instance=theirs)
         range_of(first, routed)

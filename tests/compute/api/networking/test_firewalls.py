@@ -64,7 +64,7 @@ class TestCreating:
         made = api.post(FIREWALLS, with_rules(FULL_RULE, RULE, outbound=(RULE,))).json()
         assert made["rules"] == {"inbound": [FULL_RULE, RULE], "outbound": [RULE], **POLICIES}
 
-    def test_what_says_nothing_is_left_out(self, api):
+    def test_empty_parts_of_a_rule_are_left_out(self, api):
         given = {**RULE, "protocol": "ICMP", "ports": "", "addresses": {"ipv4": None, "ipv6": ["::/0"]}}
         made = api.post(FIREWALLS, body(rules={**POLICIES, "inbound": [given], "outbound": None})).json()
         assert made["rules"]["inbound"] == [
@@ -263,7 +263,7 @@ class TestRules:
         }
 
     @pytest.mark.parametrize("rule", [None, "x", []])
-    def test_what_is_no_rule(self, rule, api):
+    def test_an_invalid_rule_is_refused_at_its_index(self, rule, api):
         refused = api.post(FIREWALLS, with_rules(RULE, rule))
         assert errors(refused) == {"rules.inbound[1]": "rules.inbound is not valid"}
 
@@ -422,7 +422,7 @@ class TestDevices:
         other = path(firewall(world), f"/devices/{device.pk}")
         assert api.get(other).status_code == api.delete(other).status_code == 404
 
-    def test_what_is_wrong(self, api, world, instance):
+    def test_errors_of_devices_name_their_fields(self, api, world, instance):
         row = firewall(world, on=instance)
         asked = path(row, "/devices")
         assert set(errors(api.post(asked, {}))) == {"id", "type"}
@@ -452,7 +452,7 @@ class TestGrants:
         kind = "firewall" if isinstance(row, Firewall) else "compute"
         GrantFactory(user=restricted, entity_type=kind, entity_id=row.pk, permissions=level)
 
-    def test_who_makes_one_may_change_it(self, client_for, world):
+    def test_the_creator_of_a_firewall_may_change_it(self, client_for, world):
         user = GlobalGrantsFactory(user__account=world.account, add_firewalls=True).user
         theirs = client_for(user)
         made = theirs.post(FIREWALLS, body()).json()

@@ -315,7 +315,7 @@ class TestReverseNames:
             assert api.put(path, {"rdns": "münchen.example.com."}).json()["rdns"] == "xn--mnchen-3ya.example.com"
         assert Event.objects.count() == 1
 
-    def test_that_are_the_platforms_own_restore_it(self, api, instance):
+    def test_the_default_reverse_name_restores_the_default(self, api, instance):
         path = ips(instance, "198.18.0.2")
         api.put(path, {"rdns": "web.example.com"})
         assert api.put(path, {"rdns": "198-18-0-2.ip.skerry.example."}).status_code == 200

@@ -104,7 +104,7 @@ def test_an_empty_array_is_the_default_public_one(ask):
 
 
 @pytest.mark.parametrize("empty", ["", None])
-def test_what_is_empty_is_not_given(ask, empty):
+def test_empty_texts_count_as_not_given(ask, empty):
     answer, config = ask([{"purpose": "public", "label": empty, "ipam_address": empty}])
     assert answer.status_code == 200
     assert config.interfaces == [{"purpose": "public", "label": "", "ipam_address": ""}]
@@ -153,7 +153,7 @@ def test_a_public_interface_has_no_address_which_is_null(api, instance, config, 
         ([{"purpose": "vlan", "label": 5}], "interfaces[0].label"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(ask, interfaces, field):
+def test_invalid_interfaces_are_refused_at_their_field(ask, interfaces, field):
     answer, _ = ask(interfaces)
     assert list(errors(answer)) == [field]
     assert not VLAN.objects.exists()

@@ -55,7 +55,7 @@ class TestCreating:
             ({"prefix_length": 64, "route_target": "198.18.0.2"}, {"route_target"}),
         ],
     )
-    def test_what_is_wrong_is_named(self, body, fields, api, instance, routed):
+    def test_wrong_fields_are_named(self, body, fields, api, instance, routed):
         refused = api.post(RANGES, body)
         assert refused.status_code == 400
         assert set(errors(refused)) == fields
@@ -157,7 +157,7 @@ class TestReading:
     @pytest.mark.parametrize(
         "path", ["2001:db8:5000::/56", "2001:db8:5000:1::", "2001:db8:5000::/999", "x", "10.0.0.0"]
     )
-    def test_what_is_not_there_is_not_found(self, path, api, instance, routed):
+    def test_unknown_ranges_are_not_found(self, path, api, instance, routed):
         allocate(api, instance)
         assert api.get(f"{RANGES}/{path}").status_code == api.delete(f"{RANGES}/{path}").status_code == 404
 

@@ -177,7 +177,7 @@ def test_one_that_no_profile_names_is_gone_and_comes_anew(api, instance):
     assert api.get(VLANS).json()["data"][0]["created"] > "2021"
 
 
-def test_those_of_an_instance_that_is_deleted_go_with_it(api, instance):
+def test_vlans_of_a_deleted_instance_are_removed(api, instance):
     profile(api, instance, "back", "front")
     remove(instance)
     assert shown(api) == {}
@@ -247,7 +247,7 @@ def test_an_instance_that_moves_takes_its_vlans_along(api, world, driver, networ
     assert (vlans_of_events("vlan_attach").count("back"), vlans_of_events("vlan_detach")) == (0, [])
 
 
-def test_those_of_a_backup_that_is_being_restored_are_kept_free_for_it(api, world, driver, instance):
+def test_vlans_of_a_restoring_backup_are_reserved(api, world, driver, instance):
     source = backed_up(world, driver, interfaces=({"purpose": "vlan", "label": "back"},))
     api.put(f"/v4/compute/instances/{source.pk}/configs/{source.configs.get().pk}", {"interfaces": []})
     assert shown(api) == {}

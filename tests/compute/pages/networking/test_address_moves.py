@@ -171,6 +171,6 @@ class TestSharing:
         assert {each.address.address for each in AddressShare.objects.all()} == {shares[0], mine.ipv4[0]}
         assert str(RangeShare.objects.get().range) == shares[1]
 
-    def test_what_cannot_be_shared_is_named(self, browser, instance):
+    def test_addresses_that_cannot_be_shared_are_named(self, browser, instance):
         answer = send(browser, "instance-addresses-share", instance, ips=["203.0.113.9"])
         assert "IP Address not found." in text(answer)

@@ -144,7 +144,7 @@ class TestForms:
         assert "at most 65535" in problems(browser.post(NEW, {"script": "x" * 65536, "update": "1"}), "script")
         assert not StackScript.objects.exists()
 
-    def test_what_the_api_accepts_silently_has_a_warning(self, browser):
+    def test_scripts_with_likely_mistakes_have_a_warning(self, browser):
         tag = "# <UDF name='role' label='Role' oneof='web,db' default='mail'>\n"
         default = "The default of the UDF tag on line 2 is not one of its choices."
         page = text(browser.post(NEW, {**GIVEN, "script": f"echo 1\n{tag}", "update": "1"}))

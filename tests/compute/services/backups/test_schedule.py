@@ -99,7 +99,7 @@ def test_another_clocks_time_zone_does_not_move_the_window(instance):
     assert enqueue_due_backups(SUNDAY.astimezone(ZoneInfo("Asia/Tokyo"))) == 1
 
 
-def test_who_is_busy_is_asked_again_until_the_window_ends(instance, world, driver):
+def test_a_busy_instance_is_retried_until_the_window_ends(instance, world, driver):
     snapshot(world.actor, instance, "before")
 
     assert take_due(SUNDAY) == 0

@@ -53,7 +53,7 @@ def test_lists_have_the_order_of_the_file(world, client):
     assert ids(client, "/v4/compute/types") == ["mine", *names]
 
 
-def test_what_is_gone_from_the_file_is_retired_while_somebody_has_it_and_else_removed(world, client):
+def test_entries_gone_from_the_file_are_retired_if_used_or_else_removed(world, client):
     InstanceTypeFactory(id="unused", position=1)
     Image.objects.create(id="compute/unused", label="x", is_public=True, created=world.image.created)
     Kernel.objects.create(id="compute/unused", label="x", version="1", architecture="x86_64")

@@ -83,7 +83,7 @@ colours: []
         (SMALL + '    successor: ""', "types.small.successor: Must not be empty."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_a_line(text, line):
+def test_each_error_of_a_file_is_one_line(text, line):
     [only] = refused_lines(text)
     assert only.startswith(line)
 

@@ -130,7 +130,7 @@ def test_other_accounts_may_have_it(make):
     assert make().label == default_of(made, 1)
 
 
-def test_those_that_are_taken_meanwhile_are_looked_for_again(make, monkeypatch):
+def test_a_default_label_that_was_just_taken_is_replaced(make, monkeypatch):
     """Another request takes the free label first."""
     last = filled(make, 2)
     taken = default_of(last, 1)

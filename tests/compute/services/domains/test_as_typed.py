@@ -22,7 +22,7 @@ exec {knotc} -b -s {home}/knot.sock "$@"
 """A script that finds the test's server, whose socket is not where the package has it."""
 
 
-def test_what_the_page_says_serves_zones_as_they_change(knot: Knot, account, process_env, tmp_path: Path):
+def test_the_commands_of_the_page_serve_changed_zones(knot: Knot, account, process_env, tmp_path: Path):
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "knotc").write_text(KNOTC.format(knotc=shutil.which("knotc"), home=knot.home))

@@ -202,7 +202,7 @@ def test_a_zone_that_is_refused_stops_no_other(knot, account):
     assert knot.ask("www.broken.example", "A").rcode() == dns.rcode.SERVFAIL
 
 
-def test_what_the_name_server_would_go_on_with_is_left_out_for_one_look(tmp_path, account):
+def test_a_zone_with_a_new_name_or_type_is_left_out_of_one_export(tmp_path, account):
     slave = DomainFactory(account=account, label="a.example", type="slave", soa_email="", master_ips=["192.0.2.1"])
     master = DomainFactory(account=account, label="b.example")
     assert export(tmp_path).turned == 0

@@ -46,7 +46,7 @@ def test_a_volume_that_is_not_there_is_shown(world, driver):
     assert drift.volume == volume
 
 
-def test_what_is_half_made_of_a_disk_that_a_row_knows_as_ready_is_left(driver, instance, machine):
+def test_a_leftover_of_a_ready_disk_is_not_deleted(driver, instance, machine):
     disk = instance.disks.earliest("pk")
     name = disk_name(instance.pk, disk.pk)
     machine["disks"].pop(name)

@@ -61,7 +61,7 @@ def test_no_node_is_added_for_an_address_that_is_going(world, balancer):
     assert not NodeBalancerNode.objects.exists()
 
 
-def test_nor_for_a_compute_that_is(world, balancer):
+def test_no_node_remains_for_a_deleted_compute(world, balancer):
     instance = world.offline(label="one", private_ip=True)
     config, ip = balancer.configs.get(), instance.ipv4[1]
 

@@ -336,7 +336,7 @@ class TestIncluding:
         script = StackScriptFactory(account=account, script=f"#!/bin/sh\n# source {tag(inner.pk)}\necho three\n")
         assert ran(resolved(actor, script.pk)[0], tmp_path) == "three\n"
 
-    def test_what_the_deploying_user_may_not_use_refuses_the_deployment(self, actor, account, restricted):
+    def test_an_included_script_without_permission_refuses_the_deployment(self, actor, account, restricted):
         """At any depth. For a restricted user, grants decide about scripts of the account."""
         inner = StackScriptFactory(account=account, script="echo\n")
         middle = StackScriptFactory(account=account, script=f"\n. {tag(inner.pk)}\n", is_public=True)

@@ -164,7 +164,7 @@ class TestThinning:
         day = Sample.objects.get(span=Sample.Span.DAY)
         assert (day.at, day.cpu) == (start, 11.5)
 
-    def test_what_is_old_goes_and_its_averages_stay(self, instance):
+    def test_old_samples_are_deleted_and_their_averages_stay(self, instance):
         start = datetime(2026, 3, 1, tzinfo=UTC)
         self.fill(instance, start, 12)
         thin(start + timedelta(hours=2))

@@ -105,7 +105,7 @@ class TestWhatIsTold:
         assert opens(443) in ruleset_of(driver, instance)
         assert opens(22) not in ruleset_of(driver, instance)
 
-    def test_that_it_is_disabled_and_enabled_again(self, world, firewall, instance, driver):
+    def test_disabling_and_enabling_a_firewall_is_delivered(self, world, firewall, instance, driver):
         firewalls.update(world.actor, firewall, DISABLED)
         packet_filters.apply(instance.pk, driver)
         assert ruleset_of(driver, instance).endswith(f"delete table inet {machine_name(instance.pk)}\n")
@@ -113,14 +113,14 @@ class TestWhatIsTold:
         packet_filters.apply(instance.pk, driver)
         assert opens(22) in ruleset_of(driver, instance)
 
-    def test_that_it_was_taken_off(self, world, firewall, instance, driver):
+    def test_removing_a_device_is_delivered(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
         firewalls.remove_device(world.actor, FirewallDevice.objects.get())
         packet_filters.apply(instance.pk, driver)
         assert "chain" not in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
-    def test_that_it_was_deleted(self, world, firewall, instance, driver):
+    def test_deleting_a_firewall_is_delivered(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
         firewalls.delete(world.actor, firewall)
         packet_filters.apply(instance.pk, driver)
@@ -171,7 +171,7 @@ class TestABoot:
         work(instance.jobs.get(), driver)
         assert opens(22) in ruleset_of(driver, instance)
 
-    def test_that_was_about_to_bring_what_is_old_does_not_win(self, world, firewall, instance, driver):
+    def test_a_boot_with_older_rules_does_not_replace_newer_ones(self, world, firewall, instance, driver):
         """The rules change after the boot has read them, and before the host boots."""
         work(enqueue("shutdown", instance, world.actor), driver)
         boot = enqueue("boot", instance, world.actor, data=BootData(config_id=instance.configs.get().pk))
@@ -243,7 +243,7 @@ class TestNothingIsLost:
         packet_filters.apply(instance.pk, driver)
         assert opens(443) in ruleset_of(driver, instance)
 
-    def test_nor_for_a_failure_that_it_came_before(self, world, firewall, instance, driver, settings):
+    def test_newer_rules_are_delivered_after_older_ones_failed(self, world, firewall, instance, driver, settings):
         """The rules change during the delivery of older ones, which then fails."""
         settings.JOB_BACKOFF = 1000
 

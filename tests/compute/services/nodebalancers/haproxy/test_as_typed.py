@@ -78,7 +78,7 @@ def host(region, process_env) -> Iterator[Host]:
             host.stop()
 
 
-def test_what_the_page_says_shares_traffic_out(host: Host, api, servers: list[WebServer]):
+def test_the_commands_of_the_page_balance_traffic(host: Host, api, servers: list[WebServer]):
     until(host.works, "HAProxy")
     port = free_port("127.8.0.4")
     nodes = [{"label": server.name, "address": server.node} for server in servers]

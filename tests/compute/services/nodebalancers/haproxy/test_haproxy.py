@@ -336,7 +336,7 @@ class TestChecks:
         balanced.change(check_interval=60, check_timeout=30)
         assert balanced.client().names(4) == ["two"] * 4
 
-    def test_that_are_not_leave_the_status_unknown(self, api, exporter, servers):
+    def test_without_checks_the_status_is_unknown(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers, check="connection", check_interval=1)
         balanced.until_they_are(one="UP", two="UP")
         balanced.change(check="none", check_passive=False)
