@@ -24,7 +24,7 @@ BASELINES = \
 	tests/compute/worker/test_states.py::test_every_cell_is_as_written_down \
 	tests/sql \
 	tests/test_architecture.py::test_the_graphs_of_the_page_are_those_of_the_code \
-	tests/upgrades/test_migrations.py::test_what_has_landed_is_never_edited_again
+	tests/upgrades/test_migrations.py::test_merged_migrations_are_never_edited
 
 # If the environment's Python does not exist any more, as after an upgrade of the system, the environment is made again.
 ifeq ($(shell $(BIN)/python -c "" 2>/dev/null && echo works),)

@@ -34,7 +34,7 @@ def item(*marks: str) -> SimpleNamespace:
         ({"file_or_dir": ["tests/system"]}, None),
     ],
 )
-def test_who_names_tests_gets_them(given, slow):
+def test_named_tests_run_even_if_slow(given, slow):
     assert budgets.wanted(config(**given)) is slow
 
 
@@ -90,7 +90,7 @@ def test_a_program_needs_a_mark(command, mark):
     assert "is marked as one of" in budgets.lacking(item(), command)
 
 
-def test_what_is_quick_needs_none():
+def test_quick_commands_need_no_mark():
     assert budgets.lacking(item(), ["bash", "-n"]) is None
     assert budgets.lacking(item(), "echo serve") is None
 

@@ -40,7 +40,7 @@ def test_a_page_leads_to_what_is_there(page):
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_what_is_to_be_typed_is_shell(page):
+def test_blocks_to_type_are_valid_shell(page):
     for block in BASH.findall(page.read_text()):
         done = subprocess.run(["bash", "-n"], input=block, text=True, capture_output=True)
         assert not done.stderr, block

@@ -104,7 +104,7 @@ def test_the_page_has_every_reason(found, write_baselines):
     assert page == fresh, stale("docs/errors.md")
 
 
-def test_what_holds_for_all_operations_is_written_by_hand(found):
+def test_general_reasons_are_written_by_hand(found):
     general = by_hand(PAGE.read_text())
     elsewhere = {each.reason for each in found if not area_of(each.module)}
     assert {reason for reason in elsewhere if not any(covers(row, reason) for row in general)} == set()

@@ -74,12 +74,12 @@ def test_no_app_imports_an_app_to_its_right():
 
 
 @pytest.mark.parametrize("layer", ["models", "jobs", "services"])
-def test_who_writes_tables_knows_neither_the_api_framework_nor_the_task_queue(layer):
+def test_models_and_services_import_neither_the_api_framework_nor_celery(layer):
     refuse(*(each for each in IMPORTS if layer_of(each.module) == layer and within(each.target, *FRAMEWORKS)))
 
 
 @pytest.mark.parametrize("layer", ["jobs", "services"])
-def test_who_takes_values_of_drivers_knows_no_driver(layer):
+def test_layers_that_use_driver_values_import_no_driver(layer):
     refuse(
         *(
             each

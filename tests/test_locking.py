@@ -163,7 +163,7 @@ def test_a_create_from_an_own_image_locks_the_account_before_the_image(world, na
         ('SELECT "updated" FROM "compute_disk"', []),
     ],
 )
-def test_what_a_statement_locks_is_read_off_it(db, sql, expected):
+def test_locks_are_read_from_the_statement(db, sql, expected):
     assert list(touched(sql)) == expected
 
 

@@ -16,7 +16,7 @@ NAMED = ("/v4/compute/instances/{compute_id}/ips/{id}", "/v4/networking/ips/{id}
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)
-def test_what_was_got_can_be_put_and_is_no_event(route: Route, world):
+def test_a_put_of_the_answer_of_get_makes_no_event(route: Route, world):
     scene = scene_of(world)
     owner = next(caller for caller in scene.callers if caller.name == "owner")
     path = address(route, scene, owner)

@@ -82,7 +82,7 @@ def test_tags_that_come_into_being_with_an_object_are_counted(api, account, sett
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nor_more_where_many_are_added_at_once(world, settings):
+def test_simultaneous_additions_stay_within_the_quota(world, settings):
     settings.QUOTA_TAGS = settings.QUOTA_FIREWALLS = settings.QUOTA_SSH_KEYS = 2
 
     def act(number: int):

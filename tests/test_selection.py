@@ -37,7 +37,7 @@ def test_words_are_compared_as_k_does(keyword):
         "(", "and", f"surely{WORD}",
     ],
 )  # fmt: skip
-def test_what_cannot_be_decided_for_a_file_reads_all(keyword):
+def test_undecidable_keywords_read_all_files(keyword):
     assert selection.pytest_ignore_collect(OTHER, config(keyword)) is None
 
 

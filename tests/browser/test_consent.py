@@ -23,7 +23,7 @@ def signed_in(visitor, owner) -> None:
     visitor.arrive_as(owner)
 
 
-def test_who_is_not_signed_in_comes_back_to_the_question(visitor, client, app_site):
+def test_signing_in_leads_back_to_the_consent(visitor, client, app_site):
     visitor.visit(consent(client, "computes:read_only,domains:read_write"))
     assert visitor.heading == "Sign in"
     visitor.sign_in()
@@ -145,7 +145,7 @@ class TestWhatCannotBe:
         assert "Mismatching redirect URI." in visitor.text
 
 
-def test_who_has_no_account_is_told_so(visitor, client):
+def test_a_user_without_an_account_gets_the_reason(visitor, client):
     StaffFactory(username="staff", password=PASSWORD)
     visitor.visit(consent(client))
     visitor.sign_in("staff")

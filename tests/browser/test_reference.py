@@ -255,7 +255,7 @@ def offered(reader: Reader) -> list[str]:
 
 
 class TestTryingOut:
-    def test_what_is_public_needs_no_token(self, reader):
+    def test_public_operations_need_no_token(self, reader):
         Region.objects.create(id="us-east", country="us")
         reader.visit(REGIONS)
         reader.send()

@@ -67,7 +67,7 @@ class TestWithAPassword:
         assert visitor.heading == "Home"
         assert TrustedDevice.objects.exists()
 
-    def test_who_is_suspended_is_told_so(self, visitor, account):
+    def test_a_suspended_user_gets_the_reason(self, visitor, account):
         account.is_active = False
         account.save(update_fields=["is_active"])
         visitor.visit("/login")
@@ -150,7 +150,7 @@ class TestWithASecondFactor:
 
 
 class TestAPasswordByMail:
-    def test_who_forgot_it_chooses_a_new_one(self, visitor):
+    def test_a_forgotten_password_is_replaced_by_mail(self, visitor):
         visitor.visit("/login")
         visitor.follow("Forgot your password?")
         visitor.type("Username or email", "owner@example.com")
@@ -175,7 +175,7 @@ class TestAPasswordByMail:
         visitor.visit(address)
         assert visitor.heading == "This link does not work any more"
 
-    def test_who_is_invited_chooses_the_first_one(self, visitor, owner):
+    def test_an_invited_user_chooses_the_first_password(self, visitor, owner):
         api = APIClient(token_of(owner))
         invited = {"username": "kari", "email": "kari@example.com", "restricted": True}
         assert api.post("/v4/account/users", invited).status_code == 200

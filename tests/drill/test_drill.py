@@ -61,13 +61,13 @@ def test_effects_are_doubled_within_a_job_and_not_by_another():
     assert doubled(made) == [(Effect("create disk", "skerry-1-disk-1"), 2)], "a name is given once"
 
 
-def test_what_no_job_was_there_for_is_stray():
+def test_effects_without_a_job_are_stray():
     expected = [Effect("start", "m", 7, "boot", "active"), Effect("start", "m", 7, "snapshot", "undoing")]
     strange = [Effect("start", "m"), Effect("start", "m", 7, "shutdown", "active")]
     assert counting.stray([*expected, *strange, Effect("define", "m")]) == strange
 
 
-def test_what_was_answered_and_is_not_there_is_missing():
+def test_acknowledged_requests_without_an_event_are_missing():
     acknowledged = Counter({("compute_boot", 1): 2, ("compute_create", 1): 1})
     assert missing(acknowledged, Counter({("compute_boot", 1): 1, ("compute_create", 1): 4})) == {
         ("compute_boot", 1): 1
@@ -96,7 +96,7 @@ def test_a_report_ends_with_a_line_for_each_number_and_tells_what_should_not_be(
     assert list(report.lines())[4] == f"\nFAILED {failure}"
 
 
-def test_what_a_machine_does_not_have_is_skipped_with_a_reason(monkeypatch, tmp_path):
+def test_parts_that_need_missing_tools_are_skipped_with_a_reason(monkeypatch, tmp_path):
     monkeypatch.setattr(means, "PLACES", (f"{tmp_path}/*",))
     with pytest.raises(Skipped, match="libfaketime, which is not installed"):
         Clock(tmp_path / "clock")
@@ -147,7 +147,7 @@ def test_a_question_for_progress_is_no_effect(watched):
     assert ("undefine", MACHINE) in begun()
 
 
-def test_what_only_the_hypervisor_has_is_leaked(simulated):
+def test_objects_only_on_the_hypervisor_are_leaks(simulated):
     before = counting.leaks(simulated)
     make_machine(simulated)
     assert [each for each in counting.leaks(simulated) if each not in before] == [

@@ -73,7 +73,7 @@ def test_a_region_a_host_and_a_pool_are_all_that_a_first_instance_needs(admin, o
         ("id", "two words"),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_field(admin, field, value):
+def test_invalid_values_are_refused_at_their_field(admin, field, value):
     assert list(save(admin, **{field: value})) == [field]
     assert not Region.objects.exists()
 
@@ -127,7 +127,7 @@ def test_a_retired_region_takes_nothing_new(world: World):
         assert RETIRED in {problem.reason for problem in caught.value.problems}, what
 
 
-def test_what_is_in_a_retired_region_goes_on(world: World, client):
+def test_instances_in_a_retired_region_keep_working(world: World, client):
     instance = at_rest(world)
     retire(world.region)
     instance.refresh_from_db()

@@ -27,7 +27,7 @@ def test_a_place_that_runs_unknown_sql_is_named():
     assert statements.unknown(found) == ["compute.somewhere.load runs sql", "compute.somewhere.load runs made()"]
 
 
-def test_what_is_named_as_passed_on_is_there():
+def test_statements_listed_as_passed_on_exist():
     there = {(call.function, ast.unparse(call.argument)) for call in statements.calls()}
     assert set(statements.PASSED.items()) <= there
     assert all(statements.constant(name) for name in statements.FILES)

@@ -109,7 +109,7 @@ def requests_of(fleet: Fleet, path: str) -> int:
     return (fleet.state / "fleet.log").read_text(errors="replace").count(f" {path} ")
 
 
-def test_what_the_sample_lets_through(caddy: Caddy, fleet: Fleet, world: World):
+def test_the_sample_configuration_passes_the_right_requests(caddy: Caddy, fleet: Fleet, world: World):
     user = User.objects.get(pk=world.actor.user_id)
     token = create_token(user, "test")[1]
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

@@ -223,7 +223,7 @@ def link_mailed_to(installation: Installation, username: str) -> str:
     return link
 
 
-def test_what_the_readme_says_works_behind_tls(installation: Installation, dns):
+def test_the_commands_of_the_readme_work_behind_tls(installation: Installation, dns):
     installation.start_nginx()
     wait_for(lambda: listens(installation.tls))
     installation.type_readme()

@@ -122,9 +122,7 @@ def about(label: str) -> list[str]:
     return [event.message for event in found]
 
 
-def test_what_falls_is_told_of_exactly_once_though_workers_compete_and_one_is_killed(
-    fleet: Fleet, watched: Watched
-):
+def test_an_outage_is_reported_once_although_a_worker_is_killed(fleet: Fleet, watched: Watched):
     for _ in range(3):
         fleet.worker(concurrency=1)
     fleet.beat()

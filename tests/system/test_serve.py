@@ -179,7 +179,7 @@ def test_ctrl_c_while_python_still_imports_ends_with_a_line(tmp_path):
 
 
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5", "²"])
-def test_what_is_no_port_is_refused_in_a_line(tmp_path, port):
+def test_an_invalid_port_is_refused_in_one_line(tmp_path, port):
     assert f"PORT must be a number from 1 to 65535, not {port!r}" in one_line(serve(tmp_path, f"--port={port}"))
 
 

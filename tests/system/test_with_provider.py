@@ -89,7 +89,7 @@ def follow(browser: requests.Session, page: requests.Response, path: str, **fiel
     return browser.post(target, data={**hidden(page), **fields}, timeout=SECONDS)
 
 
-def test_what_the_page_says_lets_people_sign_in_with_a_provider(server, owner):
+def test_the_commands_of_the_page_set_up_sign_in_with_a_provider(server, owner):
     owner.set_password(PASSWORD)
     owner.save(update_fields=["password"])
 

@@ -110,7 +110,7 @@ def test_slashes_too_many_are_tolerated_around_labels(api):
 
 
 @pytest.mark.parametrize("wanted", [{"type": "domain"}, {"label": "a"}, "{", {"+order_by": "id"}], ids=str)
-def test_what_carries_a_tag_is_not_filtered(api, objects, wanted):
+def test_tagged_objects_cannot_be_filtered(api, objects, wanted):
     make(api, objects)
     assert wrong_fields(api.get(f"{PATH}/prod", x_filter=wanted)) == ["X-Filter"]
 

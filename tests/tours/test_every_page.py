@@ -36,7 +36,7 @@ ASKED = "The code:"
 PASTED = f'echo "{ASKED}"; read -r CODE\n'
 
 
-def test_what_is_not_typed_here_is_typed_elsewhere():
+def test_blocks_not_typed_here_are_typed_elsewhere():
     found = {page: [block.typed_by for block in blocks(page) if block.typed_by] for page in PAGES}
     assert {page: tests for page, tests in found.items() if tests} == ELSEWHERE
     for test in {test for tests in ELSEWHERE.values() for test in tests}:

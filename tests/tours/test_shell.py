@@ -105,12 +105,12 @@ def test_a_field_that_is_not_there_is_told_with_the_reason_of_the_api(shell):
     assert fail(shell, "echo '<html>' | field id") == "This is not an answer of the API: <html>"
 
 
-def test_what_is_gone_is_not_waited_for(shell):
+def test_waiting_for_a_deleted_object_ends_at_once(shell):
     assert fail(shell, "until_status $A/volumes/999999 active") == "refused: Not found"
     assert say(shell, "until_gone $A/volumes/999999") == ""
 
 
-def test_what_failed_is_not_waited_for(shell, server):
+def test_waiting_for_a_failed_job_ends_at_once(shell, server):
     offline_instance(shell)
     server.hypervisor.script("refuse", call="start", count=None)
     try:

@@ -37,7 +37,7 @@ def test_every_app_of_ours_is_looked_at():
     assert ours == set(BEFORE)
 
 
-def test_what_has_landed_is_never_edited_again(write_baselines):
+def test_merged_migrations_are_never_edited(write_baselines):
     found, frozen = migrations(), recorded()
     edited = [path for path, digest in frozen.items() if found.get(path) != digest]
     assert edited == [], "databases have had these: write another migration (docs/decisions/migrations.md)"

@@ -59,7 +59,7 @@ def test_texts_are_as_they_were_written(admin, account):
     assert "Web <prod> & Sons &amp;" in [cell for row in exported(admin, Account) for cell in row]
 
 
-def test_who_may_not_see_a_list_has_no_file_of_it(running, outsider):
+def test_an_export_needs_the_view_permission(running, outsider):
     user = User.objects.create_user("newcomer", "new@example.com", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="view_instance"))
     browser = Client()
@@ -107,7 +107,7 @@ def test_long_filters_are_cut_off_and_marked(admin, running):
     assert len(message) < 1100
 
 
-def test_what_fails_in_a_column_is_not_taken_for_a_bad_filter(admin, running, monkeypatch):
+def test_an_error_in_a_column_is_not_reported_as_a_bad_filter(admin, running, monkeypatch):
     def fail(*arguments):
         raise ValueError("the column's own fault")
 
@@ -117,7 +117,7 @@ def test_what_fails_in_a_column_is_not_taken_for_a_bad_filter(admin, running, mo
     assert not LogEntry.objects.exists()
 
 
-def test_what_cannot_be_logged_is_not_handed_out(admin, running, monkeypatch):
+def test_an_export_that_cannot_be_logged_fails(admin, running, monkeypatch):
     def refuse(**columns):
         raise RuntimeError("no room")
 

@@ -193,7 +193,7 @@ def test_the_search_in_fields_refuses_them_too(check):
     check(calls)
 
 
-def test_what_is_no_account_is_refused_beside_its_field(browser):
+def test_an_invalid_reference_is_refused_at_its_field(browser):
     for junk in ("abc", "9" * 30, "77777"):
         answer = browser.post(reverse("admin:accounts_user_add"), {"username": "new-one", "account": junk})
         assert answer.context["adminform"].form.errors["account"]
@@ -202,7 +202,7 @@ def test_what_is_no_account_is_refused_beside_its_field(browser):
     assert not User.objects.filter(username="new-one").exists()
 
 
-def test_what_the_service_refuses_at_last_is_said_in_the_form(browser, world, monkeypatch):
+def test_a_late_refusal_of_the_service_is_shown_in_the_form(browser, world, monkeypatch):
     def taken(*args) -> None:
         raise Invalid("Somebody took the last one.", "region")
 

@@ -25,7 +25,7 @@ def test_a_size_is_read_in_gb(megabytes, words):
 
 
 @pytest.mark.parametrize(("typed", "kept"), [("2", 2048), ("0.5", 512), ("0.25", 256), ("1.5", 1536), ("0", 0)])
-def test_what_is_typed_in_gb_is_kept_in_mb(typed, kept):
+def test_sizes_typed_in_gb_are_stored_in_mb(typed, kept):
     form = Sized({"memory": typed})
     assert form.is_valid(), form.errors
     assert form.cleaned_data["memory"] == kept
@@ -43,7 +43,7 @@ def test_what_is_typed_in_gb_is_kept_in_mb(typed, kept):
         ("", "required"),
     ],
 )
-def test_what_is_no_size_is_refused(typed, message):
+def test_an_invalid_size_is_refused(typed, message):
     assert message in str(Sized({"memory": typed}).errors["memory"])
 
 
@@ -66,7 +66,7 @@ def test_a_refused_form_shows_what_was_typed(admin, world):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("model", [Host, InstanceType, Image])
-def test_who_may_only_look_reads_gb(model, onlooker, world):
+def test_read_only_pages_show_sizes_in_gb(model, onlooker, world):
     obj = model.objects.first()
     page = onlooker.get(page_address(obj)).content.decode()
     size = obj.size if model is Image else obj.memory

@@ -121,7 +121,7 @@ def test_an_order_alone_is_that_of_the_key(ask: Ask):
         assert up != down, route
 
 
-def test_what_says_nothing_is_no_filter(ask: Ask):
+def test_empty_filters_find_everything_at_no_cost(ask: Ask):
     for route in LISTS:
         ask(route)  # compiles the SQL
 

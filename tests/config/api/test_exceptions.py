@@ -57,7 +57,7 @@ def test_nested_errors_become_dotted_paths():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_deleted_while_it_was_referred_to_is_no_failure_of_ours(world):
+def test_a_reference_to_a_row_deleted_meanwhile_is_answered_400(world):
     made = Instance.objects.filter(pk=world.create(label="web").pk)
     with pytest.raises(IntegrityError) as raised, transaction.atomic():
         made.update(image="compute/gone")

@@ -123,7 +123,7 @@ def test_no_list_grows_its_queries(filled, client_of):
     assert {path: more for path, more in counts().items() if more > few[path]} == {}
 
 
-def test_what_the_loop_answers_waits_for_no_lock(filled, client_of):
+def test_reads_on_the_event_loop_lock_no_rows(filled, client_of):
     """A read that writes or locks a row must declare a lane. Otherwise it could block all requests of its
     process."""
     _, values, user = filled

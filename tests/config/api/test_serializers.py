@@ -157,7 +157,7 @@ def test_an_object_without_a_required_field_is_not_read_in_part():
     assert [problem.field for problem in body.problems] == ["main.number"]
 
 
-def test_what_is_no_object_is_refused_at_once():
+def test_a_body_that_is_no_object_is_refused_at_once():
     with pytest.raises(ValidationError):
         Box.read_body(["label"])
 

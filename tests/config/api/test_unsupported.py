@@ -79,7 +79,7 @@ class Trimmed(serializers.CharField):
         return super().to_internal_value(data).strip("-")
 
 
-def test_what_serializers_are_told_about_input_works():
+def test_validation_hooks_of_serializers_work():
     def validate_label(self, value):
         if value == "no":
             raise serializers.ValidationError("is not liked")

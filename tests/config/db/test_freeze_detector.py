@@ -155,7 +155,7 @@ def test_threads_that_stand_still_are_seen_though_the_loop_turns(monkeypatch):
     assert watch.is_frozen
 
 
-def test_those_of_stream_processes_are_watched():
+def test_pools_of_stream_processes_are_watched():
     assert {streams.application.threads, streams.consoles.threads} <= set(freeze_detector.freeze_detector.pools)
 
 
@@ -182,7 +182,7 @@ def test_threads_of_which_one_is_free_are_not_taken_to_stand_still(monkeypatch):
             ended.set()
 
 
-def test_whatever_fails_the_watch_goes_on_until_the_loop_is_closed(monkeypatch, caplog):
+def test_errors_do_not_end_the_watch_before_the_loop_closes(monkeypatch, caplog):
     """Otherwise a process would refuse all requests for the rest of its life after one silence of the database."""
     monkeypatch.setattr(freeze_detector, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(freeze_detector, "STALL_SECONDS", 0)

@@ -80,7 +80,7 @@ def test_the_tables_are_those_that_the_migrations_make_one_by_one(empty_database
         call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
 
 
-def test_who_comes_at_the_same_moment_waits_and_finds_it_done(empty_database):
+def test_a_simultaneous_migration_waits_for_the_first(empty_database):
     def run() -> None:
         try:
             migrate()
@@ -123,7 +123,7 @@ def test_a_migration_that_does_more_is_applied_by_itself_with_all_that_depend_on
 
 
 @pytest.mark.parametrize("rewrite", [partial(RunPython, RunPython.noop), partial(RunSQL, "SELECT")])
-def test_what_rewrites_rows_is_left_out_where_it_says_so(rewrite):
+def test_only_elidable_operations_on_rows_are_left_out(rewrite):
     loader = MigrationLoader(None)
     region, host = ("regions", "0001_initial"), ("compute", "0001_initial")
     loader.graph.nodes[region].operations.append(rewrite(elidable=True))

@@ -97,7 +97,7 @@ def test_values_of_other_types_than_their_field_stores_are_converted(instance):
     assert (disk.size, disk.filesystem) == (7, "raw")
 
 
-def test_who_observes_queries_sees_those_of_inserts(instance, django_assert_num_queries):
+def test_query_observers_see_inserts(instance, django_assert_num_queries):
     with django_assert_num_queries(2):
         (key,) = draw_keys(Disk)
         insert_together(Disk(pk=key, instance=instance, label="seen", size=1))

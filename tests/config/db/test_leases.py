@@ -190,7 +190,7 @@ def test_claims_and_outcomes_go_on_beside_a_migration_that_adds_a_column(queue):
 # --- who has it -------------------------------------------------------------------------------------------------
 
 
-def test_what_is_claimed_is_nobody_elses(queue):
+def test_a_claimed_row_is_not_claimed_again(queue):
     queue.add()
     [claim] = queue.take(10)
     assert queue.take(10) == []
@@ -198,7 +198,7 @@ def test_what_is_claimed_is_nobody_elses(queue):
     assert (row["fence"], claim.fence, row.get("attempt", 1)) == (1, 1, 1)
 
 
-def test_what_a_killed_worker_held_is_claimed_again_when_its_lease_runs_out(queue):
+def test_the_row_of_a_killed_worker_is_claimed_after_its_lease(queue):
     queue.add()
     [killed] = queue.take(10)
     queue.lose_leases()
@@ -207,7 +207,7 @@ def test_what_a_killed_worker_held_is_claimed_again_when_its_lease_runs_out(queu
 
 
 @each("outcome", lambda queue: queue.outcomes)
-def test_who_lost_the_lease_to_another_one_writes_nothing(queue, outcome):
+def test_after_another_claim_the_first_worker_writes_nothing(queue, outcome):
     queue.add()
     [slow] = queue.take(1)
     queue.lose_leases()
@@ -220,7 +220,7 @@ def test_who_lost_the_lease_to_another_one_writes_nothing(queue, outcome):
     assert queue.rows() != before
 
 
-def test_who_lost_the_lease_to_nobody_may_still_write(queue):
+def test_after_its_lease_a_worker_may_write_if_nobody_claimed(queue):
     queue.add()
     [slow] = queue.take(1)
     queue.lose_leases()
@@ -247,7 +247,7 @@ def test_a_row_waits_for_a_time_that_may_have_been_written_just_now(queue, colum
 
 
 @those(lambda queue: "postpone" in queue.outcomes)
-def test_what_was_postponed_waits_however_often_it_was(queue, settings):
+def test_the_wait_of_many_postponements_stays_below_the_clock_limit(queue, settings):
     """No wait is as long as the limit that shows that the clock was set back."""
     settings.JOB_BACKOFF, settings.MESSAGE_ATTEMPTS = 1, 100
     queue.add()

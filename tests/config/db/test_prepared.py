@@ -330,7 +330,7 @@ def test_a_connection_lost_within_a_time_limit_is_djangos_error():
 
 
 @pytest.mark.parametrize("fetch", [prepared.fetch, prepared.fetch_ordinarily])
-def test_what_the_server_stops_is_not_tried_again(fetch):
+def test_a_cancelled_statement_is_not_repeated(fetch):
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 50")
     before = connection.connection

@@ -27,7 +27,7 @@ def can_lock(other, row, mode: str) -> bool:
         return True
 
 
-def test_who_holds_a_row_changes_it_alone_and_others_refer_to_it_meanwhile(other):
+def test_a_locked_row_blocks_changes_but_no_references(other):
     account = AccountFactory()
     with transaction.atomic():
         assert lock(Account.objects.filter(pk=account.pk)) == account

@@ -54,13 +54,13 @@ def ip(text: str) -> guard.Address:
 
 
 @pytest.mark.parametrize("address", [each for group in OURS.values() for each in group])
-def test_what_is_not_on_the_internet_is_refused_with_and_without_a_region(address):
+def test_addresses_outside_the_internet_are_always_refused(address):
     assert refusal([ip(address)], private=False) == FORBIDDEN
     assert refusal([ip(address)], private=True) == FORBIDDEN
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "203.0.114.9", "1.1.1.1", "2606:4700::1111", "2a00:1450::8a"])
-def test_what_is_public_is_checked_without_a_region_and_never_with_one(address):
+def test_public_addresses_are_accepted_only_without_a_region(address):
     assert refusal([ip(address)], private=False) is None
     assert refusal([ip(address)], private=True) == NO_REGION
 
@@ -68,26 +68,26 @@ def test_what_is_public_is_checked_without_a_region_and_never_with_one(address):
 @pytest.mark.parametrize(
     "address", ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "fd12::1", "fc00::1"]
 )
-def test_what_is_private_is_checked_with_a_region_and_never_without_one(address):
+def test_private_addresses_are_accepted_only_with_a_region(address):
     assert refusal([ip(address)], private=True) is None
     assert refusal([ip(address)], private=False) == NEEDS_REGION
 
 
 @pytest.mark.parametrize("address", ["172.15.255.255", "172.32.0.1", "192.167.255.255", "11.0.0.1"])
-def test_what_is_beside_the_private_networks_is_public(address):
+def test_neighbours_of_private_networks_are_public(address):
     assert not is_private(ip(address))
 
 
 @pytest.mark.parametrize("form", CARRIERS.values(), ids=CARRIERS)
 @pytest.mark.parametrize("address", ["127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "168.63.129.16"])
-def test_what_is_refused_is_refused_in_every_ipv6_form(form, address):
+def test_forbidden_addresses_are_forbidden_in_every_ipv6_form(form, address):
     if (form, address) == ("::{0}", "0.0.0.0"):
         assert is_forbidden(ip("::"))
     assert is_forbidden(carried(form, address))
 
 
 @pytest.mark.parametrize("form", CARRIERS.values(), ids=CARRIERS)
-def test_what_is_private_is_private_in_every_ipv6_form(form):
+def test_private_addresses_are_private_in_every_ipv6_form(form):
     assert is_private(carried(form, "192.168.7.7"))
     assert not is_private(carried(form, "9.9.9.9"))
 
@@ -227,7 +227,7 @@ def test_other_servers_of_the_settings_are_ours_where_they_are_private(plane, se
     assert is_forbidden(ip("::ffff:10.9.8.7"))
 
 
-def test_what_others_share_on_the_internet_stays_open(plane, settings):
+def test_the_public_address_of_a_mail_server_stays_allowed(plane, settings):
     plane["smtp.example.net"] = "203.0.114.11"
     settings.EMAIL_HOST = "smtp.example.net"
     assert not is_forbidden(ip("203.0.114.11"))

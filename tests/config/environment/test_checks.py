@@ -100,7 +100,7 @@ def test_nothing_is_said_of_a_complete_one(complete):
     assert finding_ids() == []
 
 
-def test_nor_by_any_check_of_a_deployment_and_none_is_silenced_that_would_be_silent(settings, tmp_path):
+def test_a_complete_deployment_has_no_warnings_and_no_needless_silence(settings, tmp_path):
     variables = environment(
         PRODUCTION="1", SECRET_KEY=SECRET, ENCRYPTION_KEYS=KEY, NUM_PROXIES="1", STATE_DIR=str(tmp_path / "state"),
         SITE_URL="https://cloud.example.com", ALLOWED_HOSTS="cloud.example.com",

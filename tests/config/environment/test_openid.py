@@ -65,7 +65,7 @@ def test_a_part_of_it_is_an_error_that_names_the_rest(monkeypatch, left_out):
         ("OIDC_TIMEOUT", "0"),
     ],
 )
-def test_what_cannot_be_is_an_error_that_names_it(monkeypatch, name, value):
+def test_an_invalid_setting_is_refused_by_name(monkeypatch, name, value):
     with pytest.raises(BadVariable, match=name):
         read_from(monkeypatch, **{**WHOLE, name: value})
 

@@ -277,7 +277,7 @@ def test_a_list_may_have_a_comma_too_many(monkeypatch):
     assert Environment().words("LIST") == ["one", "two"]
 
 
-def test_what_is_wrong_ends_a_program(monkeypatch):
+def test_a_bad_variable_ends_the_program(monkeypatch):
     monkeypatch.setenv("NUMBER", "seven")
     with pytest.raises(SystemExit, match="NUMBER: 'seven' is not a whole number"):
         Environment().integer("NUMBER", 7)

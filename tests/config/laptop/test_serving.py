@@ -141,7 +141,7 @@ def test_a_look_at_the_lock_keeps_no_server_from_starting(tmp_path, monkeypatch)
             assert served_at(tmp_path) == SITE
 
 
-def test_who_is_killed_has_no_lock(tmp_path):
+def test_a_killed_process_releases_its_lock(tmp_path):
     code = (
         "import os, sys; from pathlib import Path; from config.laptop.serving.lock import state_locked\n"
         f"with state_locked(Path(sys.argv[1]), {SITE!r}): os.kill(os.getpid(), 9)"
@@ -269,7 +269,7 @@ def steps_of(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def test_what_is_missing_is_said_before_a_package_is_installed(tmp_path):
+def test_missing_programs_are_reported_before_an_installation(tmp_path):
     venv = tmp_path / "venv"
     steps = steps_of("HYPERVISOR=qemu", f"VENV={venv}")
     order = [steps.index(each) for each in (CHECK, "-m venv", "install.py")]
@@ -291,7 +291,7 @@ def test_pip_is_followed_in_silence_and_counted():
     assert [text.partition(" (")[0] for text in shown] == [f"Downloading: {count} of 3" for count in (1, 2, 3)]
 
 
-def test_what_pip_said_is_shown_where_it_fails(tmp_path):
+def test_output_of_pip_is_shown_if_it_fails(tmp_path):
     lock = tmp_path / "requirements.lock"
     lock.write_text("surely-no-such-package==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
     command = [sys.executable, "-m", "config.bootstrap.install", str(lock)]

@@ -59,7 +59,7 @@ def test_durations_are_counted_by_the_range_that_they_are_in():
     }
 
 
-def test_what_redis_does_not_take_is_kept_and_told_once(settings, caplog):
+def test_counts_are_kept_and_logged_once_while_redis_is_down(settings, caplog):
     there, settings.REDIS_URL = settings.REDIS_URL, f"redis://127.0.0.1:{free_port()}/0"
     reporter = Reporter()
     for _ in range(3):
@@ -73,7 +73,7 @@ def test_what_redis_does_not_take_is_kept_and_told_once(settings, caplog):
     assert counts.counts.take() == {}
 
 
-def test_what_redis_took_without_its_answer_being_heard_is_counted_once(monkeypatch):
+def test_counts_with_a_lost_answer_of_redis_are_counted_once(monkeypatch):
     def lose(*arguments, **named) -> None:
         store(*arguments, **named)
         raise redis.TimeoutError("Timeout reading from socket")

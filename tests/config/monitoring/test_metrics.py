@@ -78,7 +78,7 @@ def test_durations_add_up_to_the_number_of_all(client, stored):
     assert value(found, name, f"{name}_bucket", le="+Inf") == 4
 
 
-def test_what_another_release_counts_is_left_out(client, stored):
+def test_metrics_of_another_release_are_left_out(client, stored):
     stored["one"] = {
         ("skerry_doors", "red"): 1.0,
         ("skerry_requests", "GET"): 1.0,

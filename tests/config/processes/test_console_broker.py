@@ -24,7 +24,7 @@ def ticket(owner, instance) -> str:
     return consoles.ask(owner, instance, browser_of(signed_in(owner)))
 
 
-def test_who_has_a_ticket_is_admitted_to_the_console_of_its_instance(ticket, instance, monkeypatch):
+def test_a_ticket_admits_to_the_console_of_its_instance(ticket, instance, monkeypatch):
     broker, opened = ConsoleBroker(), []
     monkeypatch.setattr(console_broker, "open_console", opened.append)
     assert broker.is_ticket(ticket)
@@ -61,7 +61,7 @@ def test_a_used_ticket_and_lost_rights_are_told_apart(ticket, owner):
         (DriverError("Another user has this console open."), Occupied, True),
     ],
 )
-def test_what_a_driver_says_is_told(ticket, monkeypatch, error, kind, again):
+def test_messages_of_drivers_are_shown(ticket, monkeypatch, error, kind, again):
     def refuse(instance: Instance) -> None:
         raise error
 

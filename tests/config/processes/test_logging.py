@@ -71,7 +71,7 @@ def test_a_stranger_causes_no_error_by_a_malformed_request(failures, headers):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("body", "content_type"), BODIES.values(), ids=BODIES)
-def test_nor_by_a_malformed_body(failures, monkeypatch, body, content_type):
+def test_a_malformed_body_causes_no_server_error(failures, monkeypatch, body, content_type):
     # a stranger gets the cookie and the token of a form from any page
     monkeypatch.setattr(Csrf, "process_view", lambda *values: None)
     assert max(call("POST", path, body, content_type).status for path in PAGES) < 500

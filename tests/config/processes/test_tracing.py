@@ -142,7 +142,7 @@ def test_a_step_that_fails_says_why_and_is_in_the_trace_of_its_job_when_tried_ag
     assert failed.status.description == "The host does not answer."
 
 
-def test_what_a_bug_says_is_not_told(asked, spans):
+def test_spans_do_not_contain_texts_of_bugs(asked, spans):
     driver = MemoryDriver()
     driver.before = failing_at(0, error=RuntimeError(f"root has {PASSWORD}"), times=1)
     work(asked, TracedDrivers(driver))

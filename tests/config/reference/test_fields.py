@@ -79,7 +79,7 @@ def test_bounds_and_defaults_are_notes(schema, notes):
     assert list(field(schema).notes) == notes
 
 
-def test_what_stands_beside_a_reference_comes_first():
+def test_a_description_beside_a_reference_takes_precedence():
     assert "Where it is." in field({"$ref": "#/components/schemas/Region"}).description
     own = field({"$ref": "#/components/schemas/Region", "description": "Of the *backup*."})
     assert "Of the <em>backup</em>." in own.description

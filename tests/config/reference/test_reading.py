@@ -121,7 +121,7 @@ def test_an_operation_says_what_it_needs(update):
     assert (update.public, update.deprecated, update.grant) == (False, True, "read_write")
 
 
-def test_what_needs_no_token_says_so(small):
+def test_public_operations_are_marked(small):
     assert small.operations["regions_list"].public
     assert small.operations["regions_list"].scopes == ("a:read_only",)
     assert not small.operations["volumes_destroy"].public, "what the document says for all counts"

@@ -73,7 +73,7 @@ def test_search_works_without_scripts(client):
     assert f"{len(reference().operations)} operations" in text(client.get("/docs", {"q": " "}))
 
 
-def test_what_was_searched_for_is_shown_and_not_obeyed(client):
+def test_the_searched_text_is_escaped(client):
     page = client.get("/docs", {"q": '"><script>alert(1)</script>'}).content.decode()
     assert "<script>alert" not in page
     assert "0 of" in page

@@ -207,7 +207,7 @@ def test_a_refusal_keeps_the_headers_that_are_not_of_the_content():
     assert answers.UNREAD.encode() in connection.received
 
 
-def test_what_a_request_has_changed_is_told_however_much_is_unread():
+def test_answers_to_changes_are_sent_despite_unread_answers():
     content = bytes(MAX_SMALL_BYTES + 1)
     assert send(answered(content), environ("POST"), unread=OF_PROCESS).received == content
 

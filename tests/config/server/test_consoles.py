@@ -223,7 +223,7 @@ def test_the_end_of_the_machine_is_told_and_coming_again_may_help(broker):
 
 
 @pytest.mark.parametrize(("ticket", "origin"), [("123", "https://here.example"), ("", "https://here.example")])
-def test_what_is_no_ticket_is_refused_without_a_look(broker, ticket, origin):
+def test_a_malformed_ticket_is_refused_without_a_query(broker, ticket, origin):
     broker.admit = None
 
     async def scene(served: Served) -> None:
@@ -236,7 +236,7 @@ def test_what_is_no_ticket_is_refused_without_a_look(broker, ticket, origin):
 
 
 @pytest.mark.parametrize("origin", ["", "https://elsewhere.example"])
-def test_who_is_not_admitted_is_told_why(broker, origin):
+def test_a_refused_visitor_gets_the_reason(broker, origin):
     async def scene(served: Served) -> None:
         browser = Browser()
         await served.application.__rsgi__(scope("abc", origin), browser)
@@ -247,7 +247,7 @@ def test_who_is_not_admitted_is_told_why(broker, origin):
 
 
 @pytest.mark.parametrize("way", ["to_end", "refused"])
-def test_who_has_to_end_ends(broker, monkeypatch, way):
+def test_sessions_that_must_end_are_closed(broker, monkeypatch, way):
     monkeypatch.setattr(consoles, "RECHECK_SECONDS", 0)
 
     async def scene(served: Served) -> None:
@@ -268,7 +268,7 @@ def test_who_has_to_end_ends(broker, monkeypatch, way):
     assert broker.left == {3: "Go.", 4: "They left."}
 
 
-def test_who_types_nothing_leaves(broker):
+def test_an_idle_session_is_closed(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
@@ -388,7 +388,7 @@ def test_a_host_that_hangs_holds_nobody_of_other_hosts_up(broker):
     }
 
 
-def test_who_was_asked_to_leave_is_waited_for(broker):
+def test_a_new_session_waits_until_the_old_one_has_left(broker):
     broker.occupied = 3
 
     async def scene(served: Served) -> None:
@@ -477,7 +477,7 @@ def test_a_process_that_is_to_stop_sends_everybody_away_and_lets_nobody_in(broke
     assert broker.left == {3: consoles.STOPPED}
 
 
-def test_what_was_open_when_the_server_closed_its_sockets_is_recorded(broker, caplog):
+def test_sessions_open_at_shutdown_are_recorded(broker, caplog):
     """The loop of a server in this state runs no more tasks."""
 
     async def scene(served: Served) -> None:

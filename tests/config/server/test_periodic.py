@@ -53,5 +53,5 @@ def test_only_the_first_of_repeated_failures_is_logged_whole(caplog):
     assert all("it is not there" in record.getMessage() for record in caplog.records)
 
 
-def test_what_never_began_ends_as_well():
+def test_stopping_before_the_start_succeeds():
     Periodic(1, lambda: None).stop()

@@ -84,7 +84,7 @@ def test_a_body_is_written_as_it_comes_and_the_view_has_the_last_word():
 
 
 @pytest.mark.parametrize("refuses", ["begin", "write"])
-def test_what_is_refused_is_the_views_to_tell_and_is_thrown_away(refuses):
+def test_a_refused_stream_is_discarded_and_reported_by_the_view(refuses):
     exchange, receiving = Exchange([b"x", b"y", b"z"]), Receiving(refuses)
     [error] = send(exchange, receiving, 3)
     assert str(error) == f"no {refuses}"

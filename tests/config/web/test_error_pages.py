@@ -79,7 +79,7 @@ def test_a_wrong_method_of_the_api_stays_its_own(client):
     assert answer.json()["errors"] == [{"field": None, "reason": "Method Not Allowed"}]
 
 
-def test_what_staff_may_not_do_is_a_page(staff):
+def test_a_missing_permission_of_staff_is_shown_as_a_page(staff):
     User.objects.filter(pk=staff.pk).update(is_superuser=False)
     answer = sign_in("staff", staff).get("/admin/accounts/account/add/", headers={"Accept": BROWSER})
     assert answer.status_code == 403
@@ -114,7 +114,7 @@ def test_a_host_that_is_none_of_ours_is_a_page(client, settings):
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/version", "/metrics"])
-def test_who_watches_may_ask_by_any_address(client, db, settings, path):
+def test_monitoring_may_use_any_host_name(client, db, settings, path):
     settings.ALLOWED_HOSTS = ["cloud.example.com"]
     settings.METRICS_TOKEN = "secret"
     headers = {"Host": "10.0.0.7:8000", "Authorization": "Bearer secret"}

@@ -19,7 +19,7 @@ HOST = Address("us-test-h1")
 
 
 @pytest.mark.parametrize(("during", "missed"), [(4.9, False), (5.0, False), (5.1, True), (None, True)])
-def test_what_took_longer_than_its_limit_or_never_came_is_missed(during, missed):
+def test_times_beyond_the_limit_count_as_missed(during, missed):
     findings = Findings([Timed("a boot", 0.5, during, 5.0)])
     assert bool(findings.missed) == missed
     assert findings.figures()["a boot during"] == ("never" if during is None else f"{during:.2f}")

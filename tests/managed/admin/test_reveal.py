@@ -92,7 +92,7 @@ def test_nothing_that_holds_it_says_it_when_printed():
     assert "hunter2" not in repr(Revealed("Password", "hunter2"))
 
 
-def test_who_read_it_and_why_is_written_down(admin, kept):
+def test_reader_and_reason_are_recorded(admin, kept):
     before = Decryption.objects.count()
     read(admin, kept)
     row = Decryption.objects.first()
@@ -229,7 +229,7 @@ def test_a_form_from_elsewhere_is_refused(staff, kept):
     assert browser.post(address_of(kept), {"reason": REASON, "seen": 0}).status_code == 403
 
 
-def test_what_no_key_opens_is_said_and_not_recorded(admin, kept, settings):
+def test_a_secret_that_no_key_decrypts_is_reported_and_not_recorded(admin, kept, settings):
     # not by removing the keys, which would end the session too
     keys, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, ["lost-key"]
     kept.encrypted = encrypt_json({"private": "x"})
@@ -265,6 +265,6 @@ def test_from_a_services_page_one_returns_there(admin, watched):
     assert f'href="{page_address(watched.service)}"' in response.content.decode()
 
 
-def test_what_the_eye_does_not_see_is_said():
+def test_invisible_characters_of_a_secret_are_described():
     assert Revealed("Password", " x ").remark == "3 characters, with a space at the beginning or end"
     assert Revealed("Password", "xyz").remark == "3 characters"

@@ -104,7 +104,7 @@ def test_a_services_page_says_what_needs_somebody_and_what_helps(admin, watched)
         ),
     ],
 )
-def test_what_needs_somebody_follows_from_how_it_stands(columns, expected, admin, watched):
+def test_the_page_says_what_staff_should_do(columns, expected, admin, watched):
     change(watched.service, **{"issue": None, "failures": 0, "error": "", **columns})
     assert expected in text_of(admin, page_address(watched.service))
 
@@ -148,7 +148,7 @@ def test_the_compute_that_a_service_runs_on_is_named_with_a_way_in(admin, watche
 @pytest.mark.parametrize(
     "user", ["a;echo b;", "$(echo b)", "'; echo '", "`echo b`", "two words", "-oProxyCommand=reboot"]
 )
-def test_what_a_customer_calls_a_user_is_one_word_of_the_command(user, watched, running):
+def test_a_user_name_is_one_argument_of_the_ssh_command(user, watched, running):
     """Staff copy the command into a shell."""
     ComputeSettings.objects.update(user=user)
     command = keys.ssh(Instance.objects.select_related("managed_settings").get(pk=running.pk))
@@ -314,7 +314,7 @@ def test_checks_that_nobody_makes_are_told_of(admin, watched, settings):
 @pytest.mark.parametrize(
     "columns", [{"status": "disabled", "issue": None}, {"lease_until": now() + timedelta(days=3650)}]
 )
-def test_what_is_off_or_under_way_is_not_late(columns, admin, watched):
+def test_disabled_or_running_checks_are_not_late(columns, admin, watched):
     change(watched.service, next_check_at=now() - timedelta(hours=1), **columns)
     assert "Check that a worker runs." not in text_of(admin, "/admin/")
 

@@ -25,6 +25,6 @@ def test_restricted_users_have_no_part_in_it_whatever_they_were_granted(client_f
     assert client_for(granted).get(f"/v4/managed/{path}").status_code == 403
 
 
-def test_who_may_not_is_not_told_whether_it_is_enabled(client_for, restricted, account):
+def test_without_permission_the_answer_hides_whether_it_is_enabled(client_for, restricted, account):
     Account.objects.filter(pk=account.pk).update(managed=False)
     assert client_for(restricted).get("/v4/managed/services").json()["errors"][0]["reason"] == "Unauthorized"

@@ -50,7 +50,7 @@ def test_every_compute_has_the_defaults(api, compute, path):
     assert not ComputeSettings.objects.exists()
 
 
-def test_what_is_chosen_is_kept_and_told_once(api, compute, path):
+def test_settings_are_stored_and_have_one_event(api, compute, path):
     wish = {**CHOSEN, "ip": compute.ipv4[0]}
     before = Event.objects.count()
     assert choose(api, path, **wish).json()["ssh"] == wish

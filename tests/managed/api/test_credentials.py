@@ -165,7 +165,7 @@ def test_a_key_that_is_gone_says_so_and_stamps_nothing(account, settings):
     assert not Decryption.objects.exists()
 
 
-def test_what_no_key_opens_is_replaced_where_all_of_it_is_given(api, account, settings):
+def test_a_credential_that_no_key_decrypts_can_only_be_replaced_whole(api, account, settings):
     credential = CredentialFactory(account=account)
     settings.ENCRYPTION_KEYS = ["another"]
     refused = api.post(f"{PATH}/{credential.pk}/update", {"password": "next"})

@@ -176,7 +176,7 @@ def failing(account, **values) -> Service:
 
 
 @pytest.mark.parametrize("how", ["disable", "delete", "put"])
-def test_what_is_watched_no_more_ends_its_issue(api, account, how):
+def test_stopping_to_watch_a_service_ends_its_issue(api, account, how):
     service = failing(account)
     path = f"{PATH}/{service.pk}"
     if how == "delete":

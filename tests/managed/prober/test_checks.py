@@ -190,7 +190,7 @@ def test_an_answer_that_is_compressed_all_the_same_is_unpacked(encoding, pack):
     assert ask_of(packed, "needle").up
 
 
-def test_what_unpacks_to_much_is_unpacked_to_the_bound():
+def test_a_large_compressed_answer_is_unpacked_to_the_limit():
     bomb = gzip.compress(b"\0" * 64 * PREFIX_BYTES + b"needle")
     assert ask_of(answer(bomb, "200 OK", "Content-Encoding: gzip"), "needle").error == NO_TEXT
     search = Search("needle", "", "gzip")
@@ -198,7 +198,7 @@ def test_what_unpacks_to_much_is_unpacked_to_the_bound():
     assert search.ended
 
 
-def test_what_cannot_be_unpacked_is_said():
+def test_an_answer_that_cannot_be_decompressed_is_reported():
     brotli = answer(b"\x0b\x02\x80needle\x03", "200 OK", "Content-Encoding: br")
     assert "unknown compression" in ask_of(brotli, "needle").error
     assert (
@@ -249,7 +249,7 @@ def test_a_body_nobody_asked_for_is_not_waited_for():
     assert ask_of(drip(OK + b"Content-Length: 1000\r\n\r\n", b"x", 0.2)).up
 
 
-def test_what_comes_after_the_text_is_not_waited_for():
+def test_a_check_ends_when_the_text_is_found():
     assert ask_of(drip(OK + b"Content-Length: 1000\r\n\r\na needle", b"x", 0.2), "needle").up
 
 
@@ -269,7 +269,7 @@ def test_endless_headers_are_not_read_for_ever(line):
     [(b"", INTERIM * 1000), (b"", b"\r\n" * 30_000), (CHUNKED + b"5", b";a=b" * 15_000)],
     ids=["interim answers", "empty lines", "extensions of a chunk"],
 )
-def test_what_is_neither_headers_nor_text_is_not_read_for_ever(first, then):
+def test_endless_answers_without_content_are_ended(first, then):
     """Reading on would keep the event loop from other checks."""
     assert ask_of(drip(first, then, 0, most=1_000_000), "needle").error == ENDLESS
 

@@ -80,7 +80,7 @@ def measured(service: Service) -> int:
     return Measurement.objects.filter(service=service).count()
 
 
-def test_what_is_slow_holds_up_nothing_else(probers, account):
+def test_slow_services_do_not_delay_quick_ones(probers, account):
     with Server(answer()) as quick, Server(silence()) as slow:
         slow_ones = [watch(account, address=slow.url, timeout=255) for _ in range(20)]
         quick_ones = [watch(account, address=quick.url, timeout=LONG_SECONDS) for _ in range(20)]

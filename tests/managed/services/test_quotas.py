@@ -55,7 +55,7 @@ def add_credential(actor: Actor, number: int) -> Credential:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("add", [add_service, add_contact, add_credential])
-def test_nor_more_where_many_are_added_at_once(account, owner, add):
+def test_simultaneous_additions_stay_within_the_quota(account, owner, add):
     actor = Actor(account.pk, owner.pk, "owner")
     made = done(race(lambda number: add(actor, number)))
     assert len(made) == 2

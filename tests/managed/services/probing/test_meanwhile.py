@@ -38,7 +38,7 @@ def test_a_ticket_closed_by_hand_stays_closed_at_recovery(service, support):
     assert mails()[1] == "Up again: shop > account@example.com"
 
 
-def test_what_fails_after_a_ticket_was_closed_by_hand_is_another_issue(service, account, support):
+def test_a_failure_after_closing_by_hand_opens_another_issue(service, account, support):
     other = watch(account, label="mail")
     settle(service, DOWN, DOWN)
     first = closed_by_hand(support)
@@ -154,7 +154,7 @@ def test_an_account_deleted_while_a_check_is_under_way(service, account):
 
 
 @pytest.mark.parametrize("verb", [services.disable, services.delete])
-def test_what_is_not_watched_any_more_leaves_its_issue(service, actor, verb):
+def test_a_service_that_is_no_longer_watched_leaves_its_issue(service, actor, verb):
     settle(service, DOWN, DOWN)
     verb(actor, service)
     issue = Issue.objects.get()
@@ -167,7 +167,7 @@ def test_what_is_not_watched_any_more_leaves_its_issue(service, actor, verb):
 
 
 @pytest.mark.parametrize("last", [DOWN, UP])
-def test_what_fails_halfway_writes_nothing(service, monkeypatch, last):
+def test_a_settle_that_fails_writes_nothing(service, monkeypatch, last):
     settle(service, *((DOWN,) if last is DOWN else (DOWN, DOWN)))
     probe = claim_one(service)
     before = state()

@@ -74,7 +74,7 @@ def test_hours_that_were_missed_are_made_up_for(service, settings):
     assert [row[0].day for row in hours(service)] == [6, 7, 8, 9, 10]
 
 
-def test_what_is_old_goes(service, settings):
+def test_old_measurements_are_deleted(service, settings):
     settings.MEASUREMENTS_KEPT, settings.HOURLY_MEASUREMENTS_KEPT = timedelta(days=2), timedelta(days=90)
     measure(service, NOW - timedelta(days=3), 7.0)
     measure(service, NOW - timedelta(days=1), 8.0)

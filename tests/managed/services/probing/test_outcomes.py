@@ -102,7 +102,7 @@ def test_the_next_problem_is_another_issue(service):
     assert Issue.objects.filter(closed=None).count() == 1
 
 
-def test_what_is_written_before_is_not_written_again(service):
+def test_an_outcome_is_written_only_once(service):
     """As when the database went away between a commit and its answer."""
     settle(service, UP)
     probe = claim_one(service)
@@ -127,7 +127,7 @@ def test_a_long_error_and_many_failures_fit(service):
 # --- several services -------------------------------------------------------------------------------------------
 
 
-def test_what_fails_within_an_incident_joins_its_issue(service, account):
+def test_a_failure_during_an_incident_joins_its_issue(service, account):
     other, third = watch(account, label="mail"), watch(account, label="dns")
     settle(service, DOWN, DOWN)
     settle(other, DOWN, DOWN)

@@ -37,7 +37,7 @@ def test_a_claim_says_what_is_to_be_checked(account):
     assert service.lease_until == probe.claimed + timedelta(seconds=7 + MARGIN_SECONDS)
 
 
-def test_who_lost_the_lease_measures_nothing(service):
+def test_a_worker_without_the_lease_writes_no_measurement(service):
     [slow] = claim(10)
     Service.objects.update(lease_until=clock())
     [holder] = claim(10)
@@ -74,7 +74,7 @@ def test_a_lease_that_is_over_takes_up_no_room(account, settings):
     assert sorted(claimed()) == [service.pk for service in services[:2]]
 
 
-def test_nor_does_one_that_was_taken_before_the_clock_was_set_back(account, settings):
+def test_claims_from_before_a_clock_change_do_not_count_for_the_share(account, settings):
     settings.PROBE_SHARE = 2
     services = [watch(account) for _ in range(4)]
     assert len(claimed()) == 2
@@ -83,14 +83,14 @@ def test_nor_does_one_that_was_taken_before_the_clock_was_set_back(account, sett
     assert sorted(claimed()) == [service.pk for service in services[2:]]
 
 
-def test_what_is_not_due_or_disabled_is_not_claimed(account):
+def test_services_not_due_or_disabled_are_not_claimed(account):
     later = watch(account)
     Service.objects.filter(pk=later.pk).update(next_check_at=clock() + timedelta(seconds=5))
     watch(account, status="disabled")
     assert claimed() == []
 
 
-def test_what_was_put_off_by_a_longer_interval_or_a_wrong_clock_is_due(account, settings):
+def test_services_postponed_too_far_are_due(account, settings):
     """No service waits for an hour because its interval was an hour until a moment ago."""
     settings.PROBE_EVERY = 60
     near, far = watch(account), watch(account)
@@ -118,7 +118,7 @@ def test_an_account_suspended_while_a_check_is_under_way_hears_nothing_of_it(acc
     assert (service.status, Issue.objects.count(), mails()) == ("ok", 0, [])
 
 
-def test_what_is_given_back_is_due_at_once(account):
+def test_released_services_are_due_at_once(account):
     first, second = watch(account), watch(account)
     probes = claim(10)
     Service.objects.filter(pk=second.pk).update(fence=99)

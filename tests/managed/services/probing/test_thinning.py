@@ -70,7 +70,7 @@ def test_a_service_that_is_being_deleted_spoils_nobodys_averages(service):
     assert list(averages.values_list("service", flat=True)) == [other.pk]
 
 
-def test_who_deletes_a_service_waits_for_its_averages(service):
+def test_deleting_a_service_waits_for_its_averages(service):
     with transaction.atomic():
         thin(NOW)
         thread, results = in_thread(lambda: delete(service))
