@@ -419,7 +419,8 @@ class Driver(Protocol):
     def archive_upload(self, archive: str, path: str, size: int) -> Progress:
         """Make an archive from the raw disk image in the gzip file at `path`. `Refused` if the file is gone.
 
-        The image unpacks to `size` MB, as counted during the upload. The trailer of a gzip file is not reliable.
+        The image unpacks to `size` MB. A worker has measured the size, because the trailer of a gzip file is not
+        reliable.
         """
 
     def create_volume(self, volume: VolumeSpec) -> Progress:

@@ -16,9 +16,9 @@ from config.db import leases
 MESSAGE = "The host does not answer. The platform continues when the host answers again."
 """The message of a parked job's event, added after the event's present message."""
 
-# An active job is due at its deadline at the latest, and is given up then. One that was overdue when it was claimed
-# only waits for the host to report the machine's power. One that was cancelled or superseded during its call is
-# ready, and may need no host to end: it is claimed once more.
+# An active job is due at its deadline at the latest, and is given up then. A job that was overdue when it was
+# claimed only waits for the host to report the machine's power. A job that was cancelled or superseded during its
+# call is ready, and may need no host to end: it is claimed once more.
 _PARK = f"""
 WITH parked AS (
     UPDATE compute_job

@@ -134,7 +134,7 @@ def _cancel_live_job(instance_id: int) -> bool:
     if job is None or _detach_outliving(job):
         return False
     notified = job.ready and job.notified_at is not None and job.lease_until is None
-    # the cancelled job ends at once: other jobs do not wait for it to copy data
+    # the next claim ends the job without copying data, so it counts as interactive
     live.update(cancelled=True, bulk=False, run_at=Now(), ready=True)
     if not notified:
         live.update(notified_at=Now())
@@ -195,10 +195,10 @@ def _set_status(kind: Kind, instance: Instance) -> None:
 
 
 def note_refusal(kind_name: str, instance: Instance, problems: Problems) -> None:
-    """Note, on no field, that the settled status of a locked instance lets no job of this kind start.
+    """Add a problem without a field if the settled status of a locked instance allows no job of this kind.
 
-    The reason is then named along with failing fields. An instance that is not settled is busy, which `enqueue`
-    reports.
+    The answer then names this reason together with the failing fields. An instance that is not settled is busy:
+    `enqueue` reports this.
     """
     kind = KINDS[kind_name]
     if instance.status in Instance.SETTLED and instance.status not in kind.starts_from:

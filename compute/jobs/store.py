@@ -70,7 +70,7 @@ WITH claimed AS (
 """  # noqa: S608 - of constants
 
 _IS_DUE_AT_ONCE = "(ready AND NOT %(keep_lease)s::boolean)"
-# A claimed job is not ready, unless it was cancelled or superseded since: then it does not wait for long.
+# A claimed job is not ready, unless it was cancelled or superseded since the claim: then it is due at once.
 _GIVEN_BACK = f"""
            lease_until = CASE WHEN %(keep_lease)s::boolean THEN {leases.after("%(lease)s")} END,
            share_slot = CASE WHEN %(keep_lease)s::boolean THEN share_slot END,
@@ -288,7 +288,7 @@ def join_volume(job: Job, volume_id: int) -> bool:
 
 
 def lock_history(job: Job) -> None:
-    """Lock all jobs that were of the instance, or copied it, before a last settle that deletes the instance.
+    """Lock all jobs of the instance, and all jobs that copied it, before the last settle deletes the instance.
 
     The deletion of a clone and the deletion of its source change the same job: it is locked before both instances.
     """

@@ -114,24 +114,27 @@ def make_ready() -> None:
 
 
 def due(limit: int = SWEEP_LIMIT) -> list[int]:
-    """Mark ready jobs as notified that no message waits for, and return their ids.
+    """Mark ready jobs for which no message waits as notified, and return their ids.
 
-    For each host, as many jobs are marked as slots of its share are free. The others follow when jobs of the host
-    end their turn. Further messages now would only be taken and returned.
+    For each host, at most as many jobs are marked as slots of its share are free: workers could not claim more. The
+    others follow when jobs of the host free their slots.
     """
     return job_ids(_NOTIFY_DUE, {"limit": limit, **share_values()})
 
 
 def notify_one() -> list[int]:
-    """As `due`, for the job that has been ready for longest, whatever its host, because a slot is free now."""
+    """Mark the job that has been ready for longest as notified, of any host; return its id in a list, or none.
+
+    Called when a slot has become free.
+    """
     return job_ids(_NOTIFY_ONE, {})
 
 
 def return_notification(job_id: int) -> bool:
-    """Record that the message of this job is gone, though the worker that took it claimed another job, or none.
+    """Clear `notified_at` of one job, after a worker took the message of `job_id` and claimed no notified job.
 
-    If another message had let a worker claim this job, this job's message stood for a third job. Then any ready job
-    with a message is recorded instead. False if no ready job has a message.
+    This is the job `job_id`, if it is ready and notified. If not, another worker has claimed it, and its message
+    stood for another job: then any ready, notified job is cleared. Returns False if there is none.
     """
     with connection.cursor() as cursor:
         cursor.execute(_RETURN, [job_id])

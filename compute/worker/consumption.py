@@ -13,7 +13,7 @@ CHECK_EVERY = 2.0
 PATIENCE_SECONDS = 6.0
 """How long a message may take to come back while a slot is free."""
 STALL_SECONDS = 3 * CHECK_EVERY
-"""The delay of a check from which the worker itself stood still, so that messages had no chance to come back."""
+"""Seconds between two checks above which the worker itself stood still, so that no message could come back."""
 RELAPSE_SECONDS = 60.0
 """The time after a reconnect within which a new stall shows that reconnecting does not help."""
 
@@ -31,7 +31,7 @@ class Consumption:
     """The checks of one worker over all its connections. Times are seconds of a monotonic clock."""
 
     unanswered_since: float | None = None
-    """The time of the first message that has not come back, and after which none has."""
+    """The time at which the oldest unanswered message was sent; None if all messages came back."""
     checked_at: float | None = None
     reconnected_at: float | None = None
 

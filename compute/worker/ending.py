@@ -83,12 +83,12 @@ class Ending:
                 finished = close()
                 if finished is not None:
                     store.lock_instances(finished)
-                    # volumes before hosts and counters, which an arrival on another host locks
+                    # volumes first: an arrival on another host then locks hosts and counters
                     if left_behind:
                         volumes.release_left_behind(self.context, left_behind)
                     if persist:
                         persist(self.context)
-                    # a rollback that deletes the instance must leave it to a deletion that waits for it
+                    # if a deletion of the instance waits, the rollback must not delete the instance itself
                     if not done and finished.cancelled and self._deletion_waits():
                         callback = self.kind.on_superseded
                     if callback:
@@ -126,8 +126,8 @@ class Ending:
         return Instance.Status.RUNNING if power == Power.ON else self.data.off_status or self.kind.off
 
     def _public(self, message: str) -> str:
-        """Return the message for customers: a sentence of the driver or ours unchanged, `INTERNAL` in place of a
-        bug's."""
+        """Return the message for customers: `INTERNAL` in place of the text of an unexpected error, and else the
+        message itself."""
         return INTERNAL if message.startswith(UNEXPECTED) else message
 
     def _deletion_waits(self) -> bool:
@@ -165,8 +165,8 @@ class Ending:
         notify_promoted()
 
     def _abandon(self) -> None:
-        """End a job whose undoing staff gave up. Our rows change as if all steps had been undone; the error names
-        the others.
+        """End a job whose undoing staff gave up. Our rows change as if all steps had been undone. The error names
+        the steps that were not undone.
 
         The host is asked for the power of the machine, and need not answer. A deletion ends as if it had succeeded,
         because the host with the objects that it could not delete is gone.

@@ -45,8 +45,8 @@ def run_next(notified_id: int, drivers: Drivers = configured) -> None:
     """Claim the job that is fairest now, work on it, and notify workers of one more ready job.
 
     `notified_id` is the job of the message that the worker took. The message may be late, repeated or about a
-    finished job. If it stands for no job any more, that is recorded, and another message is sent when the job can
-    be claimed.
+    finished job. If the claimed job had no message, or no job is claimed, `return_notification` records that the
+    taken message is gone.
     """
     if is_stopping():
         notify(notified_id)

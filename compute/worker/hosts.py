@@ -31,7 +31,7 @@ class Checked:
 
 
 def check(host: Host, drivers: Drivers = configured, patience: float = 600.0) -> Checked:
-    """Have the driver prepare a host and inspect it, and write the findings to its row. Enables a new host.
+    """Prepare and inspect a host by its driver, and write the findings to its row. Enables a new host.
 
     Waits `patience` seconds at most for the preparation. Raises `NotReady`, and leaves the host's row unchanged, if
     the host does not answer, cannot be prepared, or has other volumes than the other hosts of its region. A new

@@ -19,8 +19,8 @@ from compute.services.hosts import access
 
 
 def file() -> Path:
-    """Return the file of the key, and write it if it is missing. Raises `DriverError` if it would not be safe
-    there."""
+    """Return the file of the key, and write it if it is missing. Raises `DriverError` if other
+    users could read the directory."""
     found = _written(str(connection.settings_dict["NAME"]), tempfile.gettempdir())
     if not found.exists():  # systems delete old temporary files
         _written.cache_clear()

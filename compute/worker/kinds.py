@@ -74,7 +74,7 @@ BOOT = Kind[BootData](
     during=S.BOOTING,
     data=BootData,
     steps=(Step("start", steps.start, undo=None),),
-    was_on=lambda run: not run.job.created_by,  # the platform boots what was on
+    was_on=lambda run: not run.job.created_by,  # the platform boots only instances that were on
 )
 
 REBOOT = Kind[BootData](
@@ -120,8 +120,8 @@ SHUTDOWN = Kind[JobData](
     steps=(Step("stop", steps.stop, undo=None),),
 )
 
-# The label of the instance is free from the request on, so that the instance could not come back. So a deletion
-# that fails is not given up: it is retried, as an undo, until the machine is gone. Meanwhile staff see the error.
+# From the request on, another instance may take the label, so the instance cannot be restored. So a deletion that
+# fails is not given up: it is retried, as an undo, until the machine is gone. Meanwhile staff see the error.
 DELETE = Kind[JobData](
     name="delete",
     verb="delete",

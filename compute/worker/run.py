@@ -87,7 +87,7 @@ class Run(Generic[D]):
 
     @property
     def machine(self) -> str:
-        """The driver's name for the instance, known before anything was made. Raises `InstanceGone`."""
+        """The name of the instance's machine, which is known before the machine is made. Raises `InstanceGone`."""
         if self.job.instance_id is None:
             raise InstanceGone("The compute was deleted.")
         return machine_name(self.job.instance_id)
@@ -109,7 +109,7 @@ class Run(Generic[D]):
     def secrets(self) -> dict[str, Any]:
         """The job's secrets, decrypted only here on their way to the driver.
 
-        Raises `UnreadableData` if this worker lacks their key, as one does that was not restarted with a new key.
+        Raises `UnreadableData` if this worker lacks their key, for example if it was not restarted with a new key.
         """
         try:
             return decrypt_json(self.job.encrypted) if self.job.encrypted else {}

@@ -100,7 +100,8 @@ def components() -> dict[str, Any]:
 def refused(grant: str, writes: bool, body: bool, path: bool, listed: bool) -> Iterator[int]:
     """Return the statuses that refuse an operation, as far as they follow from its declarations.
 
-    The operation `writes`, takes a `body`, has parameters in its `path`, or is `listed` in pages.
+    The arguments tell whether the operation `writes`, takes a `body`, has parameters in its `path`, and is `listed`
+    in pages.
     """
     if writes or listed:
         yield 400
@@ -115,6 +116,6 @@ def refused(grant: str, writes: bool, body: bool, path: bool, listed: bool) -> I
 
 
 def references(statuses: Iterator[int] | list[int]) -> dict[str, Any]:
-    """The answers of an operation's document by their status."""
+    """Return references to the answers of an operation in the document, by status."""
     found = {str(status): {"$ref": f"#/components/responses/{REFUSALS[status][0]}"} for status in sorted(statuses)}
     return {**found, "5XX": {"$ref": f"#/components/responses/{UNAVAILABLE[0]}"}}

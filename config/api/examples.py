@@ -22,7 +22,7 @@ KEPT_SECONDS = 60
 """Seconds for which a process shows the same ids before it asks the database again."""
 
 Source = Callable[[frozenset[str], frozenset[str]], Mapping[str, str]]
-"""Function of the texts of all requests and of all answers. It maps some of these texts to the texts to show."""
+"""A function that gets the texts of all requests and of all answers, and maps some of them to the texts to show."""
 
 
 @cache

@@ -61,7 +61,7 @@ class WrongMediaType(drf.UnsupportedMediaType):
 
 
 OF_CUSTOMERS = "stackscript_data"
-"""The field whose keys customers chose."""
+"""The name of the field whose keys are names that customers chose. Such a key is not translated."""
 
 
 def problem(reason: str, field: str | None = None) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from config.api.access import Scope, check_grant_name
 F = TypeVar("F", bound=Callable[..., Any])
 
 BY_ACTION: Any = object()
-"""A placeholder for a body that is not declared: the view's `serializer_class` or none, by the name of the action.
-"""
+"""A placeholder for a body that is not declared. The name of the action decides whether the body is the view's
+`serializer_class` or none."""
 
 READ_ACTIONS = ("list", "retrieve")
 """The actions that the view's `required_scopes` and `required_grant` are for."""
@@ -61,7 +61,7 @@ def operation(
     noun: str | None = None,
     whole: bool = False,
 ) -> Callable[[F], F]:
-    """Declare an action of a viewset. An action without it, or a grant that is none, is refused at import.
+    """Declare an action of a viewset. An unknown grant raises an error at import.
 
     `scope`: the scope that the token needs, several that are needed together, or a `config.api.access.Scope`.
     `grant`: the grant that a restricted user needs (`config.api.access`).
@@ -69,11 +69,13 @@ def operation(
     others none.
     `response`: the serializer of the answer or a schema for the document, None for ``{}``. By default `retrieve`,
     `create` and `update` have the view's, and others answer ``{}``.
-    `throttle_scope`: the name of a limit in the setting RATE_LIMITS, which counts besides those of all requests.
+    `throttle_scope`: the name of a limit in the setting RATE_LIMITS, which counts in addition to the limits of all
+    requests.
     `lane`: the lane that answers, if it is not the usual one (`config.server.lanes`).
     `refusals`: for the document: statuses that do not follow from the rest.
     `noun`: for the document: the last word of the operation's id, if the method alone says too little.
-    `whole`: for the document: the body of an `update` has all its required fields. Usually what is left out stays.
+    `whole`: for the document: the body of an `update` must have all required fields. Usually, fields that are left
+    out keep their values.
     """
     declared = Operation(
         Scope.of(scope), check_grant_name(grant), request, response, throttle_scope, lane, refusals, noun, whole

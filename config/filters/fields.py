@@ -136,7 +136,7 @@ class DateTimeField(StrictField, forms.DateTimeField):
     def from_json(value: Any) -> datetime:
         moment = datetime.fromisoformat(CharField.from_json(value))
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        moment + SECOND  # raises at the end of time, where the range of a second would
+        moment + SECOND  # raises for the last second of time, whose range would raise later
         return moment.replace(microsecond=0)
 
 
@@ -148,7 +148,7 @@ class DayField(StrictField, forms.DateField):
     @staticmethod
     def from_json(value: Any) -> date:
         day = date.fromisoformat(CharField.from_json(value))
-        day + timedelta(days=1)  # raises at the end of time, where the end of a day would
+        day + timedelta(days=1)  # raises for the last day of time, whose end would raise later
         return day
 
 

@@ -26,11 +26,11 @@ class FilterSet(django_filters.FilterSet):
             class Meta:
                 model = Volume
 
-    Each filter is declared. ``entity__id`` is the name ``entity.id`` in JSON, and a trailing underscore is dropped
-    (``class_``): then `field_name` is given. In JSON, a name has the word of the installation (`config.word`).
+    Each filter is declared. ``entity__id`` has the name ``entity.id`` in JSON, and ``class_`` the name ``class``.
+    Give `field_name` to filters with such names. In JSON, a name has the word of the installation (`config.word`).
 
-    Raises `ImproperlyConfigured` for an argument of django-filter that the API would not heed, so that a page and
-    the API find the same rows.
+    Raises `ImproperlyConfigured` for an argument of django-filter that the API would ignore, so that a page and the
+    API find the same rows.
     """
 
     base_filters: ClassVar[dict[str, Filter]]

@@ -18,7 +18,7 @@ from config.errors import DomainError
 from config.pages.reasons import entry_at, entry_text, reason_on_page, text_on_page
 
 TAG = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=[,\n]|$)|([^,\n]+)')
-"""A tag in a list separated by commas: in double quotes, of which two stand for one, or plain."""
+"""A tag in a list separated by commas: plain, or in double quotes. There, two double quotes stand for one."""
 TAGS_HELP = "Separated by commas. A tag that has a comma is in double quotes."
 LIST_POSITION = re.compile(r"\[\d+\].*$")
 """The position in a list, and what follows it, in the path of a problem: ``authorized_keys[2]``."""

@@ -79,8 +79,8 @@ class ListView(FilteredPage, FilterView):
     """A list of objects with filters, an order and pages.
 
     Subclasses define `get_queryset`, `filterset_class` and `columns`. The first column sets the order by default.
-    Wrong page numbers and unknown orders are corrected silently, because no one types them. For a wrong value of a
-    filter, the reason is shown at its input, and the list is empty. So it is if a filter takes too long.
+    Wrong page numbers and unknown orders are corrected silently, because no one types them. If the value of a
+    filter is wrong or a filter takes too long, the page shows the reason, and the list is empty.
     """
 
     columns: ClassVar[tuple[Column, ...]]
@@ -134,5 +134,5 @@ class ListView(FilteredPage, FilterView):
 
 
 def _is_set(value: Any) -> bool:
-    """Tell whether the value of a filter leaves out rows. *No* is such a value."""
+    """Tell whether the value of a filter leaves out rows. The choice *no* does so too."""
     return value is False or bool(value)

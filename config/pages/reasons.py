@@ -143,7 +143,7 @@ def _choices(choices: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _nearest_last(names: Iterable[str], shown_at: str) -> list[str]:
-    """Return names of fields, those in the row of `shown_at` last: other rows have fields of the same names."""
+    """Sort names of fields: the names in the row of `shown_at` come last, since other rows have the same names."""
     row = shown_at.rpartition(".")[0]
     return sorted(names, key=lambda name: name.rpartition(".")[0] == row)
 

@@ -41,9 +41,9 @@ class NewLabel:
         return default if self._attempt == 1 else _free(self._model, self._account_id, default)
 
     def retry_after(self, error: IntegrityError) -> None:
-        """Count a failed attempt, and return if the next one may succeed. Otherwise, raise `error`.
+        """Count a failed attempt. Raise `error` again if the next attempt cannot succeed.
 
-        Another constraint's error is raised, and so is a wished label's.
+        This is so for the error of another constraint, and for a label that the request has chosen.
         """
         if self._wished or self._attempt == MAX_ATTEMPTS or violated_constraint(error) != CONSTRAINTS[self._model]:
             raise error
@@ -51,7 +51,7 @@ class NewLabel:
 
 
 def _free(model: type[Instance] | type[NodeBalancer], account_id: int, wanted: str) -> str:
-    """`wanted`, or else the first of ``wanted-2``, ``wanted-3`` … that no row of the account has as its label."""
+    """Return `wanted`, or else the first of ``wanted-2``, ``wanted-3`` … that is no label of the account."""
     rows = model._default_manager.filter(account_id=account_id, label__startswith=wanted)
     taken = set(rows.values_list("label", flat=True))
     return next(label for number in count(1) if (label := _numbered(wanted, number)) not in taken)

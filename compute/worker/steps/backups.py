@@ -50,13 +50,13 @@ def mark_disk_saved(run: Run[BackupData]) -> None:
     if run.finished is None:
         return
     backup = _backup(run)
-    records.lock_all(backup.instance_id)  # the last settle goes on to those that this backup replaces
+    records.lock_all(backup.instance_id)  # the last settle also changes the backups that this one replaces
     backup.disks[run.finished]["saved"] = True
     backup.save(update_fields=["disks", "updated"])
 
 
 def delete_saved_disks(run: Run[BackupData]) -> None:
-    """Delete the archives that the backup has so far. Without a row, another job was given them to delete."""
+    """Delete the archives that the backup has so far. If the backup has no row, another job deletes them."""
     backup = Backup.objects.filter(pk=run.data.backup_id).first()
     if backup is not None:
         _delete(run.driver, backup.archives)
@@ -93,7 +93,7 @@ def _delete(driver: Driver, archives: Sequence[str]) -> None:
 
 
 def reboot_if_intact(run: Run[RestoreData]) -> Outcome:
-    """Inspect which disks are left; boot an instance that was shut down for the restore if all its disks are.
+    """Find out which disks are left. If none is missing, boot an instance that was shut down for the restore.
 
     The first step of a restore that overwrites is undone last: `remove_restored_rows` writes what this undo found.
     An instance that cannot boot any more stays off.
@@ -128,7 +128,7 @@ def _replace(run: Run[RestoreData]) -> None:
     keys, instance = run.data.part_keys, run.instance
     mine = Disk.objects.filter(pk__in=keys["disks"]), Config.objects.filter(pk__in=keys["configs"])
     if any(rows.exists() for rows in mine):
-        return  # it was done before
+        return  # an earlier run did it
     before = vlans_of(instance.configs.all())
     instance.configs.filter(pk__in=run.data.previous_config_ids).delete()
     restored = insert_rows(run.data.content, instance, keys)

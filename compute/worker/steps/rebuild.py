@@ -92,7 +92,7 @@ def _lay_out(run: Run[RebuildData]) -> None:
     volumes = attachments.volumes_in_profiles(instance)
     instance.configs.exclude(pk=data.config_id).delete()
     if instance.configs.exists():
-        return  # it was done before
+        return  # an earlier run did it
     script = StackScript.objects.filter(pk=data.script_id).first()  # type: ignore[misc] # as above
     image = Image.objects.get(pk=data.image_id)
     _, rows = fill_plan(instance, image, script, keys=data.row_keys, network_helper=instance.account.network_helper)

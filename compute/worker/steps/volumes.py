@@ -228,7 +228,7 @@ def mark_released(run: Run[VolumeDetachData]) -> None:
 
 
 def mark_attached_again(run: Run[VolumeDetachData]) -> None:
-    """If the machine still has the volume, record that, wherever the volume was to be attached next."""
+    """If the machine still has the volume, record that it is attached, even if another job waits to attach it."""
     if run.is_lost:
         mark_detached(run)
     elif run.data.places is not None and not _stays_detached(run):
@@ -236,7 +236,7 @@ def mark_attached_again(run: Run[VolumeDetachData]) -> None:
 
 
 def _stays_detached(run: Run[VolumeDetachData]) -> bool:
-    """Return whether the instance is being deleted: the deletion superseded the job, or was there before it."""
+    """Return whether the instance is being deleted: the deletion superseded the job, or began before the job."""
     superseded = run.data.places is not None and run.data.undo_reason == Event.SUPERSEDED
     return superseded or run.data.instance_id is not None
 
@@ -273,7 +273,7 @@ def _at_work(run: Run[VolumeData], jobs: Q) -> bool:
 
 
 def _unplug_if_there(run: Run[VolumeData], instance_id: int) -> None:
-    """Unplug the volume from the machine of an instance, unless both are gone."""
+    """Unplug the volume from the machine of an instance. Do nothing if the instance is gone."""
     with suppress(InstanceGone):
         run.driver_of(instance_id).unplug(machine_name(instance_id), _name(run))
 
@@ -294,7 +294,7 @@ def _maker(run: Run[VolumeData], original: int | None) -> Driver:
 
 
 def _driver(run: Run[VolumeData]) -> Driver:
-    """Return the driver of a host that has the volume: the host of its instance, or any of the region."""
+    """Return the driver of a host that has the volume: the host of its instance, or any host of the region."""
     if run.job.instance_id is not None:
         return run.driver
     instance_id = _row(run).values_list("instance_id", flat=True).first()
