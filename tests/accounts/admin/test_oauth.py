@@ -73,7 +73,7 @@ def test_disabling_is_a_pause(admin, app):
     assert Event.objects.filter(action="oauth_client_update").count() == 2
 
 
-def test_one_whose_account_is_suspended_is_shown_so(admin, app):
+def test_a_client_of_a_suspended_account_is_shown_as_suspended(admin, app):
     do(admin, app.account, "suspend", reason="Unpaid.")
     for address in (page_address(app), list_address(OAuthClient), page_address(app.account)):
         assert "active, account suspended" in admin.get(address).content.decode()
@@ -87,7 +87,7 @@ def test_the_platforms_own_is_stopped_and_nobody_told(admin, db):
     assert not Event.objects.exists()
 
 
-def test_revoking_what_a_user_allowed_ends_it_for_that_user(admin, app):
+def test_revoking_an_authorization_ends_access_for_that_user_only(admin, app):
     other = let_in(app, UserFactory())
     do(admin, Authorization.objects.exclude(pk=other.pk).get(), "revoke")
     assert left() == [1, 1, 1, 1]

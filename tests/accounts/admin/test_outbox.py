@@ -35,7 +35,7 @@ def listed(admin, **query) -> list[Message]:
     return list(admin.get(list_address(Message), query).context["cl"].result_list)
 
 
-def test_no_error_repeats_what_a_message_says(message, settings, caplog, admin):
+def test_errors_do_not_contain_texts_of_messages(message, settings, caplog, admin):
     settings.SMS_GATEWAY = "tests.accounts.admin.test_outbox.gateway_down"
     outbox.send_due()
     message.refresh_from_db()
@@ -79,14 +79,14 @@ def test_each_is_listed_by_how_it_goes(admin, message):
     assert listed(admin, q="fresh@example.com") == []
 
 
-def test_the_index_tells_of_what_was_given_up_and_what_is_late(admin, message):
+def test_the_index_counts_failed_and_late_messages(admin, message):
     index = reverse("admin:index")
     assert "Mails and messages" not in admin.get(index).content.decode()
     give_up(message)
     assert "Mails and messages: 1 failed, 0 late" in admin.get(index).content.decode()
 
 
-def test_one_that_was_given_up_is_sent_again(admin, world):
+def test_a_failed_message_can_be_sent_again(admin, world):
     invite(world.actor, "fresh-face", "fresh@example.com")
     message = Message.objects.get()
     give_up(message)
@@ -101,13 +101,13 @@ def test_one_that_was_given_up_is_sent_again(admin, world):
     assert mail.outbox[0].to == ["fresh@example.com"]
 
 
-def test_one_is_discarded_unsent(admin, message):
+def test_a_message_can_be_deleted_unsent(admin, message):
     assert "deleted unsent" in messages_of(do(admin, message, "discard"))
     assert outbox.send_due() == 0
     assert not Message.objects.exists()
 
 
-def test_one_that_went_out_meanwhile_is_gone(message):
+def test_verbs_on_a_sent_message_are_refused(message):
     outbox.discard(message)
     for verb in (outbox.send_again, outbox.discard):
         with pytest.raises(Exception, match="it was sent, or discarded"):

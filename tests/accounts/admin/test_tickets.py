@@ -154,7 +154,7 @@ class TestWhoWaits:
         assert "Tickets that wait" not in admin.get(index).content.decode()
 
     @pytest.mark.parametrize(("hours", "tone"), [(1, "quiet"), (25, "bad")])
-    def test_the_index_shows_red_what_waits_for_more_than_a_day(self, admin, ticket, hours, tone):
+    def test_tickets_that_wait_for_more_than_a_day_are_red(self, admin, ticket, hours, tone):
         Ticket.objects.update(opened=now() - timedelta(hours=hours))
         page = admin.get(reverse("admin:index")).content.decode()
         assert re.search(rf'class="{tone}"[^>]*>\s*<a [^>]*>Tickets that wait', page)
@@ -179,7 +179,7 @@ class TestFiles:
     def address(self, file: TicketAttachment) -> str:
         return page_address(file.ticket).replace("/change/", f"/attachments/{file.key}/")
 
-    def test_one_is_downloaded_and_never_shown(self, admin, file):
+    def test_a_file_is_downloaded_and_never_shown(self, admin, file):
         assert self.address(file) in admin.get(page_address(file.ticket)).content.decode()
         answer = admin.get(self.address(file))
         assert b"".join(answer.streaming_content) == b"<script>on</script>"
@@ -202,7 +202,7 @@ class TestFiles:
         assert admin.get(wrong).status_code == 404
         assert admin.get(self.address(file).replace(str(file.key), str(uuid4()))).status_code == 404
 
-    def test_one_that_is_not_on_this_host_is_said_so(self, admin, file):
+    def test_a_file_on_another_host_has_a_message(self, admin, file):
         path_of(file).unlink()
         answer = admin.get(self.address(file), follow=True)
         assert "is not on this machine" in messages_of(answer)

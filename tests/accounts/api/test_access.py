@@ -21,7 +21,7 @@ def written(moment: datetime) -> str:
 
 
 class TestApps:
-    def test_each_app_is_one_entry_whatever_its_tokens(self, api, owner, web):
+    def test_an_app_with_several_tokens_is_one_entry(self, api, owner, web):
         web.tokens(owner, "computes:read_only")
         web.tokens(owner, "computes:read_only events:read_only")
         [app] = api.get(APPS).json()["data"]
@@ -66,13 +66,13 @@ class TestApps:
         assert later["expiry"] == written(OAuthAccessToken.objects.get().expires + timedelta(days=90))
         assert later["id"] == app["id"]
 
-    def test_one_is_listed_from_its_first_token_on(self, api, owner, app):
+    def test_an_app_is_listed_from_its_first_token_on(self, api, owner, app):
         code = app.code(owner)
         assert api.get(APPS).json()["results"] == 0
         app.exchange(code)
         assert api.get(APPS).json()["results"] == 1
 
-    def test_one_whose_last_token_was_revoked_is_listed_no_more(self, api, owner, app):
+    def test_an_app_without_tokens_is_not_listed(self, api, owner, app):
         first, second = app.tokens(owner), app.tokens(owner)
         app.revoke(first["access_token"])
         [shown] = api.get(APPS).json()["data"]

@@ -76,7 +76,7 @@ class TestAnEvent:
         progress = {"percent_complete": 40, "duration": 1.5, "rate": "20 MB/s", "time_remaining": 9}
         assert {name: read[name] for name in progress} == progress
 
-    def test_has_a_name_of_the_contract_whatever_job_writes_it(self):
+    def test_has_a_name_of_the_contract_for_every_kind_of_job(self):
         assert {action for kind in KINDS.values() for action in actions_of(kind)} <= set(ACTIONS)
         assert {kind.name for kind in grantable()} <= set(ENTITY_TYPES)
 
@@ -92,7 +92,7 @@ class TestTheList:
         new = EventFactory(account=account)
         assert ids(api.get("/v4/account/events")) == [new.pk, old.pk]
 
-    def test_forgets_what_is_too_old_without_being_compiled_anew(self, api, account):
+    def test_leaves_out_old_events_with_the_same_compiled_statement(self, api, account):
         event = EventFactory(account=account)
         assert ids(api.get("/v4/account/events")) == [event.pk]
         Event.objects.update(created=now() - timedelta(days=91))
@@ -184,7 +184,7 @@ class TestTheList:
         assert errors(answer) == {"X-Filter": "entity.id is not valid"}
 
     @pytest.mark.parametrize("field", ["username", "status", "entity.label", "nonsense"])
-    def test_refuses_to_filter_by_what_the_contract_does_not_have(self, api, field):
+    def test_refuses_filters_that_the_contract_lacks(self, api, field):
         answer = api.get("/v4/account/events", x_filter={field: "x"})
         assert (answer.status_code, answer.json()["errors"]) == (
             400,
@@ -226,19 +226,19 @@ class TestARestrictedUser:
         assert ids(api.get("/v4/account/events")) == [of_instance.pk]
 
     @pytest.mark.parametrize("kind", ["token", "user_ssh_key"])
-    def test_sees_what_becomes_of_its_tokens_and_keys_and_not_of_those_of_others(self, api, account, kind):
+    def test_sees_events_of_its_own_tokens_and_keys_only(self, api, account, kind):
         mine = EventFactory(account=account, entity_type=kind, entity_id=1, username="restricted")
         EventFactory(account=account, entity_type=kind, entity_id=2, username="owner")
         assert ids(api.get("/v4/account/events")) == [mine.pk]
 
-    def test_sees_what_support_does_to_its_tokens(self, api, restricted, owner):
+    def test_sees_events_of_support_on_its_tokens(self, api, restricted, owner):
         support = Actor(restricted.account_id, username="support", is_staff=True)
         for user in (restricted, owner):
             revoke_token(support, PersonalTokenFactory(user=user, label=f"of {user}"))
         (event,) = api.get("/v4/account/events").json()["data"]
         assert (event["username"], event["entity"]["label"]) == ("support", "of restricted")
 
-    def test_sees_its_own_profile_change_whoever_changes_it(self, api, restricted, owner):
+    def test_sees_changes_of_its_profile_by_support(self, api, restricted, owner):
         support = Actor(restricted.account_id, username="support", is_staff=True)
         for user in (restricted, owner):
             record_event(support, "profile_update", profile_ref(user))
@@ -251,14 +251,14 @@ class TestARestrictedUser:
         GrantFactory(user=restricted, entity_id=of_instance.entity_id)
         assert found(api) == [of_instance.pk]
 
-    def test_follows_what_it_deletes_to_the_end(self, api, account):
+    def test_sees_the_event_of_its_deletion_to_the_end(self, api, account):
         """The grant is deleted before the event has finished."""
         mine = EventFactory(account=account, of=True, action="compute_delete", entity_id=7, username="restricted")
         EventFactory(account=account, of=True, action="compute_delete", entity_id=8, username="owner")
         assert found(api) == [mine.pk]
         assert api.get(f"/v4/account/events/{mine.pk}").status_code == 200
 
-    def test_sees_what_becomes_of_tags_that_it_sees(self, api, client_for, owner, restricted, instance):
+    def test_sees_events_of_visible_tags(self, api, client_for, owner, restricted, instance):
         for label, carrying in (("web", [instance.pk]), ("other", [])):
             client_for(owner).post("/v4/tags", {"label": label, "computes": carrying})
         assert found(api) == []
@@ -290,7 +290,7 @@ class TestARestrictedUser:
         GlobalGrants.objects.update(account_access=None)
         assert ids(api.get("/v4/account/events")) == []
 
-    def test_sees_no_event_of_managed_whatever_access_it_has(self, api, client_for, owner, restricted, account):
+    def test_sees_no_event_of_managed_with_any_access(self, api, client_for, owner, restricted, account):
         GlobalGrants.objects.update(account_access="read_write")
         events = [
             EventFactory(account=account, action=action, entity_type=kind, entity_id=account.pk, username=user)
@@ -305,9 +305,7 @@ class TestARestrictedUser:
         assert api.get(f"/v4/account/events/{events[0].pk}").status_code == 404
         assert found(client_for(owner)) == [event.pk for event in reversed(events)]
 
-    def test_marks_as_read_what_it_sees_and_as_seen_only_what_it_may_write(
-        self, api, restricted, instance, of_instance
-    ):
+    def test_marks_visible_events_as_read_and_writable_ones_as_seen(self, api, restricted, instance, of_instance):
         grant = GrantFactory(user=restricted, entity_id=instance.pk)
         path = f"/v4/account/events/{of_instance.pk}"
         assert api.post(f"{path}/seen").status_code == 403
@@ -352,6 +350,6 @@ class TestTheRegistryOfKinds:
         with pytest.raises(ValueError, match="registered already"):
             register(EntityKind("compute", Event, "/v4/account/events/{id}"))
 
-    def test_takes_no_grants_on_what_the_contract_has_none_for(self):
+    def test_refuses_grants_on_kinds_without_grants(self):
         with pytest.raises(ValueError, match="no grants"):
             register(EntityKind("event", Event, "/v4/account/events/{id}", grantable=True))

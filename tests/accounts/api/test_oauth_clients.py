@@ -85,7 +85,7 @@ def test_a_public_one_has_no_secret(api, owner):
     assert app.exchange(app.code(owner), code_verifier=None).status_code == 400
 
 
-def test_one_that_becomes_public_loses_its_secret_and_gets_another_when_it_is_reset(api, owner):
+def test_a_public_client_has_no_secret_until_a_reset(api, owner):
     made = api.post(PATH, BODY).json()
     path = f"{PATH}/{made['id']}"
     public = api.put(path, {"public": True}).json()
@@ -111,7 +111,7 @@ def test_deleting_one_ends_the_access_it_was_given(api, owner):
 
 
 @pytest.mark.parametrize("status", ["disabled", "suspended"])
-def test_one_that_is_not_active_is_refused_everywhere(api, owner, status):
+def test_an_inactive_client_is_refused_everywhere(api, owner, status):
     made = api.post(PATH, BODY).json()
     app = developed(made)
     tokens, code = app.tokens(owner), app.code(owner)

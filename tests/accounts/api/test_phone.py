@@ -208,7 +208,7 @@ def gateway(settings):
     server.server_close()
 
 
-def test_the_gateways_request_is_what_the_settings_say(gateway):
+def test_the_request_to_the_gateway_follows_the_settings(gateway):
     sms.http("+4740612345", 'say "hi" & æ\n')
     [(path, headers, body)] = gateway.got
     assert path == "/send?to=%2B4740612345"

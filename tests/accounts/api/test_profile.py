@@ -79,7 +79,7 @@ def test_an_unrestricted_user_has_no_grants_to_list(client_for, owner):
     assert "Content-Type" not in answer.headers
 
 
-def test_a_restricted_user_without_any_has_only_what_is_off(client_for, restricted):
+def test_a_restricted_user_without_grants_has_all_grants_off(client_for, restricted):
     GlobalGrants.objects.all().delete()
     assert client_for(restricted).get("/v4/profile/grants").json() == {"global": NO_GRANTS}
 

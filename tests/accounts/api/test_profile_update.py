@@ -121,7 +121,7 @@ class TestRestriction:
         ]
         assert api.get(PATH).json()["restricted"] is False
 
-    def test_nobody_lifts_its_own(self, client_for, restricted):
+    def test_a_user_cannot_lift_its_own_restriction(self, client_for, restricted):
         api = client_for(restricted)
         answer = api.put(PATH, {"restricted": False, "timezone": "UTC"})
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (403, "restricted")

@@ -102,7 +102,7 @@ def test_no_code_lets_in_twice(api, owner):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_logins_with_one_code_one_is_let_in(api, owner):
+def test_a_code_admits_one_of_many_simultaneous_logins(api, owner):
     enabled(api)
 
     def log_in(_) -> bool:

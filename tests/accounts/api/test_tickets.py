@@ -88,7 +88,7 @@ def test_closing_a_closed_ticket_changes_nothing(api, account):
     assert (TicketReply.objects.count(), TicketAttachment.objects.count()) == (0, 0)
 
 
-def test_one_that_support_keeps_open_is_not_closed(api, account):
+def test_a_ticket_that_support_keeps_open_cannot_be_closed(api, account):
     ticket = TicketFactory(account=account, closable=False)
     assert api.post(f"{PATH}/{ticket.pk}/close").status_code == 400
     assert api.get(f"{PATH}/{ticket.pk}").json()["closable"] is False
@@ -176,7 +176,7 @@ class TestWhatItIsAbout:
         assert [each["field"] for each in answer.json()["errors"]] == [field]
         assert not Ticket.objects.exists()
 
-    def test_a_restricted_user_names_only_what_it_may_see(self, client_for, account, restricted):
+    def test_a_restricted_user_can_name_only_visible_objects(self, client_for, account, restricted):
         restricted.global_grants.account_access = "read_write"
         restricted.global_grants.save()
         instance, api = InstanceFactory(account=account), client_for(restricted)

@@ -24,7 +24,7 @@ class TestCreating:
         read = api.get(f"/v4/profile/tokens/{created['id']}").json()
         assert read == {**created, "token": created["token"][:16]}
 
-    def test_keeps_only_what_cannot_be_turned_back(self, api):
+    def test_stores_only_a_digest(self, api):
         readable = api.post("/v4/profile/tokens", {"label": "ci"}).json()["token"]
         kept = PersonalToken.objects.filter(label="ci").values().get()
         assert kept["digest"] == hashlib.sha256(readable.encode()).hexdigest()
@@ -103,7 +103,7 @@ class TestCreating:
         ],
         ids=str,
     )
-    def test_refuses_what_is_not_valid_by_name(self, api, body, field):
+    def test_refuses_invalid_fields_by_name(self, api, body, field):
         answer = api.post("/v4/profile/tokens", {"label": "ci", **body})
         assert answer.status_code == 400
         assert [each["field"] for each in answer.json()["errors"]] == [field]

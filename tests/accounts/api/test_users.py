@@ -59,7 +59,7 @@ class TestInviting:
         assert Client().login(username="kari", password=password)
         assert b"does not work any more" in Client().get(path, follow=True).content, "it works once"
 
-    def test_the_mail_shows_what_is_hidden_in_a_companys_name_of_old(self, api, account):
+    def test_the_mail_shows_hidden_characters_of_a_company_name(self, api, account):
         type(account).objects.filter(pk=account.pk).update(company="Acme\u202e\u200b")
         api.post(PATH, {"username": "kari", "email": "kari@example.com"})
         text = decrypt_json(Message.objects.get().encrypted)
@@ -191,12 +191,12 @@ class TestTheLastUnrestricted:
         assert api.put(f"{PATH}/owner", {"restricted": True}).status_code == 400
         assert User.objects.get(pk=owner.pk).restricted is False
 
-    def test_one_that_is_suspended_does_not_count(self, api, account):
+    def test_a_suspended_unrestricted_user_does_not_count(self, api, account):
         UserFactory(account=account, is_active=False)
         assert api.delete(f"{PATH}/owner").status_code == 400
 
     @pytest.mark.django_db(transaction=True)
-    def test_of_two_that_remove_each_other_one_stays(self, account, owner):
+    def test_two_unrestricted_users_cannot_both_remove_each_other(self, account, owner):
         other = UserFactory(account=account, username="other")
         calls = [(token_of(owner), "other"), (token_of(other), "owner")]
 

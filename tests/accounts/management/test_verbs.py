@@ -59,7 +59,7 @@ def test_events_and_the_log_name_the_member_of_staff_who_did_it(owner):
 
 
 @pytest.mark.parametrize("by", ["nobody", "owner", "(command line)", "gone"])
-def test_nobody_but_active_staff_is_named_so(owner, by):
+def test_by_accepts_only_active_staff(owner, by):
     StaffFactory(username="gone", is_active=False)
     assert (
         refusal("user", "disable", "owner", "--reason", "x", "--by", by)

@@ -26,7 +26,7 @@ def refused(response, error: str = "invalid_request", status: int = 400) -> None
 class TestInputs:
     @pytest.mark.parametrize("path", ENDPOINTS)
     @pytest.mark.parametrize("field", ["client_id", "client_secret", "token", "grant_type", "code", "unknown"])
-    def test_a_repeated_parameter_is_refused_whichever_is_the_right_one(self, web, path, field):
+    def test_a_repeated_parameter_is_refused_in_either_order(self, web, path, field):
         good = {"client_id": web.id, "client_secret": web.secret, "token": "x", "grant_type": "x", "code": "x"}
         body = urlencode([*good.items(), (field, "a"), (field, good.get(field, "b"))])
         refused(Client().post(path, body, content_type=FORM))
@@ -134,7 +134,7 @@ class TestTokensAndCodes:
             token = web.tokens(owner, "computes:read_only")["refresh_token"]
             refused(web.refresh(token, scope=scope), "invalid_scope")
 
-    def test_the_answer_is_for_who_has_the_form_and_says_what_the_form_says(self, web, owner):
+    def test_consent_needs_the_token_and_the_values_of_the_form(self, web, owner):
         browser = browser_of(owner)
         web.ask(browser)
         forged = {**web.wish("*"), "allow": "true", "csrfmiddlewaretoken": "x" * 64}
@@ -162,7 +162,7 @@ def at_once(act, times: int = 6) -> list:
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    def test_of_many_requests_with_one_code_one_gets_a_token_which_the_others_end(self, app, owner):
+    def test_the_second_use_of_a_code_ends_the_token_of_the_first(self, app, owner):
         code = app.code(owner)
         answers = at_once(lambda: app.exchange(code))
         assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400, 400, 400]

@@ -145,7 +145,7 @@ class TestACode:
         assert error_of(spa.exchange(code, code_verifier=None)) == "invalid_request"
         assert spa.exchange(code).status_code == 200
 
-    def test_of_a_confidential_client_that_uses_pkce_needs_its_verifier_too(self, web, owner):
+    def test_of_a_confidential_client_with_pkce_needs_its_verifier(self, web, owner):
         web.pkce = True
         code = web.code(owner)
         assert error_of(web.exchange(code, code_verifier="x" * 43)) == "invalid_grant"

@@ -56,14 +56,14 @@ def test_the_api_behind_an_app_is_told_of_the_tokens_of_that_app(backend, page, 
     assert asked(backend, token)["client_id"] == page.id
 
 
-def test_of_the_tokens_of_other_apps_it_is_told_nothing(backend, web, owner, stranger):
+def test_a_client_learns_nothing_about_tokens_of_other_apps(backend, web, owner, stranger):
     others = App(public=False, account=stranger.account)
     for app in (web, others):
         assert asked(backend, app.tokens(owner)["access_token"]) == INACTIVE
         assert asked(app, backend.tokens(owner)["access_token"]) == INACTIVE
 
 
-def test_of_other_clients_without_an_account_neither(web, owner):
+def test_clients_without_an_account_learn_nothing_about_other_tokens(web, owner):
     assert asked(App(public=False), web.tokens(owner)["access_token"]) == INACTIVE
 
 
@@ -106,17 +106,17 @@ class TestWhoMayAsk:
         assert response.status_code == 401, response.content
         assert response.json()["error"] == "invalid_client"
 
-    def test_nobody_without_the_right_secret(self, web, owner):
+    def test_a_wrong_secret_is_refused(self, web, owner):
         token = web.tokens(owner)["access_token"]
         for changed in ({"client_secret": None}, {"client_secret": "0" * 64}, {"client_id": "0" * 20}):
             self.refused(web.post("/oauth/introspect", {"token": token, **changed}))
 
-    def test_nobody_with_a_token_in_place_of_a_secret(self, web, owner):
+    def test_a_token_in_place_of_the_secret_is_refused(self, web, owner):
         token = web.tokens(owner)["access_token"]
         bearer = f"Bearer {token}"
         self.refused(Client().post("/oauth/introspect", {"token": token}, HTTP_AUTHORIZATION=bearer))
 
-    def test_no_public_client_whatever_it_says(self, spa, owner):
+    def test_public_clients_are_refused(self, spa, owner):
         token = spa.tokens(owner)["access_token"]
         self.refused(spa.post("/oauth/introspect", {"token": token}))
         spa.client.client_secret = spa.secret = "1" * 64

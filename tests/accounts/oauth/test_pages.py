@@ -75,7 +75,7 @@ class TestTheConsentPage:
         text = app.ask(browser_of(owner)).content.decode()
         assert f'Give <bdi class="name">{app.id}</bdi> access?' in text
 
-    def test_shows_what_is_hidden_in_a_name_of_old(self, app, owner):
+    def test_shows_hidden_characters_of_a_client_name(self, app, owner):
         OAuthClient.objects.filter(client_id=app.id).update(name="Bank\u202e\u200bknaB \u00e9\U000e0041")
         text = app.ask(browser_of(owner)).content.decode()
         assert "Bank[U+202E][U+200B]knaB \u00e9[U+E0041]" in text
@@ -89,7 +89,7 @@ class TestTheConsentPage:
         assert "<li>See, create, change and delete domains and their records</li>" in text
         assert "<strong>app.example</strong>" in text
 
-    def test_says_what_a_star_is(self, web, owner):
+    def test_explains_the_scope_star(self, web, owner):
         assert b"<li>Everything: see, create" in web.ask(browser_of(owner), "*").content
 
     def test_escapes_the_apps_name(self, owner):
@@ -116,7 +116,7 @@ class TestTheConsentPage:
         web.tokens(owner)
         assert web.ask(browser_of(owner), approval_prompt="auto").status_code == 200
 
-    def test_grants_what_its_form_says_whatever_its_address_does(self, web, owner):
+    def test_grants_the_scopes_of_its_form_not_of_its_address(self, web, owner):
         browser = browser_of(owner)
         page = web.ask(browser, "computes:read_only")
         fields = dict(page.context["parameters"])
@@ -194,7 +194,7 @@ class TestTheConsentPage:
     @pytest.mark.parametrize(
         "added", ["code=x", "state=x", "error=x", "iss=x", "a=1&code=x", "%63ode=x", "code", "from=x", "fr%6Fm=x"]
     )
-    def test_lets_nobody_add_what_the_app_would_take_for_something_else(self, app, owner, added):
+    def test_refuses_added_parameters_with_names_of_the_answer(self, app, owner, added):
         uri = f"https://app.example/done?from=skerry&{added}"
         assert app.ask(browser_of(owner), redirect_uri=uri).status_code == 400
 
@@ -249,7 +249,7 @@ class TestTheConsentPage:
         assert "code_challenge" not in web.wish()
         assert web.ask(browser_of(owner)).status_code == 200
 
-    def test_keeps_nothing_of_what_is_not_offered(self, web, owner):
+    def test_stores_no_unsupported_parameters(self, web, owner):
         browser = browser_of(owner)
         extra = {"nonce": "n" * 300, "claims": '{"id_token": {}}', "resource": "https://api.example"}
         page = web.ask(browser, **extra)
@@ -261,7 +261,7 @@ class TestTheConsentPage:
         assert web.exchange(code, resource="https://other.example").status_code == 200
 
 
-def test_every_scope_has_words_and_what_another_includes_is_left_out():
+def test_every_scope_is_described_and_included_scopes_are_left_out():
     words = ContractScopes().get_all_scopes()
     assert words.keys() == KNOWN
     assert len(set(words.values())) == len(KNOWN)

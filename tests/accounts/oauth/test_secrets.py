@@ -24,7 +24,7 @@ def tables_with(secret: str) -> list[str]:
     return [table for table, text in everything_stored().items() if secret in text]
 
 
-def test_the_search_finds_what_is_there(web):
+def test_the_search_for_secrets_finds_stored_values(web):
     assert tables_with(web.id) == ["accounts_oauthclient"]
 
 

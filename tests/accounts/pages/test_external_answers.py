@@ -160,7 +160,7 @@ class TestAnswersThatNobodyWaitsFor:
         refused(browser, browser.get(back), 400)
         assert "/token" not in forger.asked
 
-    def test_one_that_took_too_long(self, forged, forger):
+    def test_an_answer_after_ten_minutes_is_refused(self, forged, forger):
         browser = Client()
         back = forger.sign_in_there(start(browser))
         session = browser.session
@@ -168,7 +168,7 @@ class TestAnswersThatNobodyWaitsFor:
         session.save()
         refused(browser, browser.get(back), 400)
 
-    def test_one_that_failed_is_over_too(self, forged, forger):
+    def test_a_failed_answer_cannot_be_used_again(self, forged, forger):
         forger.answers["/token"] = (503, b"")
         browser = Client()
         back = forger.sign_in_there(start(browser))

@@ -56,7 +56,7 @@ class TestChoosingIt:
         assert (answer.status_code, int(answer["Retry-After"]) > 0) == (429, True)
         assert "Too many attempts. Try again in " in words(answer)
 
-    def test_not_as_somebody_else_who_signed_in_meanwhile(self, browser, provider, account):
+    def test_a_user_who_signed_in_meanwhile_gets_no_identity(self, browser, provider, account):
         UserFactory(account=account, username="other", password=PASSWORD)
         back = sign_in_there(browser.post("/home/external", {"password": PASSWORD})["Location"], "kari")
         session, wish = browser.session, browser.session["external"]
@@ -67,7 +67,7 @@ class TestChoosingIt:
         assert browser.get(back).status_code == 400
         assert not ExternalIdentity.objects.exists()
 
-    def test_not_as_a_person_who_is_another_user_already(self, browser, provider, stranger):
+    def test_an_identity_of_another_user_is_refused(self, browser, provider, stranger):
         tie(stranger, provider, subject_of("kari"))
         back = sign_in_there(browser.post("/home/external", {"password": PASSWORD})["Location"], "kari")
         answer = browser.get(back)
@@ -116,7 +116,7 @@ class TestChoosingIt:
         answer = Client().post(f"/password/{owner.pk}/set-password", {"external": ""})
         assert "does not work any more" in words(answer)
 
-    def test_not_by_a_user_who_was_suspended_meanwhile(self, browser, provider, with_password):
+    def test_a_user_suspended_meanwhile_gets_no_identity(self, browser, provider, with_password):
         wish = browser.post("/home/external", {"password": PASSWORD})["Location"]
         back = sign_in_there(wish, "kari")
         with_password.account.is_active = False
@@ -140,7 +140,7 @@ class TestAtOnce:
         with ThreadPoolExecutor(len(calls)) as pool:
             return sorted(pool.map(run, calls))
 
-    def test_of_many_users_who_choose_one_identity_one_gets_it(self, account, forger):
+    def test_an_identity_goes_to_one_of_many_simultaneous_users(self, account, forger):
         users = UserFactory.create_batch(6, account=account)
         answers = self.race(*(lambda user=user: tie(user, forger.config, "kari") for user in users))
         assert answers == [external.TAKEN] * 5 + ["tied"]
@@ -152,7 +152,7 @@ class TestAtOnce:
         assert answers == [external.TIED] * 5 + ["tied"]
         assert ExternalIdentity.objects.count() == 1
 
-    def test_of_two_answers_from_one_invitation_one_counts(self, owner, forger):
+    def test_an_invitation_counts_once(self, owner, forger):
         token = external.default_token_generator.make_token(owner)
 
         def choose(subject: str) -> None:

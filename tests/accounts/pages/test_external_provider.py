@@ -56,7 +56,7 @@ class TestItsKeys:
         del forger.answers["/keys"]
         assert come_in(Client(), forger.sign_in_there).status_code == 302
 
-    def test_of_the_description_do_not_count(self, forged, forger):
+    def test_inside_the_description_are_ignored(self, forged, forger):
         """Keys belong at the `jwks_uri`, which is fetched again. Keys inside the description are ignored."""
         forger.document = {"jwks": {"keys": [key("own").as_dict(private=False)]}}
         forger.header, forger.keys = {"alg": "RS256", "kid": "own"}, [key("one"), key("own")]

@@ -134,7 +134,7 @@ class TestTheirPasswords:
         Client().post("/password/forgotten", {"name": "owner"})
         assert Message.objects.exclude(recipient="").count() == sent
 
-    def test_the_profile_says_what_takes_their_place(self, tied, client_for):
+    def test_the_profile_shows_the_type_of_authentication(self, tied, client_for):
         assert client_for(tied).get("/v4/profile").json()["authentication_type"] == "github"
 
     def test_tokens_are_as_before(self, with_password, provider, client_for):
@@ -162,7 +162,7 @@ class TestGoingBackToAPassword:
         assert tied.authentication_type == "password"
         assert not ExternalIdentity.objects.exists()
 
-    def test_not_by_an_address_of_before_one_signed_in_once_more(self, tied):
+    def test_an_address_in_a_mail_ends_with_the_next_sign_in(self, tied):
         browser = Client()
         come_in(browser, sign_in_there)
         User.objects.update(last_login=now() - timedelta(hours=1))

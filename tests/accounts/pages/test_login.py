@@ -66,7 +66,7 @@ class TestPasswords:
         assert not Login.objects.exists()
 
     @pytest.mark.parametrize("name", ["owner", "nobody"])
-    def test_too_many_tries_lock_a_name_at_an_address_whoever_has_it(self, limit, name):
+    def test_too_many_tries_lock_a_name_at_an_address(self, limit, name):
         limit(login="3/60")
         answers = [sign_in(Client(), name, "wrong") for _ in range(4)]
         assert [each.status_code for each in answers] == [200, 200, 200, 429]
@@ -126,7 +126,7 @@ class TestPasswords:
         assert "owner" not in cookie.value
 
     @pytest.mark.parametrize("who", ["known", "nobody", "suspended", "account", "provider", "without"])
-    def test_a_wrong_one_costs_one_hash_whoever_it_is_for(self, owner, monkeypatch, who):
+    def test_a_wrong_password_costs_one_hash_for_every_kind_of_user(self, owner, monkeypatch, who):
         """Hashes are counted, not timed. Message and cost are the same for all users."""
         if who == "suspended":
             User.objects.filter(pk=owner.pk).update(is_active=False)
@@ -159,13 +159,13 @@ class TestPasswords:
         limit(login_pause="1/60")
         assert [sign_in(Client(), password="wrong").status_code for _ in range(2)] == [200, 429]
 
-    def test_too_many_tries_lock_an_address_whatever_the_names(self, limit):
+    def test_too_many_tries_lock_an_address_for_all_names(self, limit):
         limit(login_address="3/60")
         answers = [sign_in(Client(REMOTE_ADDR="198.51.100.7"), f"user{n}", "wrong") for n in range(4)]
         assert [each.status_code for each in answers] == [200, 200, 200, 429]
         assert sign_in(Client(REMOTE_ADDR="198.51.100.8")).status_code == 302
 
-    def test_of_ipv6_a_network_counts_as_one_address(self, limit):
+    def test_an_ipv6_network_counts_as_one_address(self, limit):
         limit(login_address="1/60")
         near, far = "2001:db8:0:1::2", "2001:db8:0:2::1"
         answers = [sign_in(Client(REMOTE_ADDR=each), f"user{each}", "wrong") for each in ("2001:db8:0:1::1", near)]
@@ -543,7 +543,7 @@ def test_the_address_alone_leads_to_the_home_page():
 
 
 @pytest.mark.parametrize("headers", [{"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_ORIGIN": "null"}])
-def test_a_form_from_another_origin_is_told_which_variables_say_what_ours_is(db, headers, settings, caplog):
+def test_a_form_from_another_origin_gets_the_names_of_the_variables(db, headers, settings, caplog):
     settings.CSRF_TRUSTED_ORIGINS = ["https://cloud.example.com"]
     caplog.set_level(logging.WARNING, "accounts.oauth.views")
     answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner", "password": "x"}, **headers)
@@ -563,7 +563,7 @@ def test_a_form_by_https_from_no_page_at_all_is_told_likewise(db):
     assert "SITE_URL" in answer.content.decode()
 
 
-def test_of_the_page_that_a_form_came_from_the_log_has_no_more_than_the_origin(db, caplog):
+def test_the_log_has_only_the_origin_of_a_refused_form(db, caplog):
     caplog.set_level(logging.WARNING, "accounts.oauth.views")
     page = "https://cloud.example.com/password/MQ/s3cret?next=/s3cret"
     Client(enforce_csrf_checks=True).post("/login", {"username": "owner"}, secure=True, headers={"Referer": page})

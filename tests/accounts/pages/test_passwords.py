@@ -68,7 +68,7 @@ class TestChangingIt:
             ({"new_password1": "password1234", "new_password2": "password1234"}, "new_password2", "too common"),
         ],
     )
-    def test_says_what_is_wrong_at_the_field_and_changes_nothing(self, browser, owner, wrong, field, reason):
+    def test_shows_errors_at_the_field_and_changes_nothing(self, browser, owner, wrong, field, reason):
         answer = browser.post(PAGE, GOOD | wrong)
         assert reason in problems(answer, field)
         owner.refresh_from_db()

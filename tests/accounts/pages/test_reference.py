@@ -87,17 +87,17 @@ def test_it_is_kept_nowhere_readable(browser):
 
 
 class TestWhoMay:
-    def test_nobody_who_is_not_signed_in(self):
+    def test_a_visitor_without_session_gets_no_token(self):
         answer = Client().post(PATH, READING)
         assert answer.status_code == 401
         assert answer.json()["help"]["address"] == "/login?next=%2Fdocs%2Foperations%2Fregions_list"
 
-    def test_nobody_who_was_suspended_meanwhile(self, browser):
+    def test_a_suspended_user_gets_no_token(self, browser):
         User.objects.update(is_active=False)
         assert browser.post(PATH, READING).status_code == 401
         assert not PersonalToken.objects.exists()
 
-    def test_no_staff_whose_tokens_would_be_good_for_nothing(self, staff_browser):
+    def test_staff_without_account_get_no_token(self, staff_browser):
         answer = staff_browser.post(PATH, READING)
         assert (answer.status_code, "Staff" in answer.json()["reason"]) == (403, True)
         assert not PersonalToken.objects.exists()

@@ -137,12 +137,12 @@ class TestOnceItIsOn:
 
 class TestWhoMay:
     @pytest.mark.parametrize("path", [BEGIN_PAGE, OFF_PAGE])
-    def test_not_by_a_link(self, browser, path):
+    def test_a_link_changes_nothing(self, browser, path):
         assert browser.get(path).status_code == 405
 
     @pytest.mark.usefixtures("answered")
     @pytest.mark.parametrize("path", [PAGE, BEGIN_PAGE, OFF_PAGE])
-    def test_not_by_a_form_of_another_site(self, browser, path):
+    def test_a_form_of_another_site_is_refused(self, browser, path):
         assert careful(browser).post(path, {"code": code()}).status_code == 403
         assert not SecondFactor.objects.exists()
 
@@ -155,7 +155,7 @@ class TestWhoMay:
         assert is_on(owner)
 
     @pytest.mark.parametrize("path", [PAGE, BEGIN_PAGE, OFF_PAGE])
-    def test_nobody_who_is_not_signed_in(self, path):
+    def test_a_visitor_without_session_has_to_sign_in(self, path):
         assert Client().post(path)["Location"].startswith("/login")
 
     def test_staff_may_though_they_are_on_no_account(self, staff_browser, staff):

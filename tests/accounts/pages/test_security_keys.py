@@ -118,7 +118,7 @@ class TestAdding:
         with_factor.post("/home/second-factor/off")
         assert not SecurityKey.objects.exists()
 
-    def test_nobody_removes_anothers(self, with_factor, key, stranger):
+    def test_a_key_of_another_user_cannot_be_removed(self, with_factor, key, stranger):
         add(with_factor, key)
         other = sign_in(stranger.username, stranger)
         assert other.post(f"/home/security-keys/{SecurityKey.objects.get().pk}/revoke").status_code == 404

@@ -61,15 +61,15 @@ class TestRemovingOne:
         assert [event.action for event in Event.objects.all()] == ["user_ssh_key_delete"]
         assert browser.post(f"/home/ssh-keys/{key.pk}/revoke").status_code == 404
 
-    def test_nobody_elses(self, browser, stranger):
+    def test_a_key_of_another_user_is_not_found(self, browser, stranger):
         theirs = SSHKey.objects.create(user=stranger, ssh_key=KEY)
         assert browser.post(f"/home/ssh-keys/{theirs.pk}/revoke").status_code == 404
         assert SSHKey.objects.exists()
 
-    def test_not_by_a_link(self, browser, key):
+    def test_a_link_removes_no_key(self, browser, key):
         assert browser.get(f"/home/ssh-keys/{key.pk}/revoke").status_code == 405
 
-    def test_not_by_a_form_of_another_site(self, browser, key):
+    def test_a_form_of_another_site_is_refused(self, browser, key):
         assert careful(browser).post(f"/home/ssh-keys/{key.pk}/revoke").status_code == 403
         assert SSHKey.objects.exists()
 

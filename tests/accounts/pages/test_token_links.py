@@ -91,7 +91,7 @@ def test_nothing_readable_is_kept(owner):
     ],
     ids=["too old", "a token too old", "suspended user", "suspended account", "all tokens ended", "taken back"],
 )
-def test_one_that_does_not_work_any_more_says_so(owner, spoil):
+def test_an_ended_link_shows_that_it_has_ended(owner, spoil):
     path = link_to(owner)
     spoil(owner)
     for answer in (Client().get(path), Client().post(path)):
@@ -101,7 +101,7 @@ def test_one_that_does_not_work_any_more_says_so(owner, spoil):
 
 
 @pytest.mark.parametrize("key", ["x", "A" * 43, "-" * 2000])
-def test_nobody_else_s_key_is_told_from_an_old_one(db, key):
+def test_unknown_links_show_the_page_of_ended_links(db, key):
     assert GONE in Client().get(f"/token/{key}").content.decode()
 
 

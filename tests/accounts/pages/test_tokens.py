@@ -30,7 +30,7 @@ def made(answer) -> str:
 
 
 class TestMakingOne:
-    def test_it_works_with_what_was_ticked_and_as_long_as_was_chosen(self, browser, owner):
+    def test_a_token_has_the_chosen_scopes_and_expiry(self, browser, owner):
         readable = made(browser.post(PAGE, GOOD))
         api = APIClient(readable)
         assert api.get("/v4/profile").json()["username"] == "owner"
@@ -77,7 +77,7 @@ class TestMakingOne:
         made(browser.post(PAGE, GOOD | {"scopes": ticked}))
         assert PersonalToken.objects.get().scopes == kept
 
-    def test_every_scope_has_a_box_that_says_what_it_means(self, browser):
+    def test_every_scope_has_a_box_with_its_description(self, browser):
         page = unescape(browser.get(PAGE).content.decode())
         boxes = dict(re.findall(r'name="scopes" value="([^"]+)"[^>]*> <label[^>]*>([^<]+)</label>', page))
         assert boxes.keys() == {f"{family}:{level}" for family in OFFERED for level in ("read_only", "read_write")}
@@ -180,17 +180,17 @@ def test_all_that_is_wrong_is_said_at_once_and_the_rest_stays_as_it_was(browser)
 
 
 class TestWhoMay:
-    def test_nobody_who_is_not_signed_in(self):
+    def test_a_visitor_without_session_creates_no_token(self):
         assert Client().get(PAGE)["Location"] == f"/login?next={PAGE}"
         assert Client().post(PAGE, GOOD)["Location"].startswith("/login")
         assert not PersonalToken.objects.exists()
 
-    def test_nobody_who_was_suspended_meanwhile(self, browser):
+    def test_a_suspended_user_creates_no_token(self, browser):
         User.objects.update(is_active=False)
         assert browser.post(PAGE, GOOD)["Location"].startswith("/login")
         assert not PersonalToken.objects.exists()
 
-    def test_no_staff_whose_tokens_would_be_good_for_nothing(self, staff_browser):
+    def test_staff_without_account_create_no_token(self, staff_browser):
         assert staff_browser.get(PAGE).status_code == 404
         assert staff_browser.post(PAGE, GOOD).status_code == 404
         assert not PersonalToken.objects.exists()

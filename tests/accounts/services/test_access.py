@@ -110,7 +110,7 @@ class Life:
 
 @pytest.mark.generated
 @pytest.mark.parametrize("seed", range(3))
-def test_an_entry_says_when_access_ends_whatever_happens(web, owner, seed):
+def test_the_noted_end_of_access_is_right_after_random_actions(web, owner, seed):
     chance = random.Random(seed)
     life = Life(web, owner, chance)
     often = [life.begin, life.begin, life.exchange, life.refresh]
@@ -143,7 +143,7 @@ def test_the_upgrade_works_out_the_end_of_access_that_was_there_before(web, spa,
         assert noted_end(user, app.client) == true_end(user, app.client)
 
 
-def test_of_a_client_that_becomes_public_the_access_tokens_are_left(web, owner, restricted):
+def test_a_client_that_becomes_public_keeps_its_access_tokens(web, owner, restricted):
     for user in (owner, restricted):
         web.tokens(user)
     oauth_clients.update(acting(owner), web.client, {"public": True})

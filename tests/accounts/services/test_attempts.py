@@ -39,7 +39,7 @@ def test_an_attempt_beyond_the_limit_says_how_long_it_holds(limit):
     attempts.check("sms", "user:2")
 
 
-def test_one_that_a_second_limit_refuses_counts_under_none(limit):
+def test_an_attempt_refused_by_one_limit_counts_for_none(limit):
     limit(login_pause="5/60", login="1/60")
     attempts.check_all(("login_pause", "login"), "kari")
     with pytest.raises(TooMany):

@@ -37,27 +37,27 @@ def meanwhile(message, monkeypatch) -> list[str]:
     return errors
 
 
-def test_one_that_goes_out_is_not_sent_a_second_time(meanwhile):
+def test_a_message_resent_while_it_is_sent_goes_out_once(meanwhile):
     assert outbox.send_due() == 1
     assert len(mail.outbox) == 1
     assert not Message.objects.exists()
 
 
-def test_one_that_fails_is_tried_again_at_once_and_has_all_its_tries(meanwhile):
+def test_a_message_resent_while_it_fails_is_retried_at_once(meanwhile):
     meanwhile.append("The gateway is down.")
     assert outbox.send_due() == 1, "the second time"
     assert len(mail.outbox) == 1
     assert not Message.objects.exists()
 
 
-def test_one_that_fails_for_the_last_time_is_given_up(message, monkeypatch):
+def test_a_message_is_given_up_after_its_last_try(message, monkeypatch):
     monkeypatch.setattr(outbox, "_deliver_mail", lambda claimed, content: 1 / 0)
     assert outbox.send_due() == 0
     message.refresh_from_db()
     assert (message.attempt, message.given_up, message.lease_until) == (24, True, None)
 
 
-def test_one_that_is_in_hand_is_not_due_for_workers_of_the_release_before(message):
+def test_a_claimed_message_is_not_due_for_the_previous_release(message):
     """During an upgrade, workers of the previous release run too. They select messages by `run_at` alone."""
     assert outbox.claim() == message
     assert not Message.objects.filter(given_up=False, run_at__lte=Now()).exists()

@@ -29,12 +29,12 @@ def test_a_label_that_does_not_fit_is_refused_before_the_database_does(owner, la
 
 
 @pytest.mark.parametrize("scopes", ["account:read_only", "computes:read_only,account:read_write"])
-def test_a_token_gives_what_it_has_and_less(owner, scopes):
+def test_a_token_creates_tokens_with_its_own_or_fewer_scopes(owner, scopes):
     create_token(owner, "less", scopes, actor=acting(owner, "account:read_write", "computes:read_only"))
     assert actions() == ["token_create"]
 
 
-def test_of_two_that_revoke_a_token_one_does(owner):
+def test_a_token_is_revoked_only_once(owner):
     token, _ = create_token(owner, "ci")
     same = PersonalToken.objects.get()
     revoke_token(acting(owner), token)
@@ -43,7 +43,7 @@ def test_of_two_that_revoke_a_token_one_does(owner):
     assert actions() == ["token_create", "token_delete"]
 
 
-def test_one_that_was_revoked_meanwhile_has_no_label_to_change(owner):
+def test_a_revoked_token_cannot_be_renamed(owner):
     token = PersonalTokenFactory(user=owner)
     PersonalToken.objects.all().delete()
     with pytest.raises(Missing):
