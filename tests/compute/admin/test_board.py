@@ -107,7 +107,7 @@ def test_an_empty_platform_has_a_first_page(admin, db):
     assert "No job failed in the last day." in shown
 
 
-def test_staff_see_only_what_they_may_view(running):
+def test_the_board_shows_only_permitted_figures(running):
     user = User.objects.create_user("clerk", "clerk@example.com", "a-password", is_staff=True)
     browser = Client()
     browser.force_login(user)

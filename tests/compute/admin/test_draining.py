@@ -64,7 +64,7 @@ def test_a_drain_without_room_waits_and_says_so(admin, running):
     assert "not enough memory and cores and disk on other hosts" in page
 
 
-def test_a_second_drain_takes_what_came_meanwhile_and_then_refuses(admin, running, neighbour, other):
+def test_a_drain_skips_scheduled_moves_and_a_second_is_refused(admin, running, neighbour, other):
     HostMigrationFactory(instance=running)
     assert "Moves scheduled: 1" in messages_of(do(admin, running.host, "drain", reason="Worn out."))
     assert HostMigration.objects.count() == 2

@@ -72,7 +72,7 @@ def test_the_list_is_cut_down_and_searched(admin, running):
         assert {name for name in every if name in page} == found, query
 
 
-def test_the_list_costs_the_same_whatever_its_length(admin, running):
+def test_the_list_has_a_fixed_number_of_queries(admin, running):
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             assert admin.get(list_address(Drift)).status_code == 200

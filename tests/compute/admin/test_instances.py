@@ -104,7 +104,7 @@ def test_nothing_can_be_edited_added_or_deleted_past_the_services(admin, running
 
 
 @pytest.mark.parametrize("word", ["web-", "WEB-1", "worldowner", "world@", "Wor"])
-def test_an_instance_is_found_by_what_a_customer_would_name(word, admin, running):
+def test_an_instance_is_found_by_label_user_mail_and_company(word, admin, running):
     assert list(admin.get(list_address(Instance), {"q": word}).context["cl"].result_list) == [running]
 
 
@@ -134,7 +134,7 @@ def test_the_page_tells_the_whole_story(admin, running, world, driver):
         assert part in text
 
 
-def test_its_page_says_which_profiles_are_for_rescue_and_what_they_have(admin, running, world):
+def test_the_page_shows_rescue_profiles_and_their_devices(admin, running, world):
     config = ConfigFactory(
         instance=running, label="Mend", rescue=True, interfaces=[{"purpose": "vlan", "label": "dmz"}]
     )

@@ -66,7 +66,7 @@ def test_a_job_that_waits_for_a_host_names_it_while_there_is_one(world, job):
     assert "waits until its host answers" in status_of(job, waits_for=999_999, **later).timing()
 
 
-def test_a_job_that_is_undone_says_why_and_what_hinders_it(admin, job, driver):
+def test_an_undoing_job_shows_its_reason_and_its_error(admin, job, driver):
     job.refresh_from_db()
     data = {**job.data, "undo_reason": "No such disk: skerry-1-1"}
     Job.objects.filter(pk=job.pk).update(state="undoing", data=data)
@@ -165,7 +165,7 @@ def test_run_now_notifies_after_the_commit(admin, job, notified):
     assert notified == [job.pk]
 
 
-def test_run_now_refuses_what_is_at_work(admin, job):
+def test_run_now_refuses_a_running_job(admin, job):
     Job.objects.filter(pk=job.pk).update(lease_until=Now() + HOUR)
     assert "a worker runs it now" in messages_of(do(admin, job, "run_now"))
 
@@ -202,7 +202,7 @@ def test_a_button_on_the_instances_page_returns_there(admin, job, running):
     assert admin.post(f"{address}?next={page}").headers["Location"] == page
 
 
-def test_nobody_is_sent_away_to_another_site(admin, job):
+def test_verbs_redirect_to_no_other_site(admin, job):
     address = page_address(job).replace("/change/", "/do/run_now/")
     assert admin.post(f"{address}?next=//elsewhere.example/").headers["Location"] == page_address(job)
 
@@ -215,7 +215,7 @@ def test_a_queued_deletion_is_shown_behind_the_live_job(admin, job, world, runni
     assert "cancelled" in text
 
 
-def test_the_index_names_what_needs_attention(admin, job, world, driver):
+def test_the_index_names_stuck_jobs(admin, job, world, driver):
     index = reverse("admin:index")
     assert "All is well" in admin.get(index).content.decode()
 

@@ -22,7 +22,7 @@ def add(admin, instance, **fields):
     return admin.post(reverse(ADD), {**data, **fields}, follow=True)
 
 
-def test_one_is_scheduled_from_the_instances_page(admin, running):
+def test_a_move_is_scheduled_from_the_page_of_the_instance(admin, running):
     page = admin.get(page_address(running)).content.decode()
     assert f"{reverse(ADD)}?instance={running.pk}" in page
 
@@ -53,7 +53,7 @@ def test_staff_may_start_it_before_its_time(admin, running):
     assert "Only a migration that is pending" in messages_of(do(admin, migration, "start"))
 
 
-def test_one_that_is_pending_can_be_cancelled(admin, running):
+def test_a_pending_move_can_be_cancelled(admin, running):
     migration = HostMigrationFactory(instance=running)
     do(admin, migration, "cancel")
     migration.refresh_from_db()

@@ -164,7 +164,7 @@ def test_a_process_that_fell_silent_is_told_of_with_when_it_was_last_seen(kind, 
     assert "silent for" in admin.get(address).content.decode()
 
 
-def test_one_that_stopped_in_order_does_not_run_either(admin):
+def test_a_stopped_worker_counts_as_missing(admin):
     process = Process("worker", "1.0")
     Heartbeat.objects.filter(kind="worker").delete()
     heartbeats.record(process, ["celery", "clock"])
@@ -272,7 +272,7 @@ def test_the_filter_offers_few_accounts_however_many_there_are(admin, running):
         ("undoing", 7, "undoing, attempt 7"),
     ],
 )
-def test_attempts_beyond_the_limit_are_called_what_they_are(state, attempt, text, admin, running, world, settings):
+def test_attempts_beyond_the_limit_have_their_own_text(state, attempt, text, admin, running, world, settings):
     settings.JOB_ATTEMPTS = 5
     job = power.reboot(world.actor, running)
     Job.objects.filter(pk=job.pk).update(state=state, attempt=attempt)

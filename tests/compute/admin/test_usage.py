@@ -30,7 +30,7 @@ def volume(world):
     return volume
 
 
-def test_intervals_show_what_is_metered_and_what_was(admin, volume, running):
+def test_intervals_show_running_and_ended_usage(admin, volume, running):
     ended, priced = UsageInterval.objects.filter(kind="volume").order_by("pk")
     text = admin.get(list_address(UsageInterval)).text
     for part in (">data<", "20 GB", ">0.003<", f"instance, {running.type_id}", ">0.01<", page_address(ended)):
@@ -58,7 +58,7 @@ def test_intervals_are_found(admin, volume, running):
 
 
 @pytest.mark.parametrize("model", [UsageInterval, UsageStatement])
-def test_lists_take_the_same_queries_whatever_their_length(admin, world, model):
+def test_lists_have_a_fixed_number_of_queries(admin, world, model):
     def add() -> None:
         account = AccountFactory()
         record(account.pk, volumes=[VolumeFactory(account=account).pk])
@@ -103,7 +103,7 @@ def test_a_statement_shows_its_lines_the_dearest_first(admin, world):
     assert page_address(other) in text
 
 
-def test_an_accounts_page_sums_what_is_metered_now(admin, volume):
+def test_the_page_of_an_account_sums_running_usage(admin, volume):
     panels = {panel.title: panel for panel in admin.get(page_address(volume.account)).context["panels"]}
     assert [row.cells for row in panels["Metered now"].rows] == [("volume", 1, "20 GB", "0.003")]
 

@@ -23,7 +23,7 @@ def use(admin, volume: Volume, verb: str):
     return admin.post(address, {"confirmed": "yes"}, follow=True)
 
 
-def test_its_page_tells_where_it_is_and_what_happened(admin, attached, running):
+def test_the_page_shows_attachments_and_events(admin, attached, running):
     text = admin.get(page_address(attached)).content.decode()
     for part in ("data", "20 GB", "NVMe", f"skerry-volume-{attached.pk}", "web-1", "archive", "sdc"):
         assert part in text

@@ -46,7 +46,7 @@ class TestBackups:
         settle(backups_enabled=setting)
         assert create(**asked).backups_enabled is has
 
-    def test_a_type_without_them_has_none_whatever_the_account_says(self, world, create, settle):
+    def test_a_type_without_backups_ignores_the_setting_of_the_account(self, world, create, settle):
         InstanceType.objects.filter(pk=world.type.pk).update(backup_price_monthly=None)
         settle(backups_enabled=True)
         assert create().backups_enabled is False

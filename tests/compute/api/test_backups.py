@@ -67,7 +67,7 @@ def test_the_listing_tells_automatic_current_and_in_progress_apart(api, kept):
     assert not found["snapshot"]["in_progress"]["available"]
 
 
-def test_a_backup_shows_what_it_holds_but_not_where(api, kept):
+def test_a_backup_shows_its_contents_but_not_its_archives(api, kept):
     row = backup(kept, label="before", finished=now())
 
     found = api.get(f"{url(kept)}/{row.pk}").json()
@@ -230,7 +230,7 @@ def test_backups_are_not_offered_for_a_type_that_has_no_price_for_them(mine, wor
     assert errors(mine.post(f"{url(instance)}/enable")) == {None: "Backups are not offered for this type."}
 
 
-def test_cancelling_deletes_all_backups_with_what_is_kept(mine, enabled, driver, world):
+def test_cancelling_deletes_all_backups_and_archives(mine, enabled, driver, world):
     take(mine, enabled, driver)
     backup(enabled, "failed")
     assert driver.archives
@@ -418,7 +418,7 @@ def test_users_who_may_only_read_the_instance_change_none_of_its_backups(client_
 # --- the end of the instance ---------------------------------------------------------------------------------
 
 
-def test_deleting_an_instance_deletes_what_is_kept_of_it(mine, enabled, driver):
+def test_deleting_an_instance_deletes_its_archives(mine, enabled, driver):
     take(mine, enabled, driver)
 
     mine.delete(f"{INSTANCES}/{enabled.pk}")
@@ -458,7 +458,7 @@ def test_deleting_an_instance_that_is_backed_up_leaves_no_archive(saved, mine, e
 # --- staff -------------------------------------------------------------------------------------------------
 
 
-def test_staff_delete_a_backup_with_what_is_kept(client, mine, enabled, driver):
+def test_staff_delete_a_backup_with_its_archives(client, mine, enabled, driver):
     row = take(mine, enabled, driver)
     client.force_login(StaffFactory())
 

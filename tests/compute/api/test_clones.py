@@ -135,7 +135,7 @@ def test_the_event_is_about_the_source_and_names_the_target(api, source, driver)
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_the_source_is_afterwards_what_it_was(running, api, world, driver):
+def test_the_source_has_its_former_status_after_a_clone(running, api, world, driver):
     source = deployed(world, driver, running=running)
 
     finish(api.post(f"{path_of(source)}/clone", {}).json(), driver)
@@ -144,7 +144,7 @@ def test_the_source_is_afterwards_what_it_was(running, api, world, driver):
     assert source.status == ("running" if running else "offline")
 
 
-def test_one_that_its_hosts_maintenance_stopped_goes_on_waiting(api, world, driver, target):
+def test_instances_stopped_by_maintenance_still_wait_after_a_clone(api, world, driver, target):
     source = deployed(world, driver, running=False)
     Instance.objects.filter(pk__in=(source.pk, target.pk)).update(status="stopped")
 
@@ -243,7 +243,7 @@ def test_an_empty_instance_can_be_cloned(api, target, driver):
 # --- into an instance that is there ----------------------------------------------------------------------
 
 
-def test_into_an_instance_adds_to_what_it_has(api, source, target, driver, world):
+def test_a_clone_into_an_instance_keeps_its_disks(api, source, target, driver, world):
     InstanceTypeFactory(id="g6-big-8", disk=99999)
     Instance.objects.filter(pk=target.pk).update(type_id="g6-big-8")
     before = DiskFactory(instance=target, label="before")
@@ -503,7 +503,7 @@ def race(*actions) -> list:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_racing_clones_five_begin(world, driver):
+def test_at_most_five_simultaneous_clones_begin(world, driver):
     source = deployed(world, driver)
 
     results = race(*[lambda: clone(world.actor, Instance.objects.get(pk=source.pk), CloneSpec())] * RACERS)

@@ -291,7 +291,7 @@ def test_null_is_no_helpers_devices_or_interfaces_given(api, config):
     assert api.put(path(config), {"helpers": None, "devices": None, "interfaces": None}).json() == before
 
 
-def test_an_instance_boots_what_its_profile_says_now(api, world, driver):
+def test_an_instance_boots_its_present_profile(api, world, driver):
     instance = deployed(world, driver, running=False)
     config = instance.configs.get()
     second = instance.disks.latest("pk")

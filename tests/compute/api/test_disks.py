@@ -164,7 +164,7 @@ def test_an_image_that_somebody_else_has_does_not_exist(api, empty, stranger):
     assert errors(api.post(disks_of(empty), body)) == {"image": "image is not valid"}
 
 
-def test_a_full_type_takes_no_more_but_exactly_what_is_left(api, empty, driver):
+def test_disks_may_fill_exactly_the_rest_of_a_type(api, empty, driver):
     api.post(disks_of(empty), {"size": 25000})
     finish(empty, driver)
     assert "600 of its 25600 MB left" in errors(api.post(disks_of(empty), {"size": 601}))["size"]
@@ -258,7 +258,7 @@ def test_it_never_grows_beyond_the_type(api, disk):
     assert api.post(at(disk, "resize"), {"size": 5600}).status_code == 200
 
 
-def test_one_that_is_over_can_still_be_made_smaller(api, disk):
+def test_a_disk_beyond_the_type_can_be_made_smaller(api, disk):
     DiskFactory(instance=disk.instance, size=30000)
     assert api.post(at(disk, "resize"), {"size": 4000}).status_code == 200
 
@@ -268,7 +268,7 @@ def test_a_size_that_is_none_is_refused(body, api, disk):
     assert set(errors(api.post(at(disk, "resize"), body))) == {"size"}
 
 
-def test_one_that_the_instance_runs_with_is_accepted_and_fails(api, running, driver):
+def test_resizing_a_disk_in_use_is_accepted_and_fails(api, running, driver):
     disk = running.disks.earliest("pk")
     assert api.post(at(disk, "resize"), {"size": 20000}).status_code == 200
     assert finish(running, driver).state == "failed"
@@ -280,7 +280,7 @@ def test_one_that_the_instance_runs_with_is_accepted_and_fails(api, running, dri
     assert (event.status, event.message) == ("failed", "The disk is in use by a machine that is on.")
 
 
-def test_of_a_running_instance_one_that_it_does_not_run_with_is_resized(api, running, driver):
+def test_an_unused_disk_of_a_running_instance_is_resized(api, running, driver):
     api.post(f"{INSTANCES}/{running.pk}/shutdown")
     finish(running, driver)
     api.post(at(running.disks.earliest("pk"), "resize"), {"size": 20000})
@@ -354,13 +354,13 @@ def test_a_deleted_disk_leaves_the_profiles_that_named_it(api, disk, driver):
     assert event_of("disk_delete")[0] == "finished"
 
 
-def test_one_that_the_instance_runs_with_is_not_deleted(api, running):
+def test_a_disk_in_use_is_not_deleted(api, running):
     for disk in running.disks.all():
         assert "runs with this disk" in errors(api.delete(at(disk)))[None]
     assert not Event.objects.filter(action="disk_delete").exists()
 
 
-def test_one_that_the_hypervisor_keeps_is_shown_again(api, running, driver):
+def test_a_disk_that_was_not_deleted_is_shown_again(api, running, driver):
     """The profile was changed after the boot, so only the hypervisor knows the devices of the running machine."""
     disk = running.disks.earliest("pk")
     disk.devices.all().delete()

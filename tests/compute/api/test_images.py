@@ -285,7 +285,7 @@ def test_two_deletions_of_one_image_make_one_job(image, world):
     assert Job.objects.filter(kind="delete_image").count() == 1
 
 
-def test_an_image_that_is_being_made_is_deleted_and_its_job_undoes_what_it_did(api, disk, driver):
+def test_deleting_an_unfinished_image_rolls_its_job_back(api, disk, driver):
     made = api.post(IMAGES, {"disk_id": disk.pk}).json()
     maker = newest_job()
     assert api.delete(f"{IMAGES}/{made['id']}").status_code == 200

@@ -241,7 +241,7 @@ def script(owner, world):
     )
 
 
-def test_a_script_runs_at_the_first_boot_with_what_it_asks_for(api, body, script, driver):
+def test_a_script_runs_at_the_first_boot_with_its_values(api, body, script, driver):
     deploy = {**body, "stackscript_id": script.pk, "stackscript_data": {"motd": "it's low tide"}}
     made = api.post(INSTANCES, deploy).json()
     job = Job.objects.get(instance=made["id"])
@@ -554,7 +554,7 @@ def test_a_shutdown_of_an_instance_that_is_off_leaves_it_off_and_has_a_finished_
     assert not running.jobs.filter(finished_at=None).exists()
 
 
-def test_a_boot_of_a_running_instance_leaves_it_running_whatever_its_config(api, running):
+def test_a_boot_of_a_running_instance_leaves_it_running(api, running):
     for number, config_id in enumerate((None, running.booted_config_id, 999_999), 1):
         assert api.post(f"{INSTANCES}/{running.pk}/boot", {"config_id": config_id}).json() == {}
 

@@ -243,7 +243,7 @@ def test_an_instance_without_profile_stays_off_after_a_failed_move(api, running,
 # --- scheduled -------------------------------------------------------------------------------------------
 
 
-def test_the_clock_starts_what_is_due_and_nothing_else(world, driver, other_host):
+def test_the_clock_starts_only_due_moves(world, driver, other_host):
     due, later = deployed(world, driver), deployed(world, driver)
     HostMigrationFactory(instance=due, when=now() - timedelta(seconds=1))
     HostMigrationFactory(instance=later, when=now() + timedelta(hours=1))
@@ -256,7 +256,7 @@ def test_the_clock_starts_what_is_due_and_nothing_else(world, driver, other_host
     assert moves.start_due() == 0
 
 
-def test_one_whose_instance_is_busy_waits_its_turn(world, running, driver, other_host):
+def test_a_move_of_a_busy_instance_waits(world, running, driver, other_host):
     migration = HostMigrationFactory(instance=running)
     power.reboot(world.actor, running)
 
@@ -267,7 +267,7 @@ def test_one_whose_instance_is_busy_waits_its_turn(world, running, driver, other
     assert moves.start_due() == 1
 
 
-def test_one_that_cannot_start_does_not_hold_up_the_others(world, driver, other_host):
+def test_a_move_that_cannot_start_does_not_delay_others(world, driver, other_host):
     stuck, other = deployed(world, driver), deployed(world, driver)
     for instance in (stuck, other):
         HostMigrationFactory(instance=instance)
@@ -277,7 +277,7 @@ def test_one_that_cannot_start_does_not_hold_up_the_others(world, driver, other_
     assert HostMigration.objects.get(instance=other).status == "started"
 
 
-def test_one_that_made_way_for_a_deletion_goes_with_the_instance(api, world, running, driver, other_host):
+def test_a_superseded_move_is_deleted_with_its_instance(api, world, running, driver, other_host):
     HostMigrationFactory(instance=running)
     move(api, running)
     live = running.jobs.get(finished_at=None)
@@ -291,7 +291,7 @@ def test_one_that_made_way_for_a_deletion_goes_with_the_instance(api, world, run
     assert driver.machines == {}
 
 
-def test_one_that_made_way_for_a_deletion_is_pending_while_that_is_tried(api, world, running, driver, other_host):
+def test_a_superseded_move_is_pending_during_the_deletion(api, world, running, driver, other_host):
     migration = HostMigrationFactory(instance=running, when=now() + timedelta(hours=1))
     move(api, running)
     live = running.jobs.get(finished_at=None)
@@ -417,7 +417,7 @@ def test_a_superseded_move_keeps_one_host_while_the_deletion_is_tried(
     assert [reservation.host for reservation in Reservation.objects.all()] == [running.host]
 
 
-def test_a_region_move_cancels_what_was_scheduled(api, running, elsewhere, other_host):
+def test_a_region_move_cancels_scheduled_moves(api, running, elsewhere, other_host):
     migration = HostMigrationFactory(instance=running, when=now() + timedelta(days=1))
     move(api, running, region="us-other")
     migration.refresh_from_db()

@@ -73,7 +73,7 @@ def test_a_scheduled_migration_is_told_with_its_time(api, instance):
     ]
 
 
-def test_one_that_waits_its_turn_is_pending_and_one_under_way_is_maintenance(api, instance):
+def test_a_waiting_move_is_pending_and_a_running_one_is_maintenance(api, instance):
     migration = HostMigrationFactory(instance=instance, when=now() - timedelta(minutes=1))
     assert [each["type"] for each in listed(api, NOTIFICATIONS)] == ["migration_pending"]
 

@@ -163,7 +163,7 @@ def test_a_failure_before_the_first_disk_is_deleted_leaves_all_as_it_was(
     assert (event.status, event.message) == ("failed", "The host does not answer.")
 
 
-def test_a_failure_between_two_disks_leaves_what_is_still_there(api, other, running, driver, settings):
+def test_a_failure_between_two_disks_leaves_the_remaining_disks(api, other, running, driver, settings):
     ask(api, running)
     failing(driver, "delete_disk", 2, settings.JOB_ATTEMPTS + 1)
     assert finish(running, driver).state == "failed"
@@ -247,7 +247,7 @@ def test_an_image_that_does_not_fit_is_refused(api, other, running):
     assert "25089 MB" in errors(ask(api, running))["image"]
 
 
-def test_one_whose_host_is_in_maintenance_is_rebuilt_without_a_boot(api, other, off, driver):
+def test_an_instance_in_maintenance_is_rebuilt_without_a_boot(api, other, off, driver):
     Host.objects.filter(pk=off.host_id).update(maintenance="2020-01-01T00:00:00Z")
     assert "maintenance" in errors(ask(api, off))[None]
     ask(api, off, booted=False)

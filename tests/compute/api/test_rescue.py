@@ -179,7 +179,7 @@ def test_the_newest_rescue_replaces_earlier_ones(api, rescued, driver):
     assert rescued.configs.count() == 2
 
 
-def test_one_that_fails_leaves_no_profile_and_the_earlier_one_stays(api, rescued, driver, settings):
+def test_a_failed_rescue_leaves_the_earlier_profile_only(api, rescued, driver, settings):
     earlier = profile(rescued)
     driver.before = failing_at(len(driver.calls) + 1, DriverError("No."), times=settings.JOB_ATTEMPTS + 1)
     api.post(path(rescued))

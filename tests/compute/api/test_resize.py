@@ -92,14 +92,14 @@ def test_a_smaller_type_that_fits_is_taken_without_a_resize_of_disks(api, runnin
     assert "resize_disk" not in driver.calls
 
 
-def test_one_that_is_off_stays_off(api, world, driver, larger):
+def test_an_instance_that_is_off_stays_off(api, world, driver, larger):
     instance = deployed(world, driver, running=False)
     ask(api, instance, type=larger.pk)
     assert finish(instance, driver).state == "done"
     assert (instance.status, instance.type) == ("offline", larger)
 
 
-def test_one_that_a_maintenance_stopped_stays_so(api, world, driver, larger):
+def test_an_instance_stopped_by_maintenance_stays_stopped(api, world, driver, larger):
     instance = deployed(world, driver, running=False)
     Instance.objects.filter(pk=instance.pk).update(status="stopped")
     ask(api, instance, type=larger.pk)

@@ -247,7 +247,7 @@ def test_a_restore_that_fails_leaves_the_target_as_it_was(api, kept, target, dri
     assert not target.configs.exists()
 
 
-def test_an_overwriting_that_fails_before_anything_is_lost_boots_what_ran(api, kept, source, driver):
+def test_a_restore_that_fails_at_once_boots_the_instance_again(api, kept, source, driver):
     own = set(source.disks.values_list("pk", flat=True))
     restore(api, kept, source, overwrite=True)
     driver.before = failing_at(len(driver.calls) + 1, Refused("Not possible."), times=1)
@@ -260,7 +260,7 @@ def test_an_overwriting_that_fails_before_anything_is_lost_boots_what_ran(api, k
     assert source.configs.count() == 1
 
 
-def test_an_overwriting_that_fails_later_shows_what_is_left(api, kept, source, driver):
+def test_a_restore_that_fails_later_shows_the_remaining_disks(api, kept, source, driver):
     restore(api, kept, source, overwrite=True)
     second = source.disks.filter(status="deleting").order_by("pk")[1].pk
     driver.before = failing_at(len(driver.calls) + 2, Refused("Not possible."), times=1)
@@ -333,7 +333,7 @@ def test_an_instance_made_from_a_backup_is_like_the_source_and_runs(api, world, 
     assert list(events) == [("compute_create", "finished"), ("compute_boot", "finished")]
 
 
-def test_of_several_profiles_the_one_that_was_booted_last_is_booted(api, world, source, driver):
+def test_a_restored_instance_boots_the_profile_booted_last(api, world, source, driver):
     ConfigFactory(instance=source, label="other")
     Config.objects.filter(pk=source.configs.earliest("pk").pk).update(label="first")
     api.post(f"{INSTANCES}/{source.pk}/backups", {"label": "two"})

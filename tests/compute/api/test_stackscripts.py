@@ -43,7 +43,7 @@ def ids(response) -> list[int]:
 # --- creating --------------------------------------------------------------------------------------------
 
 
-def test_a_script_is_made_with_every_default_and_what_it_asks_for(api, body, account, owner):
+def test_a_script_is_created_with_defaults_and_its_fields(api, body, account, owner):
     made = api.post(SCRIPTS, body).json()
     script = StackScript.objects.get()
     assert made == {
@@ -166,7 +166,7 @@ def test_anybody_reads_the_public_ones_and_only_those(anonymous, client_for, own
     assert client_for(owner, "computes:read_only").get(SCRIPTS).status_code == 401
 
 
-def test_a_restricted_user_sees_what_is_public_or_granted(client_for, restricted, account):
+def test_a_restricted_user_sees_public_or_granted_scripts(client_for, restricted, account):
     hidden, read, write = StackScriptFactory.create_batch(3, account=account)
     public = StackScriptFactory(is_public=True)
     GrantFactory(user=restricted, entity_type="stackscript", entity_id=read.pk)
@@ -178,7 +178,7 @@ def test_a_restricted_user_sees_what_is_public_or_granted(client_for, restricted
         assert api.delete(f"{SCRIPTS}/{script.pk}").status_code == status
 
 
-def test_nobody_changes_what_another_account_published(client_for, stranger, anonymous):
+def test_scripts_of_other_accounts_cannot_be_changed(client_for, stranger, anonymous):
     public = StackScriptFactory(is_public=True)
     for api, status in ((client_for(stranger), 403), (anonymous, 401)):
         assert api.put(f"{SCRIPTS}/{public.pk}", {"label": "stolen"}).status_code == status
@@ -208,7 +208,7 @@ def test_each_way_to_change_a_script_tells_its_own_event(api, account, image):
     assert recorded_actions()[4:] == ["stackscript_update"]
 
 
-def test_a_client_may_put_what_it_got_and_nothing_happens(api, body):
+def test_a_put_of_the_answer_of_get_makes_no_event(api, body):
     made = api.post(SCRIPTS, body).json()
     assert api.put(f"{SCRIPTS}/{made['id']}", made).json() == made
     assert recorded_actions() == ["stackscript_create"]
@@ -283,7 +283,7 @@ def test_a_script_that_includes_one_that_it_may_not_use_is_refused(api, body, ac
     ]
 
 
-def test_grants_decide_what_a_restricted_user_may_include(client_for, restricted, body, account):
+def test_a_restricted_user_includes_only_granted_scripts(client_for, restricted, body, account):
     GlobalGrants.objects.update(add_stackscripts=True)
     own, api = StackScriptFactory(account=account), client_for(restricted)
     assert set(errors(api.post(SCRIPTS, {**body, "script": including(own.pk)}))) == {"script"}

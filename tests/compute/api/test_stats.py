@@ -89,7 +89,7 @@ def test_a_month_whose_first_hours_are_gone_is_charted_in_days(api, instance, pa
     assert march["title"] == f"web-1 ({instance.pk}), 2026-03, days 1 to 3, daily averages"
 
 
-def test_before_an_hour_is_over_the_month_has_what_there_is(api, instance, path):
+def test_the_first_hour_of_a_month_shows_five_minute_averages(api, instance, path):
     taken(instance, datetime(2026, 3, 1, 0, 5, tzinfo=UTC))
     march = api.get(f"{path}/2026/3").json()
     assert march["title"] == f"web-1 ({instance.pk}), 2026-03, day 1, 5 minute averages"

@@ -180,7 +180,7 @@ def test_a_file_that_is_not_gzip_is_refused_and_may_be_sent_again(data, reason, 
     ],
     ids=range(8),
 )
-def test_one_that_a_worker_finds_to_be_broken_leaves_no_image(data, reason, api, begun, image, driver, folder):
+def test_a_broken_upload_leaves_no_image(data, reason, api, begun, image, driver, folder):
     assert put(begun["upload_to"], data).status_code == 200
     work(Job.objects.get(), driver)
     event = Event.objects.get()
@@ -222,7 +222,7 @@ def test_the_limits_are_the_published_ones(settings):
     assert (settings.UPLOAD_LIMIT, settings.UPLOAD_LIMIT_RAW) == (5 * 1024**3, 6 * 1024**3)
 
 
-def test_unpacking_takes_little_memory_and_bounded_time_whatever_is_in_the_file(tmp_path):
+def test_unpacking_takes_little_memory_and_bounded_time(tmp_path):
     bomb = tmp_path / "bomb"
     bomb.write_bytes(gzip.compress(bytes(100 * MB), 9))
     tracemalloc.start()

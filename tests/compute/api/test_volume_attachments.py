@@ -58,7 +58,7 @@ def test_an_instance_without_profiles_has_it_in_none(api, volume, world, driver)
     assert slots(bare) == {}
 
 
-def test_of_several_profiles_one_has_to_be_named_unless_one_was_booted(api, volume, off):
+def test_the_profile_is_required_unless_one_was_booted(api, volume, off):
     ConfigFactory(instance=off)
     Instance.objects.filter(pk=off.pk).update(booted_config=None)
     refused = errors(api.post(at(volume, "attach"), {"compute_id": off.pk}))
@@ -77,7 +77,7 @@ def test_a_profile_that_is_named_is_one_of_the_instances_own(api, volume, off, w
     assert errors(refused) == {"config_id": "config_id is not valid"}
 
 
-def test_one_that_does_not_persist_is_attached_until_the_next_boot(api, volume, world, running, driver):
+def test_a_temporary_attachment_lasts_until_the_next_boot(api, volume, world, running, driver):
     body = {"compute_id": running.pk, "persist_across_boots": False}
     assert api.post(at(volume, "attach"), body).status_code == 200
     finish(driver)
@@ -95,7 +95,7 @@ def test_one_that_does_not_persist_is_attached_until_the_next_boot(api, volume, 
     assert plugged(driver, running) == {volume_name(volume.pk)}
 
 
-def test_one_that_does_not_persist_needs_an_instance_that_runs_and_no_profile(api, volume, off):
+def test_a_temporary_attachment_needs_a_running_instance(api, volume, off):
     body = {"compute_id": off.pk, "persist_across_boots": False}
     assert set(errors(api.post(at(volume, "attach"), body))) == {"persist_across_boots"}
     refused = api.post(at(volume, "attach"), {**body, "config_id": off.configs.get().pk})
@@ -133,7 +133,7 @@ def test_a_running_instance_has_a_device_for_each_gb_of_memory(api, world, runni
     assert api.post(at(volume, "attach"), body).status_code == 200
 
 
-def test_a_profile_has_eight_devices_whatever_the_memory(api, world, running, volume, driver):
+def test_a_profile_has_at_most_eight_devices(api, world, running, volume, driver):
     InstanceType.objects.filter(pk=running.type_id).update(memory=16 * 1024)
     config = running.configs.get()
     for slot in ("sdc", "sdd", "sde", "sdf", "sdg", "sdh"):
@@ -292,9 +292,7 @@ def test_a_volume_of_an_instance_that_is_being_deleted_is_detached_before_that_i
 
 
 @pytest.mark.parametrize("at_its_end", [True, False], ids=["driver does not answer", "machine is gone"])
-def test_a_volume_of_a_deleted_instance_stays_free_whatever_becomes_of_the_job(
-    api, world, running, driver, settings, at_its_end
-):
+def test_a_volume_of_a_deleted_instance_stays_detached(api, world, running, driver, settings, at_its_end):
     mine = volume_of(world, driver, instance=running)
     deletion = instances.delete(world.actor, running)
     api.post(at(mine, "detach"))

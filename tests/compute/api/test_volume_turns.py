@@ -73,7 +73,7 @@ def begin(api, world, driver, what: str, source: Instance) -> tuple[Volume, Job]
 
 
 @pytest.mark.parametrize("what", ["volume_create", "volume_clone", "volume_resize", "volume_detach"])
-def test_a_volume_is_attached_when_what_is_under_way_has_ended(what, api, world, running, other, driver):
+def test_a_volume_is_attached_after_its_running_job(what, api, world, running, other, driver):
     volume, before = begin(api, world, driver, what, other)
 
     taken = api.post(at(volume, "attach"), {"compute_id": running.pk})
@@ -115,9 +115,7 @@ def test_a_volume_that_was_not_detached_is_not_attached_elsewhere(api, world, ru
     assert_volumes_sound(driver)
 
 
-def test_the_deletion_of_its_instance_does_not_bring_back_what_is_being_detached(
-    api, world, running, other, driver
-):
+def test_deleting_the_instance_does_not_reattach_a_detaching_volume(api, world, running, other, driver):
     volume, leaving = begin(api, world, driver, "volume_detach", other)
     api.post(at(volume, "attach"), {"compute_id": running.pk})
     instances.delete(world.actor, other)
@@ -252,7 +250,7 @@ def test_a_volume_whose_plugging_in_fails_is_there_and_detached(api, world, runn
 
 
 @pytest.mark.parametrize("what", ["volume_create", "volume_clone", "volume_resize", "volume_detach"])
-def test_a_volume_is_deleted_when_what_is_under_way_has_ended(what, api, world, running, driver):
+def test_a_volume_is_deleted_after_its_running_job(what, api, world, running, driver):
     volume, before = begin(api, world, driver, what, running)
 
     assert api.delete(at(volume)).json() == {}

@@ -399,7 +399,7 @@ def test_lists_are_filtered_by_label_region_and_tags(api, world):
 # --- who may ---------------------------------------------------------------------------------------------
 
 
-def test_a_restricted_user_sees_what_was_granted_and_makes_what_it_may(client_for, helper, volume, off, driver):
+def test_a_restricted_user_sees_granted_volumes_and_needs_add_volumes(client_for, helper, volume, off, driver):
     from accounts.models import GlobalGrants
 
     api = client_for(helper)

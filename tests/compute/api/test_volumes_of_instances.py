@@ -80,9 +80,7 @@ BOOTS = {
 
 
 @pytest.mark.parametrize("boot", BOOTS)
-def test_each_boot_detaches_what_does_not_persist_and_keeps_what_a_profile_names(
-    boot, api, world, running, volume, driver
-):
+def test_a_boot_detaches_temporary_volumes_only(boot, api, world, running, volume, driver):
     volume_of(world, driver, instance=running, label="kept")
     api.post(at(volume, "attach"), {"compute_id": running.pk, "persist_across_boots": False})
     finish(driver)

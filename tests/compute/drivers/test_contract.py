@@ -225,7 +225,7 @@ def test_machines_do_not_see_each_others_disks(driver):
 # --- copies and archives ------------------------------------------------------------------------------------------
 
 
-def test_a_disk_is_copied_with_what_is_on_it_in_use_or_not(driver):
+def test_a_disk_is_copied_with_its_content_in_use_or_not(driver):
     run_machine(driver)
     copy = DiskSpec(COPY, 25088, "ext4", copy_of=(MACHINE, DISK))
     finish(lambda: driver.create_disk(MACHINE, copy))
@@ -591,7 +591,7 @@ def test_hosts_of_a_region_have_the_same_volumes(hosts, driver):
     assert hosts.at(OTHER).same_volumes(driver)
 
 
-def test_a_console_shows_what_the_machine_printed(driver):
+def test_a_console_shows_earlier_output(driver):
     run_machine(driver)
     if isinstance(driver, SimulatedDriver):
         with pytest.raises(NoConsole, match="simulated"):

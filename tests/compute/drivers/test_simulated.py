@@ -506,7 +506,7 @@ def test_the_guest_finds_a_volume_by_the_label_it_had_when_it_was_plugged_in(sim
     assert simulated.volumes() == {VOLUME: 20, "skerry-volume-8": 20}
 
 
-def test_of_machines_that_want_one_volume_at_once_one_gets_it(make_simulated):
+def test_a_volume_goes_to_one_of_many_simultaneous_machines(make_simulated):
     drivers = [make_simulated() for _ in range(8)]
     make_volume(drivers[0])
     boots = dict(make_machine(drivers[0], f"skerry-{number}") for number in range(1, 9))

@@ -117,7 +117,7 @@ def test_jobs_that_the_release_before_inserts_are_claimed_beside_others():
     assert claimed() not in (None, first)
 
 
-def test_enqueued_jobs_carry_what_decides(world):
+def test_enqueued_jobs_have_the_columns_of_the_claim(world):
     job = world.create().jobs.get()
     assert (job.account_id, job.bulk, job.share_host) == (world.actor.account_id, True, job.instance.host_id)
     assert (job.ready, job.share_slot) == (True, None)

@@ -208,7 +208,7 @@ def test_a_deletion_supersedes_it_at_once_and_then_waits_itself(world, driver, i
 
 
 @pytest.mark.parametrize("kind", ["clone", "migrate", "resize"])
-def test_one_that_has_more_to_release_ends_as_soon_when_it_is_superseded(kind, world, driver):
+def test_a_superseded_parked_job_releases_its_source_at_once(kind, world, driver):
     job = staged(kind, world, driver)
     driver.cut_power(str(host.uuid) for host in Host.objects.all())
     run(job, driver)
@@ -244,7 +244,7 @@ def interrupted(driver: MemoryDriver, act) -> None:
     driver.before = hang
 
 
-def test_one_that_is_superseded_while_its_call_hangs_ends_at_its_next_claim(world, driver, instance):
+def test_a_job_superseded_during_its_call_ends_at_its_next_claim(world, driver, instance):
     job = power.reboot(world.actor, instance)
     interrupted(driver, lambda: delete(world.actor, instance))
     run(job, driver)
@@ -253,7 +253,7 @@ def test_one_that_is_superseded_while_its_call_hangs_ends_at_its_next_claim(worl
     assert (claimed.state, claimed.error) == ("failed", Event.SUPERSEDED)
 
 
-def test_one_that_is_given_up_while_its_undo_hangs_ends_at_its_next_claim(world, driver):
+def test_a_job_given_up_during_its_undo_ends_at_its_next_claim(world, driver):
     job = staged("provision", world, driver)
     queue.cancel(job)
     interrupted(driver, lambda: queue.give_up(job, "Its host burned."))
@@ -262,7 +262,7 @@ def test_one_that_is_given_up_while_its_undo_hangs_ends_at_its_next_claim(world,
     assert "Its host burned." in job.error
 
 
-def test_one_whose_deadline_passes_while_its_call_hangs_is_given_up_at_its_next_claim(world, driver, instance):
+def test_a_job_overdue_during_its_call_is_given_up_at_its_next_claim(world, driver, instance):
     job = power.reboot(world.actor, instance)
     interrupted(driver, lambda: Job.objects.filter(pk=job.pk).update(deadline_at=Now() - MINUTE))
     run(job, driver)

@@ -71,7 +71,7 @@ def add(region, label: str = "hv1", **options: str) -> str:
     return output.getvalue()
 
 
-def test_a_host_that_is_added_takes_instances_with_what_it_has(region, machine):
+def test_an_added_host_has_the_reported_capacity(region, machine):
     output = add(region, shared="/srv/volumes")
     host = Host.objects.get(label="hv1")
     assert (host.memory, host.vcpus, host.disk, host.enabled) == (16 * GB, 8, 500 * GB, True)
@@ -148,7 +148,7 @@ def test_every_field_that_is_wrong_is_named(region):
     assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == ["region", "driver", "label"]
 
 
-def test_a_check_writes_what_there_is_now_and_keeps_what_instances_hold(region, machine):
+def test_a_check_writes_the_capacity_but_not_below_reservations(region, machine):
     add(region)
     Host.objects.filter(label="hv1").update(memory_used=8 * GB)
     machine.report = HostReport(4 * GB, 4, 100 * GB, None, volumes=False)
@@ -159,7 +159,7 @@ def test_a_check_writes_what_there_is_now_and_keeps_what_instances_hold(region, 
     assert "any image" in output.getvalue()
 
 
-def test_a_check_leaves_alone_what_nothing_limits(region, machine):
+def test_a_check_keeps_values_that_are_not_reported(region, machine):
     add(region)
     machine.report = HostReport()
     call_command("host_check", "hv1", stdout=StringIO())
@@ -231,7 +231,7 @@ def test_a_host_with_instances_keeps_its_key(by_ssh, monkeypatch):
     assert Host.objects.get(label="hv1").enabled
 
 
-def test_a_host_that_is_gone_is_removed_and_what_is_left_on_it_is_said(by_ssh):
+def test_removing_a_lost_host_names_its_remaining_key(by_ssh):
     output = StringIO()
     call_command("host_remove", "hv1", leave_key=True, stdout=StringIO(), stderr=output)
     assert not Host.objects.filter(label="hv1").exists()

@@ -142,7 +142,7 @@ def test_the_region_its_host_and_its_addresses_are_made_once(ready):
     assert "local-h1 takes instances: 8192 MB of memory" in output.getvalue()
 
 
-def test_the_banner_names_what_boots_there(ready):
+def test_the_banner_names_the_region_and_image_of_this_machine(ready):
     call_command("host_local", verbosity=0)
     host = Host.objects.get(label=HOST)
     assert (demo.REAL.region, [demo.REAL.image]) == (host.region_id, host.images)

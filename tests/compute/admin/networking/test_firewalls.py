@@ -28,7 +28,7 @@ def text_of(admin, obj) -> str:
     return admin.get(page_address(obj)).content.decode()
 
 
-def test_its_page_tells_what_it_is_on_and_what_hosts_have(admin, firewall, running, driver):
+def test_the_page_shows_devices_and_the_state_on_hosts(admin, firewall, running, driver):
     assert "being updated" in text_of(admin, firewall)
     packet_filters.apply(running.pk, driver)
     text = text_of(admin, firewall)
@@ -38,7 +38,7 @@ def test_its_page_tells_what_it_is_on_and_what_hosts_have(admin, firewall, runni
     assert page_address(firewall) in text_of(admin, running)
 
 
-def test_a_packet_filter_says_what_the_host_is_to_filter_by(admin, firewall, running, driver):
+def test_a_packet_filter_shows_its_rules(admin, firewall, running, driver):
     text = text_of(admin, PacketFilter.objects.get())
     assert "inbound: ACCEPT TCP 22 from 0.0.0.0/0" in text
     assert "inbound: DROP everything else" in text

@@ -21,7 +21,7 @@ def panel_of(admin, account: Account) -> list[str]:
     return [str(cell) for cell in panel.rows[0].cells]
 
 
-def test_an_accounts_page_says_what_holds_and_why(admin, world, settings):
+def test_the_page_of_an_account_shows_its_mail_ports_and_the_reason(admin, world, settings):
     def holds(state: str, why: str) -> bool:
         shown, because = panel_of(admin, world.account)
         return f">{state}<" in shown and because == why

@@ -24,7 +24,7 @@ def balancer(running) -> NodeBalancer:
     return made
 
 
-def test_a_page_shows_where_traffic_goes_and_what_is_up(admin, balancer, running):
+def test_a_page_shows_nodes_and_their_statuses(admin, balancer, running):
     page = admin.get(page_address(balancer)).content.decode()
     for text in ("1 up", "1 down", "1 unknown", "8443", "http /health every 31 s", running.label, "10.0.1."):
         assert text in page

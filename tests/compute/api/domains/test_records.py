@@ -314,7 +314,7 @@ def test_older_rows_that_say_both_are_served_as_mail(api, domain):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_simultaneous_requests_either_mail_or_none_is_kept(world: World):
+def test_simultaneous_requests_keep_either_mail_or_no_mail_records(world: World):
     domain = domains.create(
         world.actor,
         domains.DomainSpec({"label": "example.com", "type": "master", "soa_email": "dns@example.com"}),

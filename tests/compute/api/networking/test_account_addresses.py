@@ -58,7 +58,7 @@ class TestTheList:
         for address in mine:
             assert api.get(f"{IPS}/{address['address']}").json() == address
 
-    def test_leaves_out_what_is_free_or_anothers(self, api, client_for, stranger, first):
+    def test_leaves_out_free_addresses_and_those_of_others(self, api, client_for, stranger, first):
         assert len(listed(api)) == 3
         theirs = client_for(stranger)
         assert theirs.get(IPS).json() == {"data": [], "page": 1, "pages": 1, "results": 0}
@@ -106,7 +106,7 @@ class TestTheList:
         AddressPool.objects.filter(kind="slaac").delete()
         assert gateways() == ["fe80::1"]
 
-    def test_of_a_restricted_user_has_what_is_granted(self, client_for, restricted, first, second):
+    def test_of_a_restricted_user_has_addresses_of_granted_instances(self, client_for, restricted, first, second):
         api = client_for(restricted)
         assert listed(api) == []
         GrantFactory(user=restricted, entity_id=second.pk)
@@ -130,7 +130,7 @@ class TestOneAddress:
         assert errors(api.put(f"{IPS}/{slaac(first)}", {"rdns": "web.example.com"})).keys() == {"rdns"}
         assert client_for(owner, "ips:read_only").put(f"{IPS}/198.18.0.2", {"rdns": None}).status_code == 401
 
-    def test_takes_back_what_it_showed_and_changes_nothing(self, api, first, settings):
+    def test_a_put_of_the_answer_of_get_changes_nothing(self, api, first, settings):
         settings.RDNS_CHECK = True  # the platform's own names are not needed
         api.get(IPS)
         for address in ("198.18.0.2", "10.0.0.2", slaac(first)):
@@ -297,7 +297,7 @@ class TestAssigning:
         refused = assign(api, ("2001:db8:5000::/56", first.pk), ("2001:db8:5000::1/64", first.pk))
         assert set(errors(refused)) == {"assignments[0].address", "assignments[1].address"}
 
-    def test_a_region_that_there_is_not_is_named_along_with_what_is_not_of_any(self, api, first):
+    def test_an_unknown_region_is_named_with_all_unknown_objects(self, api, first):
         refused = assign(api, ("198.18.0.2", first.pk), ("198.18.0.99", 99999), region="us-none")
         assert errors(refused) == {
             "region": "region is not valid",
@@ -365,7 +365,7 @@ def shown(api, instance: Instance) -> dict:
 
 class TestSharing:
     @pytest.mark.parametrize("path", [f"{IPS}/share", "/v4/networking/ipv4/share"])
-    def test_replaces_what_was_shared_with_it(self, path, api, first, second, world):
+    def test_replaces_earlier_shares(self, path, api, first, second, world):
         third = world.offline(label="third")
         Event.objects.all().delete()
         assert share(api, third, "198.18.0.2", path=path).json() == {}
@@ -467,9 +467,7 @@ class TestSharing:
         assert assign(api, ("2001:db8:5000::", second.pk)).status_code == 200
         assert [each.instance for each in RangeShare.objects.all()] == [third]
 
-    def test_of_a_shared_range_a_restricted_user_sees_the_instances_that_he_may(
-        self, api, client_for, restricted, first, second, routed
-    ):
+    def test_a_shared_range_shows_only_granted_instances(self, api, client_for, restricted, first, second, routed):
         range_of(first, routed)
         share(api, second, "2001:db8:5000::")
         GrantFactory(user=restricted, entity_id=first.pk)

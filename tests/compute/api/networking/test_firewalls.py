@@ -48,7 +48,7 @@ def actions() -> list[str]:
 
 
 class TestCreating:
-    def test_one_that_only_has_policies(self, api):
+    def test_a_firewall_needs_only_policies(self, api):
         made = api.post(FIREWALLS, body())
         assert made.status_code == 200
         assert {name: made.json()[name] for name in ("label", "status", "rules", "tags")} == {
@@ -295,12 +295,12 @@ class TestReplacingRules:
         }  # fmt: skip
         assert actions() == ["firewall_update"] * 2
 
-    def test_by_what_was_read_changes_nothing(self, api, world):
+    def test_with_the_answer_of_get_changes_nothing(self, api, world):
         row = firewall(world, rules={"inbound": [FULL_RULE], "outbound": [RULE], **POLICIES})
         assert api.put(path(row, "/rules"), api.get(path(row, "/rules")).json()).status_code == 200
         assert actions() == []
 
-    def test_with_what_is_wrong_changes_nothing(self, api, world):
+    def test_with_wrong_rules_changes_nothing(self, api, world):
         row = firewall(world)
         refused = api.put(path(row, "/rules"), {"inbound": [RULE], "outbound": [{**RULE, "ports": "x"}]})
         assert errors(refused) == {"outbound[0].ports": "ports is not valid"}
@@ -398,7 +398,7 @@ class TestDevices:
         assert (event.entity_type, event.entity_id) == ("firewall", row.pk)
         assert (event.secondary_type, event.secondary_id) == ("compute", str(instance.pk))
 
-    def test_one_that_is_there_is_answered_again_and_changes_nothing(self, api, world, instance):
+    def test_an_existing_device_is_answered_again_and_changes_nothing(self, api, world, instance):
         row = firewall(world)
         asked = {"id": instance.pk, "type": "compute"}
         made = api.post(path(row, "/devices"), asked)
@@ -407,7 +407,7 @@ class TestDevices:
         assert (again.status_code, again.json()) == (200, made.json())
         assert (actions(), list(PacketFilter.objects.values())) == before
 
-    def test_one_is_taken_off(self, api, world, instance):
+    def test_a_device_is_removed(self, api, world, instance):
         row = firewall(world, on=instance)
         device = FirewallDevice.objects.get()
         assert api.delete(path(row, f"/devices/{device.pk}")).json() == {}
@@ -482,7 +482,7 @@ class TestGrants:
         assert theirs.get(path(row, "/devices")).json()["data"] == []
         assert theirs.delete(path(row, f"/devices/{device['id']}")).status_code == 404
 
-    def test_a_create_needs_them_on_what_it_names(self, client_for, world, instance):
+    def test_a_create_needs_read_write_on_its_devices(self, client_for, world, instance):
         user = GlobalGrantsFactory(user__account=world.account, add_firewalls=True).user
         asked = body(devices={"computes": [instance.pk]})
         assert set(errors(client_for(user).post(FIREWALLS, asked))) == {"devices.computes[0]"}
@@ -500,7 +500,7 @@ class TestTheList:
         GrantFactory(user=restricted, entity_type="firewall", entity_id=mine[1].pk)
         assert [each["id"] for each in client_for(restricted).get(FIREWALLS).json()["data"]] == [mine[1].pk]
 
-    def test_filters_on_what_the_contract_says(self, api, world):
+    def test_filters_by_the_fields_of_the_contract(self, api, world):
         row = firewall(world, label="web-1")
         firewall(world, label="db-1")
         assert [each["id"] for each in api.get(FIREWALLS, x_filter={"label": "web-1"}).json()["data"]] == [row.pk]

@@ -176,7 +176,7 @@ class TestTheWholePicture:
         assert {**slaac, "address": "", "public": False} == {**link_local, "address": ""}
         assert shown["ipv6"]["global"] == []
 
-    def test_has_ranges_and_what_others_share(self, api, instance, world):
+    def test_has_ranges_and_shared_addresses(self, api, instance, world):
         other = world.create(label="other")
         AddressShare.objects.create(address=other.addresses.get(), instance=instance)
         pool = AddressPool.objects.create(
@@ -216,7 +216,7 @@ class TestOneAddress:
     @pytest.mark.parametrize(
         "address", ["198.18.0.3", "10.0.0.2", "::ffff:198.18.0.2", "1.2.3", "web", "fe80::1%25e"]
     )
-    def test_of_others_or_no_one_is_not_found(self, address, api, instance):
+    def test_an_address_of_others_or_of_nobody_is_not_found(self, address, api, instance):
         for call in (api.get, api.delete):
             assert call(ips(instance, address)).status_code == 404
         assert api.put(ips(instance, address), {"rdns": None}).status_code == 404
@@ -347,7 +347,7 @@ class TestForwardRecords:
         settings.RDNS_RESOLVER = f"{__name__}.{resolver}"
         return api.put(ips(instance, "198.18.0.2"), {"rdns": name})
 
-    def test_one_that_leads_to_the_address_will_do(self, api, instance, settings):
+    def test_a_name_that_resolves_to_the_address_is_accepted(self, api, instance, settings):
         response = self.put(api, instance, settings, "known", "web.example.com")
         assert response.json()["rdns"] == "web.example.com"
 

@@ -96,7 +96,7 @@ class TestCutting:
         made.save()
         return str(made)
 
-    def test_fills_gaps_first_whatever_the_sizes(self, routed, account):
+    def test_fills_gaps_first_for_all_sizes(self, routed, account):
         assert self.take(routed, account, 64) == "2001:db8:5000::/64"
         assert self.take(routed, account, 56) == "2001:db8:5000:100::/56"
         assert self.take(routed, account, 64) == "2001:db8:5000:1::/64"
@@ -144,7 +144,7 @@ class TestReading:
         "spelling",
         ["2001:db8:5000::", "2001:db8:5000::/64", "2001:db8:5000::%2F64", "2001:0DB8:5000:0:0:0:0:0/64"],
     )
-    def test_one_is_found_with_or_without_its_length(self, spelling, api, instance, routed):
+    def test_a_range_is_found_with_or_without_its_length(self, spelling, api, instance, routed):
         allocate(api, instance)
         assert api.get(f"{RANGES}/{spelling}").json() == {
             "range": "2001:db8:5000::",

@@ -93,7 +93,7 @@ class TestTheirLooks:
 
 class TestTheLists:
     @each_kind
-    def test_have_what_is_on_this_instance_of_this_account(self, kind, api, instance, world, stranger):
+    def test_have_objects_of_this_instance_and_account(self, kind, api, instance, world, stranger):
         mine = KINDS[kind](instance)
         other = world.create(label="other")
         KINDS[kind](other)
@@ -102,13 +102,13 @@ class TestTheLists:
         assert listed(api, instance, kind).json()["data"] == []
 
     @each_kind
-    def test_of_an_instance_that_is_not_there_are_not_either(self, kind, api, client_for, stranger, instance):
+    def test_of_an_unknown_instance_are_404(self, kind, api, client_for, stranger, instance):
         KINDS[kind](instance)
         assert listed(client_for(stranger), instance, kind).status_code == 404
         assert api.get(f"/v4/compute/instances/99999/{kind}").status_code == 404
 
     @each_kind
-    def test_show_the_restricted_what_is_granted_of_both(self, kind, client_for, restricted, instance):
+    def test_need_grants_on_the_instance_and_the_object(self, kind, client_for, restricted, instance):
         theirs = client_for(restricted)
         row = KINDS[kind](instance)
         GrantFactory(user=restricted, entity_type=kind.removesuffix("s"), entity_id=row.pk)
@@ -133,7 +133,7 @@ class TestTheLists:
             assert len(queries) == 2
 
     @each_kind
-    def test_filter_on_what_the_contract_says(self, kind, api, instance):
+    def test_filter_by_the_fields_of_the_contract(self, kind, api, instance):
         rows = [KINDS[kind](instance, tags=["red"]), KINDS[kind](instance, tags=["blue"])]
         for wanted in ({"tags": "red"}, {"label": rows[0].label}, {"label": {"+neq": rows[1].label}}):
             assert [each["id"] for each in listed(api, instance, kind, x_filter=wanted).json()["data"]] == [

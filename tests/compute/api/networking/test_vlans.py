@@ -126,7 +126,7 @@ def test_other_accounts_have_their_own(api, client_for, stranger, world, instanc
     assert shown(other) == {"back": [theirs.pk]}
 
 
-def test_a_restricted_user_sees_what_its_instances_are_on(api, client_for, world, make):
+def test_a_restricted_user_sees_vlans_of_granted_instances(api, client_for, world, make):
     one, two = make(), make()
     profile(api, one, "back")
     profile(api, two, "back", "front")
@@ -137,7 +137,7 @@ def test_a_restricted_user_sees_what_its_instances_are_on(api, client_for, world
     assert shown(restricted) == {"back": [one.pk]}
 
 
-def test_the_list_costs_two_queries_whatever_its_length(api, make):
+def test_the_list_always_takes_two_queries(api, make):
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             shown(api)
@@ -168,7 +168,7 @@ def test_it_is_on_a_vlan_as_long_as_any_of_its_profiles_names_it(api, instance):
     assert shown(api) == {}
 
 
-def test_one_that_no_profile_names_is_gone_and_comes_anew(api, instance):
+def test_a_vlan_without_profile_is_deleted_and_can_be_created_again(api, instance):
     made = profile(api, instance, "back").json()
     VLAN.objects.update(created="2020-01-01T00:00:00Z")
     api.delete(f"/v4/compute/instances/{instance.pk}/configs/{made['id']}")

@@ -263,7 +263,7 @@ class TestAConfig:
         other = api.post(path, {"port": 81}).json()
         assert errors(api.put(at(other), {"port": 80})) == {"port": expected}
 
-    def test_needs_what_goes_together(self, api, config):
+    def test_needs_settings_that_go_together(self, api, config):
         assert set(errors(api.put(at(config), {"check": "http_body"}))) == {"check_body"}
         assert set(errors(api.put(at(config), {"protocol": "tcp", "stickiness": "http_cookie"}))) == {"stickiness"}
         assert api.put(at(config), {"check": "http_body", "check_body": "it's fine"}).status_code == 200
@@ -275,7 +275,7 @@ class TestAConfig:
         assert recorded_actions() == ["nodebalancer_config_update"]
         assert version(config) == 3
 
-    def test_counts_what_is_up_and_down(self, api, config, instance):
+    def test_counts_nodes_that_are_up_and_down(self, api, config, instance):
         for number, status in enumerate(("UP", "UP", "DOWN", "Unknown")):
             NodeBalancerNode.objects.create(
                 config_id=config["id"], instance=instance, label=f"n-{number}", address=f"10.0.0.2:{number + 1}",

@@ -275,7 +275,7 @@ def test_without_a_directory_there_are_no_archives(tmp_path):
         driver.archive_size(ARCHIVE)
 
 
-def test_chunks_are_what_json_holds(tmp_path):
+def test_chunks_survive_json(tmp_path):
     chunk = transfer.read_file(written(tmp_path / "some.raw", MB, (0, 1000)))
     assert json.loads(json.dumps(chunk)) == chunk
 

@@ -80,7 +80,7 @@ def zone(*records: tuple[str, str, str]) -> list:
     return [message]
 
 
-def test_an_import_shows_what_was_left_out(browser, monkeypatch):
+def test_an_import_shows_skipped_records(browser, monkeypatch):
     messages = zone(("www", "A", "203.0.113.7"), ("host", "HINFO", "a b"))
     monkeypatch.setattr(zone_import, "_transfer", lambda name, place: zone_import.read(name, messages))
     given = {"domain": "example.com", "remote_nameserver": "203.0.113.53"}

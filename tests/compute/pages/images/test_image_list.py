@@ -60,7 +60,7 @@ def test_an_empty_list_says_how_to_get_an_image(browser, account):
     assert "/home/images/upload" not in shown
 
 
-def test_restricted_users_see_what_they_may(account, image):
+def test_restricted_users_see_granted_images(account, image):
     user = GlobalGrantsFactory(user__account=account).user
     browser = signed_in(user)
     assert labels(browser, LIST) == []

@@ -50,7 +50,7 @@ class TestMoving:
         assert addresses_of(instance) == {other.ipv4[0]}
         assert addresses_of(other) == {last, other.ipv4[1]}
 
-    def test_only_what_the_service_accepts_is_offered(self, browser, account, instance, other):
+    def test_only_accepted_moves_are_offered(self, browser, account, instance, other):
         def offered(address: str) -> list[str]:
             page = browser.get(address_of("instance-address-move", instance, address))
             groups = page.context["form"].fields["target"].choices[1:]

@@ -56,7 +56,7 @@ def test_a_scope_has_its_limits_and_a_name_of_its_own(systemd):
     assert any(each.startswith("--unit=skerry-7-") for each in one)
 
 
-def test_a_machine_may_have_its_memory_and_what_qemu_needs():
+def test_the_memory_limit_includes_the_overhead_of_qemu():
     assert control_groups.machine_limits(4096, 2, "kvm") == Limits(
         4096 + 512 + 256, 2.5, control_groups.MACHINE_TASKS
     )

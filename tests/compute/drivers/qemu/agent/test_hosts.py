@@ -30,7 +30,7 @@ def no_kvm(tmp_path, monkeypatch):
     monkeypatch.setattr(hosts, "KVM", tmp_path / "no-kvm")
 
 
-def test_a_host_boots_a_kernel_and_tells_what_it_has(host, no_kvm):
+def test_a_check_boots_a_kernel_and_reports_the_host(host, no_kvm):
     found = hosts.check(host)
     assert found["accel"] == settings.accelerator(host, settings.load(host)) == "tcg"
     assert "cannot be used" in found["why"]
@@ -96,7 +96,7 @@ def test_the_kvm_of_this_machine_is_tried_and_an_answer_found(host):
     assert found["accel"] in ("kvm", "tcg")
 
 
-def test_a_host_that_lacks_everything_says_what(store):
+def test_a_check_names_everything_that_is_missing(store):
     configure(store, qemu="/nowhere/qemu")
     problems = hosts.check(store)["problems"]
     assert "apt-get install" in problems[0]

@@ -73,7 +73,7 @@ def test_closed_mail_ports_are_named(browser, account, firewall, opened, words):
     assert ("The mail ports" in text(browser.get(page("firewall", firewall)))) == words
 
 
-def test_the_instances_show_what_hosts_have_not_applied(browser, firewall, instance):
+def test_instances_show_firewalls_that_hosts_have_not_applied(browser, firewall, instance):
     where = page("firewall", firewall)
     PacketFilter.objects.create(instance=instance, wanted=2, applied=1)
     seen = browser.get(where, headers=HTMX).context["seen"]

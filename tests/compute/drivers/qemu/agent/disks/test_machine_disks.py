@@ -85,7 +85,7 @@ def test_an_empty_disk_is_of_its_kind_and_costs_nothing(store, filesystem):
     assert machine_disks.disk_size(store, MACHINE, DISK) == 25_088
 
 
-def test_a_deployed_disk_has_the_image_with_what_was_given(store):
+def test_a_deployed_disk_has_the_image_and_the_given_values(store):
     path = deploy(store, size=25_088, script="#!/bin/sh\necho hello\n")
     assert path.stat().st_size == 25_088 * MB
     assert ext.has_filled(path)
@@ -269,7 +269,7 @@ def resize(store: Store, size: int, disk: str = DISK) -> None:
     finish(lambda: machine_disks.resize_disk(store, MACHINE, disk, size))
 
 
-def test_a_disk_is_resized_with_what_is_on_it(store):
+def test_a_disk_is_resized_with_its_files(store):
     path = deploy(store)
     resize(store, 30_000)
     assert path.stat().st_size == 30_000 * MB
@@ -393,7 +393,7 @@ def test_a_system_that_leads_elsewhere_is_refused(store, attack):
     assert folder(store) == [f"{DISK}.raw"]
 
 
-def test_a_link_above_is_refused_whatever_it_leads_to(store, tmp_path):
+def test_a_symbolic_link_in_the_path_is_refused(store, tmp_path):
     files = system_folder(tmp_path / "linked")
     outside = tmp_path / "outside"
     outside.mkdir()

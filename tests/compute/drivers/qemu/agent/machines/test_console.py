@@ -68,7 +68,7 @@ def test_earlier_output_is_shown_and_typed_keys_arrive(store, running):
     wait_for(lambda: console.history(store, running) == BANNER + b"ab")
 
 
-def test_one_is_at_a_console_at_a_time(store, running):
+def test_a_console_has_one_user_at_a_time(store, running):
     terminal = Terminal(store)
     terminal.sees(BANNER)
     with pytest.raises(Failed, match="Another user"):

@@ -96,7 +96,7 @@ def test_two_machines_that_are_on_never_have_one_volume(store, running):
     assert devices.machine_with(store, VOLUME) == OTHER
 
 
-def test_of_two_machines_that_want_one_volume_at_once_one_gets_it(store, running):
+def test_a_volume_goes_to_one_of_two_simultaneous_machines(store, running):
     run_machine(store, OTHER)
     make_volume(store)
 

@@ -282,7 +282,7 @@ def test_the_newest_firewall_is_kept_across_power_and_goes_with_the_machine(stor
     assert firewalls.firewall(store, machine) is None
 
 
-def test_a_host_with_networking_loads_what_is_kept_and_forgets_it_with_the_machine(store, machine, recorded_nft):
+def test_stored_firewalls_are_loaded_and_deleted_with_the_machine(store, machine, recorded_nft):
     configure(store, networking=True)
     third = packet_filter(3, 25)
     firewalls.set_firewall(store, machine, third)
@@ -317,7 +317,7 @@ def recorded_nft(tmp_path, monkeypatch):
     return record
 
 
-def test_a_machine_that_is_off_has_no_console_and_tells_what_it_printed(store, machine):
+def test_a_machine_that_is_off_has_no_console(store, machine):
     assert console.history(store, machine) == b""
     with pytest.raises(Refused):
         console.attach(store, machine, 0, 1)

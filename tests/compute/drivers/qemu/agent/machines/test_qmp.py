@@ -111,7 +111,7 @@ def test_no_conversation_is_longer_than_its_time(deep):
         assert time.monotonic() - began >= 0.2
 
 
-def test_reading_takes_what_is_there_and_sees_the_end(deep):
+def test_reading_returns_available_messages_and_detects_the_end(deep):
     with (
         played(
             deep, lambda command: [{"event": "A"}, {"return": {}}] if command["execute"] == "go" else []
