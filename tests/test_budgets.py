@@ -60,7 +60,7 @@ def test_tests_of_a_mark_run_as_well(given, kept):
     assert [names[id(each)] for each in items] == kept
 
 
-def test_a_run_on_services_leaves_out_what_uses_none(tmp_path):
+def test_a_run_on_services_leaves_out_tests_without_services(tmp_path):
     plain, named = tmp_path / "plain.py", tmp_path / "named.py"
     plain.write_text("assert 1 + 1 == 2")
     named.write_text('URL = "redis://127.0.0.1"')

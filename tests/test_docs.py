@@ -30,7 +30,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_a_page_leads_to_what_is_there(page):
+def test_links_of_a_page_exist(page):
     for path, anchor in LINK.findall(CODE.sub("", page.read_text())):
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), path
@@ -72,7 +72,7 @@ def imported_by(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", [name for name, page in PAGES.items() if PYTHON.search(page.read_text())])
-def test_python_on_a_page_imports_what_is_there_and_calls_what_it_has(page):
+def test_python_on_a_page_uses_existing_names(page):
     trees = [ast.parse(block) for block in PYTHON.findall(PAGES[page].read_text())]
     for module, name in (each for tree in trees for each in imported_by(tree)):
         found = import_module(module)

@@ -104,6 +104,6 @@ def test_uses_of_names_and_members_of_classes_are_allowed(source):
         ("", 2),
     ],
 )
-def test_the_hook_finds_what_is_wrong_with_a_message(message, number):
+def test_the_hook_finds_problems_of_a_message(message, number):
     problems = runpy.run_path(str(ROOT / ".ci" / "hooks" / "commit-msg"))["problems"]
     assert len(problems(message)) == number

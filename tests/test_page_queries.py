@@ -29,7 +29,7 @@ def measured(pages: PageWorld) -> dict[str, str]:
     return found
 
 
-def test_every_page_has_the_queries_written_down_whatever_it_shows(world, settings, write_baselines):
+def test_every_page_has_the_recorded_number_of_queries(world, settings, write_baselines):
     settings.OPENID, settings.SITE_URL = PROVIDER, "http://testserver"
     pages = PageWorld.of(world)
     few = measured(pages)

@@ -104,7 +104,7 @@ def test_the_table_has_every_operation_and_no_other(scene, write_baselines):
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)
-def test_every_answer_follows_from_what_the_endpoint_declares(route: Route, scene, write_baselines):
+def test_every_answer_follows_from_the_declarations(route: Route, scene, write_baselines):
     before = list(Instance.objects.values()), Event.objects.count()
     found = outcomes(route, scene)
     assert (list(Instance.objects.values()), Event.objects.count()) == before, "the calls left something behind"

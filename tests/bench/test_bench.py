@@ -60,7 +60,7 @@ def ask_bare(path: str, account: int, body: bytes | None = None, x_filter: str =
 
 
 @pytest.mark.usefixtures("seeded")
-def test_seeds_what_it_says():
+def test_the_benchmark_seeds_the_promised_rows():
     assert Instance.objects.count() == SIZES.instances
     assert Address.objects.filter(instance__isnull=False).count() == SIZES.instances
     for instance in Instance.objects.prefetch_related("addresses"):

@@ -12,7 +12,7 @@ from tests.browser.visitor import SECONDS, Visitor
 pytestmark = pytest.mark.browser
 
 
-def test_a_field_that_searches_finds_what_it_is_for(visitor: Visitor, staff: User, owner: User):
+def test_a_search_field_finds_accounts(visitor: Visitor, staff: User, owner: User):
     give_second_factor(staff)
     visitor.arrive_as(staff)
     visitor.visit("/admin/accounts/user/add/")

@@ -268,7 +268,7 @@ class TestTheChecks:
             ("label { display: none !important }", "fields without a label"),
         ],
     )
-    def test_find_what_is_wrong(self, visitor, css, found):
+    def test_find_spoiled_pages(self, visitor, css, found):
         visitor.visit("/login")
         self.spoil(visitor, css)
         with pytest.raises(AssertionError, match=found):

@@ -49,7 +49,7 @@ def test_a_new_account_has_a_running_instance_after_three_clicks(at_home, worker
     assert at_home.driver.current_url.endswith(f"/home/instances/{instance.pk}")
 
 
-def test_the_page_follows_the_choices_and_keeps_what_was_typed(at_home, world):
+def test_the_page_follows_the_choices_and_keeps_typed_values(at_home, world):
     RegionFactory(id="far", country="in")
     HostFactory(region_id="far")
     InstanceTypeFactory(id="small", label="Small", memory=1024, price_monthly=3)

@@ -143,7 +143,7 @@ class TestTokens:
         at_tokens.choose("Expires", "on a date that I choose")
         assert day.is_displayed()
 
-    def test_one_is_made_by_keyboard_alone(self, at_tokens):
+    def test_a_token_is_created_by_keyboard_alone(self, at_tokens):
         at_tokens.visit("/home/tokens/new")
         self.go_to(at_tokens, "Label")
         at_tokens.keys("ci")

@@ -308,7 +308,7 @@ class TestTryingOut:
         signed_in.go_by('#list a[href$="/account_retrieve"]')
         assert signed_in.field(FULL_ACCESS).is_selected()
 
-    def test_without_a_token_only_what_is_public_is_offered_to_be_sent(self, reader):
+    def test_without_a_token_only_public_operations_can_be_sent(self, reader):
         reader.visit(ACCOUNT)
         assert reader.field("pasted by me").is_selected()
         assert "none" not in offered(reader)
@@ -374,7 +374,7 @@ class TestTryingOut:
         reader.send()
         assert reader.came["id"] == "us-west"
 
-    def test_headers_are_ascii_whatever_is_typed(self, reader):
+    def test_typed_filters_are_sent_as_ascii(self, reader):
         Region.objects.create(id="us-east", country="us")
         reader.visit(REGIONS)
         reader.driver.find_element(By.CSS_SELECTOR, "#try [name='X-Filter']").send_keys('{"country": "\'ø\'"}')

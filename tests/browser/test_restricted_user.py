@@ -50,7 +50,7 @@ def linked(visitor: Visitor) -> set[str]:
     return set(visitor.driver.execute_script(find))
 
 
-def test_a_restricted_user_sees_and_changes_what_the_grants_say(visitor: Visitor, restricted: User, instances):
+def test_a_restricted_user_sees_and_changes_granted_objects(visitor: Visitor, restricted: User, instances):
     visitor.arrive_as(restricted)
     visitor.visit("/home")
     assert "2 running" in " ".join(main(visitor).split())

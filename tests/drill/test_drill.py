@@ -33,12 +33,12 @@ def test_a_percentile_is_a_value_that_was_measured(values, share, expected):
     assert percentile(list(values), share) == expected
 
 
-def test_of_no_values_there_is_no_percentile():
+def test_a_percentile_needs_values():
     with pytest.raises(ValueError, match="no values"):
         percentile([], 0.5)
 
 
-def test_failures_are_told_apart_by_what_was_down():
+def test_failures_are_counted_by_the_service_that_was_down():
     log = Log(
         [Answer(1, 2, 503, "before"), Answer(9, 11, 503, "into it"), Answer(31, 32, 500, "after"),
          Answer(51, 52, 503, "without a broker"), Answer(12, 13, 200, "well"), Answer(12, 13, 0, "none")],
@@ -81,7 +81,7 @@ def test_a_limit_is_exact_where_all_others_are_refused():
     assert not Race("tags", {200: MAX_MADE, 400: others - 1, 500: 1}, MAX_MADE).exact
 
 
-def test_a_report_ends_with_a_line_for_each_number_and_tells_what_should_not_be():
+def test_a_report_ends_with_its_figures_and_names_failures():
     report = Report()
     report.figure("quiet p99", "10.4")
     report.figure("jobs failed because", "The volume was deleted.: 9")

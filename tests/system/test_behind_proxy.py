@@ -291,7 +291,7 @@ def test_the_commands_of_the_readme_work_behind_tls(installation: Installation, 
     assert {event.action for event in Event.objects.all()} >= {"user_create", "token_create"}
 
 
-def test_a_form_from_an_address_that_is_not_known_says_what_to_set(installation: Installation, dns):
+def test_a_form_from_an_unknown_address_names_the_setting(installation: Installation, dns):
     """SITE_URL differs from the address that the browser requests, and the proxy is not counted."""
     installation.start_nginx()
     wait_for(lambda: listens(installation.tls))

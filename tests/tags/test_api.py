@@ -180,7 +180,7 @@ def test_tags_of_another_account_do_not_exist(api, client_for, stranger, objects
     assert theirs.post(PATH, {"label": "prod"}).json() == {"label": "prod"}
 
 
-def test_restricted_users_see_what_they_were_granted_and_change_nothing(api, client_for, restricted, objects):
+def test_restricted_users_see_granted_objects_of_tags_and_change_nothing(api, client_for, restricted, objects):
     make(api, objects)
     for kind in ("domain", "volume"):
         GrantFactory(user=restricted, entity_type=kind, entity_id=objects[kind], permissions="read_write")
@@ -192,9 +192,7 @@ def test_restricted_users_see_what_they_were_granted_and_change_nothing(api, cli
     assert theirs.delete(f"{PATH}/prod").status_code == 403
 
 
-def test_restricted_users_see_the_tags_of_what_they_see_and_no_others(
-    api, client_for, account, restricted, objects
-):
+def test_restricted_users_see_only_tags_of_visible_objects(api, client_for, account, restricted, objects):
     make(api, {"domain": objects["domain"], "volume": objects["volume"]}, "shared")
     make(api, {"compute": objects["compute"]}, "hidden")
     make(api, {}, "of-nothing")

@@ -44,7 +44,7 @@ class TestSettingTags:
     def test_keeps_the_order_and_counts_a_repeated_one_once(self, account):
         assert set_tags(account.pk, "compute", 1, ["zulu", "alfa", "zulu"]) == ["zulu", "alfa"]
 
-    def test_makes_new_ones_in_one_order_whatever_the_order_given(self, account):
+    def test_creates_new_tags_in_a_fixed_order(self, account):
         """The order prevents deadlocks of concurrent transactions. The race below shows them only sometimes."""
         set_tags(account.pk, "compute", 1, ["mike", "zulu", "alfa"])
         assert list(Tag.objects.order_by("pk").values_list("label", flat=True)) == ["alfa", "mike", "zulu"]
@@ -53,7 +53,7 @@ class TestSettingTags:
         set_tags(account.pk, "compute", 1, ["web", "Web", "web "])
         assert on(1) == {"web", "Web", "web "}
 
-    def test_replaces_what_was_set_before_and_leaves_the_tags_themselves(self, account):
+    def test_replaces_the_tags_of_an_object_and_keeps_the_rows(self, account):
         set_tags(account.pk, "compute", 1, ["web", "blue"])
         set_tags(account.pk, "compute", 1, ["blue", "new"])
         assert on(1) == {"blue", "new"}
@@ -76,7 +76,7 @@ class TestSettingTags:
         set_tags(other.pk, "compute", 2, ["web"])
         assert Tag.objects.filter(label="web").count() == 2
 
-    def test_costs_the_same_whatever_their_number(self, account, django_assert_num_queries):
+    def test_takes_a_fixed_number_of_queries(self, account, django_assert_num_queries):
         for count in (1, 40):
             for queries in (7, 3):  # the second time they exist, and no quota is checked
                 with django_assert_num_queries(queries):

@@ -44,7 +44,7 @@ def test_blocks_not_typed_here_are_typed_elsewhere():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_block_says_of_itself_what_it_is(page):
+def test_every_block_names_its_language(page):
     """A block without a language could be a command that no test types."""
     known = {"bash", "sh", "console", "json", "mermaid", "python", "text", "yaml"}
     assert set(FENCE.findall(PAGES[page].read_text())) <= known

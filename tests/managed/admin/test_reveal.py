@@ -148,7 +148,7 @@ def test_loading_the_answer_again_does_not_show_it_again(admin, kept, secret):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_one_form_sent_twice_at_once_one_is_answered(admin, staff, watched):
+def test_a_form_sent_twice_at_once_is_answered_once(admin, staff, watched):
     seen, answers = asked(admin, watched.credential), []
     start = threading.Barrier(4)
 
@@ -240,7 +240,7 @@ def test_a_secret_that_no_key_decrypts_is_reported_and_not_recorded(admin, kept,
     assert Decryption.objects.count() == before
 
 
-def test_one_that_was_revoked_meanwhile_is_not_found(admin, watched):
+def test_a_revoked_credential_is_not_found(admin, watched):
     seen = asked(admin, watched.credential)
     address = address_of(watched.credential)
     watched.credential.delete()
@@ -249,7 +249,7 @@ def test_one_that_was_revoked_meanwhile_is_not_found(admin, watched):
     assert response["Location"] == "/admin/"
 
 
-def test_a_revoked_credential_stays_in_the_list_of_what_was_read(admin, watched):
+def test_the_list_of_reads_keeps_revoked_credentials(admin, watched):
     read(admin, watched.credential)
     watched.credential.delete()
     page = admin.get(list_address(Decryption)).content.decode()

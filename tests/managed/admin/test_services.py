@@ -64,7 +64,7 @@ def test_nothing_can_be_written_but_by_verbs(model, admin, watched):
     assert admin.post(page_address(obj).replace("/change/", "/delete/"), {"post": "yes"}).status_code == 403
 
 
-def test_the_list_tells_what_is_wrong_those_in_trouble_first(admin, watched):
+def test_the_list_shows_errors_and_failing_services_first(admin, watched):
     fine = ServiceFactory(account=watched.account, label="all fine", status="ok")
     text = text_of(admin, list_address(Service))
     assert "it answered 503" in text
@@ -73,14 +73,14 @@ def test_the_list_tells_what_is_wrong_those_in_trouble_first(admin, watched):
 
 
 @pytest.mark.parametrize("term", ["web", "shop.example.com", "World", "world@example.com"])
-def test_a_service_is_found_by_what_a_customer_may_name(term, admin, watched):
+def test_a_service_is_found_by_names_that_customers_use(term, admin, watched):
     ServiceFactory(label="another", address="tcp://other.example.com:25", service_type="tcp")
     text = text_of(admin, list_address(Service), q=term)
     assert "1 service" in text
     assert "web shop" in text
 
 
-def test_a_services_page_says_what_needs_somebody_and_what_helps(admin, watched):
+def test_the_page_of_a_failing_service_shows_issue_and_ticket(admin, watched):
     Issue.objects.update(created=now() - timedelta(minutes=34))
     text = text_of(admin, page_address(watched.service))
     assert "The service is down: it answered 503." in text
@@ -330,7 +330,7 @@ def test_uptime_is_cut_off_never_rounded_up(admin, watched):
     assert "100 % 0 of 999 checks failed" in text_of(admin, page_address(watched.service))
 
 
-def test_a_day_a_week_and_a_month_count_what_is_theirs(admin, watched):
+def test_a_day_a_week_and_a_month_have_their_own_counts(admin, watched):
     measure(watched.service, now() - timedelta(minutes=5), 100.0, None)
     for days in (3, 20, 40):
         Measurement.objects.create(
@@ -373,7 +373,7 @@ def test_a_service_that_was_never_checked_has_empty_charts(admin, watched):
     assert text.count("No checks.") == 4  # in each chart, and below it
 
 
-def test_one_that_never_answered_has_marks_and_no_line(admin, watched):
+def test_a_service_that_never_answered_has_marks_and_no_line(admin, watched):
     measure(watched.service, now() - timedelta(hours=2), *[None] * 60)
     day, _ = admin.get(page_address(watched.service)).context["charts"]
     assert not day.lines

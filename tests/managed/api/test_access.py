@@ -20,7 +20,7 @@ def test_an_account_without_managed_is_told_how_to_get_it(api, account, path):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_restricted_users_have_no_part_in_it_whatever_they_were_granted(client_for, account, path):
+def test_restricted_users_have_no_access_with_any_grant(client_for, account, path):
     granted = GlobalGrantsFactory(user__account=account, account_access="read_write").user
     assert client_for(granted).get(f"/v4/managed/{path}").status_code == 403
 

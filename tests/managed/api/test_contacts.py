@@ -44,7 +44,7 @@ def test_a_change_of_nothing_leaves_no_event(api):
     assert len(mails()) == 1
 
 
-def test_of_two_changes_at_once_the_second_is_made_though_it_was_so_before_the_first(account, owner):
+def test_a_change_back_to_a_stale_value_is_written(account, owner):
     contact = ContactFactory(account=account, email="old@example.com")
     actor, stale = Actor(account.pk, owner.pk, "owner"), Contact.objects.get(pk=contact.pk)
     contacts.update(actor, contact, {"email": "new@example.com", "group": "ops"})

@@ -41,7 +41,7 @@ def test_put_changes_the_label_and_nothing_else(api):
     assert decrypt_json(Credential.objects.get().encrypted)["password"] == " s3cret pass "
 
 
-def test_of_two_names_at_once_the_second_is_given_though_it_was_so_before_the_first(account, owner):
+def test_a_rename_back_to_a_stale_label_is_written(account, owner):
     credential = CredentialFactory(account=account, label="old")
     actor, stale = Actor(account.pk, owner.pk, "owner"), Credential.objects.get(pk=credential.pk)
     credentials.rename(actor, credential, "new")

@@ -581,7 +581,7 @@ def test_a_name_with_thousands_of_addresses_is_not_read(dns):
         assert ask(f"http://huge.example:{server.port}/").error == "no name server answered for huge.example"
 
 
-def test_of_a_name_with_hundreds_of_addresses_a_few_are_tried(dns, monkeypatch):
+def test_only_a_few_addresses_of_a_name_are_tried(dns, monkeypatch):
     dns.names["many.example"] = [f"127.0.1.{n}" for n in range(1, 200)]
     tried = []
 

@@ -86,7 +86,7 @@ def test_refuses_values_that_are_neither_a_name_nor_a_plain_address(host):
         "http://example.com\n", "http://example.com/ä", "http://example.com/?q=ä",
     ],
 )  # fmt: skip
-def test_refuses_other_schemes_and_what_is_no_url(address):
+def test_refuses_other_schemes_and_invalid_urls(address):
     with pytest.raises(Invalid):
         parse("url", address)
 
@@ -147,7 +147,7 @@ def test_tcp_keeps_a_name_in_unicode_as_punycode():
 
 
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "localhost.", "a.localhost", "a.b.LocalHost."])
-def test_localhost_is_this_machine_whatever_name_servers_say(name, settings):
+def test_localhost_is_resolved_without_name_servers(name, settings):
     settings.PROBE_NAMESERVERS = ["192.0.2.1"]
     settings.PROBE_DNS_TIMEOUT = 0.1
     found = resolver.resolve(parse("url", f"http://{name}/").host)

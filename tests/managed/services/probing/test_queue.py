@@ -147,7 +147,7 @@ def test_the_next_check_is_in_the_services_own_slot(settings, key, interval, cla
 
 @pytest.mark.parametrize("interval", [10, 37, 60, 61, 74, 3600])
 @pytest.mark.parametrize("step", [1, 2, 3, 10, 37, 60])
-def test_services_are_spread_over_the_interval_whatever_their_ids(settings, interval, step):
+def test_services_are_spread_over_the_interval_for_all_ids(settings, interval, step):
     settings.PROBE_EVERY = interval
     at = datetime(2026, 1, 1, tzinfo=UTC)
     slots = Counter(
