@@ -48,7 +48,7 @@ def test_queues_say_how_many_messages_wait_and_for_how_long(settings):
     assert values(monitoring.broker_queues, "skerry_queue_messages") == {}
 
 
-def test_hosts_say_whether_they_answer_and_what_is_in_use():
+def test_hosts_have_metrics_of_reachability_and_use():
     host = HostFactory(label="hv1", memory=1024, memory_used=512, vcpus=8, disk=2048)
     region = host.region
     assert values(monitoring.hosts, "skerry_host_up")["hv1", region.pk] == 1

@@ -61,7 +61,7 @@ def test_the_page_tells_capacity_use_and_who_holds_it(admin, running):
     assert running.label in page
 
 
-def test_capacity_cannot_be_set_below_what_is_used(admin, running):
+def test_capacity_cannot_be_set_below_its_use(admin, running):
     host = running.host
     fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": 1, "vcpus": host.vcpus}
     fields["disk"] = host.disk // 1024

@@ -343,7 +343,7 @@ def test_a_machine_that_is_on_or_not_there_does_not_move(hosts, driver):
     assert driver.power(MACHINE) is Power.ON
 
 
-def test_machines_that_are_on_tell_what_they_have_used_and_no_others(hosts, driver):
+def test_only_machines_that_are_on_report_usage(hosts, driver):
     name, _ = run_machine(driver)
     make_machine(driver, "skerry-8")
     run_machine(hosts.at(OTHER), "skerry-9")
@@ -570,7 +570,7 @@ def test_a_machine_that_is_made_anew_has_no_firewall(driver):
 # --- hosts --------------------------------------------------------------------------------------------------------
 
 
-def test_a_host_gets_ready_and_tells_what_it_has(driver):
+def test_a_prepared_host_reports_its_capacity(driver):
     finish(driver.prepare)
     assert driver.prepare().done
     report = driver.inspect()

@@ -73,7 +73,7 @@ def test_a_window_that_there_is_not_is_refused(browser, instance):
     assert "Time window" in problems(answer, "backups.schedule.window")
 
 
-def test_all_backups_are_listed_with_what_is_in_them(browser, instance):
+def test_all_backups_are_listed_with_their_contents(browser, instance):
     backup_of(instance, type="automatic", rotation="biweekly", label=None)
     backup_of(instance, status="running", label="again")
     backup_of(instance, status="failed", label="given-up")

@@ -137,7 +137,7 @@ def test_a_profile_is_deleted(browser, instance, config):
     assert "compute_config_delete" in events(instance)
 
 
-def test_one_that_a_job_is_about_to_boot_is_not_deleted(browser, instance, config):
+def test_a_profile_that_a_job_boots_is_not_deleted(browser, instance, config):
     send(browser, "instance-config-boot", instance, config.pk)
     assert "Another job runs on the instance. Try again later." in text(
         send(browser, "instance-config-delete", instance, config.pk)

@@ -70,7 +70,7 @@ class TestThePage:
         assert page_of(instance) not in browser.get(f"/home/instances/{instance.pk}").content.decode()
         assert not ConsoleSession.objects.exists()
 
-    def test_nobody_is_sent_to_sign_in(self, client, instance):
+    def test_a_visitor_has_to_sign_in(self, client, instance):
         for answer in (client.get(page_of(instance)), ask(client, page_of(instance))):
             assert answer.status_code == 302
             assert urlsplit(answer["Location"]).path == "/login"
@@ -85,7 +85,7 @@ class TestThePage:
         assert answer.status_code == 400
         assert answer.json()["reason"] == "The body must be a JSON object."
 
-    def test_refusals_say_what_may_help(self, owner, staff, instance, settings):
+    def test_a_refusal_offers_to_take_over(self, owner, staff, instance, settings):
         browser = signed_in(owner)
         staff_session(staff, instance)
         answer = ask(browser, page_of(instance))

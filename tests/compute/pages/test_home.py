@@ -33,7 +33,7 @@ class TestHome:
         assert page.content.decode().count(f'href="{reverse("instance-new")}"') == 1
 
     @pytest.mark.parametrize("page", ["/home", "/home/instances"])
-    def test_a_user_who_may_not_create_is_told_whom_to_ask(self, restricted, account, page):
+    def test_a_user_without_grants_is_told_to_ask_an_unrestricted_user(self, restricted, account, page):
         InstanceFactory(account=account)
         answer = signed_in(restricted).get(page)
         assert "You see no instances" in text_of(answer)

@@ -194,7 +194,7 @@ class TestReasons:
         Host.objects.update(enabled=False)
         assert refused(browser, fields, "region") == REGION_FULL
 
-    def test_all_are_named_at_once_and_what_was_typed_stays(self, browser, fields):
+    def test_all_are_named_at_once_and_typed_values_stay(self, browser, fields):
         answer = browser.post(
             PAGE, {**fields, "label": "-web", "root_pass": "weak", "tags": "shop", "vlan_address": "x"}
         )
@@ -242,7 +242,7 @@ class TestWho:
         assert Instance.objects.writable_by(world.actor).filter(pk=instance.pk).exists()
         assert browser.get(f"/home/instances/{instance.pk}").status_code == 200
 
-    def test_restricted_users_are_offered_what_they_may_use(self, world):
+    def test_restricted_users_are_offered_only_their_objects(self, world):
         user = GlobalGrantsFactory(user__account=world.account, add_computes=True).user
         SSHKey.objects.create(user=User.objects.get(pk=world.actor.user_id), label="not mine", ssh_key=KEY)
         for label in ("seen", "written", "unseen"):

@@ -33,7 +33,7 @@ def seen_in(answer) -> str:
 
 
 class TestOverview:
-    def test_it_says_what_the_instance_is(self, world, instance):
+    def test_it_shows_addresses_type_region_and_price(self, world, instance):
         Address.objects.filter(address=instance.ipv4[0]).update(rdns="web.example.com")
         page = text_of(owner_of(world).get(page_of(instance)))
         for part in (

@@ -68,7 +68,7 @@ def test_users_tickets_and_services_are_found(owner, account, stranger):
     assert found(owner, kari.email) == [f"/home/users/{kari.pk}"]
 
 
-def test_a_restricted_user_finds_what_its_grants_allow(account):
+def test_a_restricted_user_finds_only_granted_objects(account):
     TicketFactory(account=account, summary="kari is dark")
     UserFactory(account=account, username="kari")
     ServiceFactory(account=account, label="kari-web")

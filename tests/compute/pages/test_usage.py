@@ -69,7 +69,7 @@ class TestAMonth:
         assert '<option value="2026-11">' in text_of(browser.get(PAGE))
         assert "$7.20 This amount is preliminary" in words(browser.get(f"{PAGE}/2026-11"))
 
-    def test_an_account_without_usage_learns_what_comes_here(self, browser):
+    def test_an_account_without_usage_gets_an_explanation(self, browser):
         page = words(browser.get(PAGE))
         assert "$0.00 so far" in page
         assert "Nothing was used in this month so far." in page

@@ -125,7 +125,7 @@ def test_simultaneous_troubles_are_one_message():
     assert "- and 2 more" in one.body
 
 
-def test_hosts_are_told_of_with_what_waits_for_them_unless_in_maintenance():
+def test_alarms_of_hosts_name_waiting_jobs_and_skip_maintenance():
     HostFactory(label="hv1", unreachable_since=Now())
     HostFactory(label="hv2", unreachable_since=Now(), maintenance=Now())
     HostFactory(label="hv3", unreachable_since=Now(), enabled=False)

@@ -32,7 +32,7 @@ def ask(user: User, instance: Instance, **fields) -> str:
 
 
 class TestTickets:
-    def test_one_is_good_once_and_kept_as_a_hash(self, owner, instance):
+    def test_a_ticket_is_valid_once_and_stored_as_a_hash(self, owner, instance):
         ticket = ask(owner, instance)
         assert consoles.is_ticket(ticket)
         assert ticket not in str(ConsoleSession.objects.values().get())
@@ -43,12 +43,12 @@ class TestTickets:
         assert ConsoleSession.objects.in_use().get().ticket is None
 
     @pytest.mark.parametrize("origin", ["", "https://evil.example", f"{ORIGIN}/", "http://cloud.example.com"])
-    def test_one_is_good_for_the_page_that_asked_alone(self, owner, instance, origin):
+    def test_a_ticket_is_valid_for_its_page_only(self, owner, instance, origin):
         with pytest.raises(Missing):
             consoles.admit(ask(owner, instance), origin)
         assert not ConsoleSession.objects.in_use().exists()
 
-    def test_one_is_good_for_a_moment(self, owner, instance):
+    def test_a_ticket_expires(self, owner, instance):
         ticket = ask(owner, instance)
         late = timedelta(seconds=consoles.TICKET_SECONDS + 1)
         ConsoleSession.objects.update(created=Now() - late)
@@ -104,7 +104,7 @@ class TestWhoMayBeThere:
             assert user_session(owner, instance, by_key=by_key)
 
     @pytest.mark.parametrize("status", ["offline", "stopped"])
-    def test_nobody_is_where_the_instance_is_off(self, owner, instance, status):
+    def test_the_console_of_an_instance_that_is_off_is_refused(self, owner, instance, status):
         instance.status = status
         with pytest.raises(Invalid, match="is off"):
             ask(owner, instance)
@@ -165,7 +165,7 @@ class TestOneAtATime:
         ConsoleSession.objects.update(seen=Now() - ConsoleSession.SILENCE)
         assert ask(colleague, instance)
 
-    def test_nobody_is_at_more_than_a_few(self, owner, account, instance, settings):
+    def test_a_user_has_a_limited_number_of_consoles(self, owner, account, instance, settings):
         settings.CONSOLES_PER_USER = 2
         others = [InstanceFactory(account=account, status="running") for _ in range(3)]
         sessions = [user_session(owner, each) for each in others[:2]]
@@ -189,7 +189,7 @@ class TestOneAtATime:
         user_session(owner, other)
         assert user_session(owner, instance)
 
-    def test_of_many_tickets_for_one_console_the_last_that_is_used_has_it(self, owner, instance):
+    def test_the_ticket_used_last_has_the_console(self, owner, instance):
         tickets = [ask(owner, instance) for _ in range(3)]
         sessions = [consoles.admit(ticket, ORIGIN).pk for ticket in tickets]
         assert consoles.still_there(sessions) == dict.fromkeys(sessions[:2], consoles.OPENED_AGAIN)

@@ -79,7 +79,7 @@ def test_entries_seeded_before_positions_existed_are_in_order(seeded, client):
     test_everything_of_the_catalogue_is_there(seeded, client)
 
 
-def test_a_type_has_prices_and_what_its_backups_cost(seeded, client):
+def test_a_type_has_prices_and_the_price_of_its_backups(seeded, client):
     assert client.get("/v4/compute/types/g6-nanode-1").json() == {
         "id": "g6-nanode-1",
         "label": "Nanode 1GB",
@@ -154,7 +154,7 @@ def test_an_update_resets_scripts_and_leaves_those_of_accounts(seeded, account):
     assert own.script == "#!/bin/sh\n# mine\n"
 
 
-def test_seeding_again_adds_nothing_and_keeps_what_staff_changed(seeded):
+def test_seeding_again_keeps_changes_of_staff(seeded):
     Region.objects.filter(pk="us-east").update(status="outage")
     addresses = Address.objects.count()
     assert not any(seed(demo=True).values())
@@ -190,7 +190,7 @@ def test_seeding_does_not_restore_deleted_entries(seeded, update):
     assert not Host.objects.filter(region="us-east").exists()
 
 
-def test_seeding_with_update_resets_what_exists_but_no_retirement(seeded):
+def test_seeding_with_update_resets_rows_but_not_their_retirement(seeded):
     Region.objects.filter(pk="us-east").update(status="outage", retired=True)
     Image.objects.filter(pk="compute/debian11").update(label="Changed")
     seed(update=True)
@@ -221,7 +221,7 @@ def test_a_label_that_staff_gave_a_host_elsewhere_is_left_to_it(small, db):
     assert [host.label for host in Host.objects.filter(region="us-east")] == ["us-east-h2"]
 
 
-def test_a_database_seeded_by_an_earlier_release_keeps_what_was_deleted_deleted(seeded):
+def test_rows_deleted_before_the_upgrade_are_not_seeded_again(seeded):
     """Such a database has the rows. Only the migration records that they were seeded."""
     remember = import_module("compute.migrations.0003_seeded_rows").remember
     noted = set(SeededRow.objects.exclude(kind__in=("pool", "script", "price")).values_list("kind", "key"))
@@ -257,7 +257,7 @@ def test_the_private_network_is_a_setting(small, db, settings):
     assert all(ip_network(network).subnet_of(ip_network("10.64.0.0/12")) for network in networks)
 
 
-def test_a_region_keeps_its_private_pool_whatever_the_setting_says(seeded, settings):
+def test_a_region_keeps_its_private_pool_after_a_new_setting(seeded, settings):
     before = set(AddressPool.objects.values_list("network", flat=True))
     settings.PRIVATE_NETWORK = ip_network("10.64.0.0/12")
     assert not any(seed(demo=True).values())
@@ -278,7 +278,7 @@ def test_a_fresh_database_has_nothing_noted(db):
     assert not SeededRow.objects.exists()
 
 
-def test_the_command_says_what_it_added(small, db):
+def test_the_command_prints_the_added_rows(small, db):
     def seed(*arguments: str) -> list[str]:
         out = io.StringIO()
         call_command("seed", *arguments, stdout=out)

@@ -182,7 +182,7 @@ def test_a_job_past_its_deadline_is_rolled_back(world, driver):
     assert Event.objects.get(pk=job.event_id).message == "This took too long, and the platform stopped it."
 
 
-def test_the_status_is_what_the_driver_says_and_not_what_was_planned(running, driver):
+def test_the_status_is_reported_by_the_driver(running, driver):
     with transaction.atomic():
         power.reboot(_actor(running), running)
     driver.before = failing_at(len(driver.calls) + 1)  # the start, after the stop
@@ -194,7 +194,7 @@ def test_the_status_is_what_the_driver_says_and_not_what_was_planned(running, dr
     assert running.status == "offline"
 
 
-def test_a_job_whose_driver_cannot_say_what_is_true_does_not_end(running, driver):
+def test_a_job_does_not_end_while_the_driver_cannot_report_the_power(running, driver):
     power.shutdown(_actor(running), running)
     job = live(running)
 
@@ -451,9 +451,7 @@ def test_a_finished_job_cannot_be_cancelled_or_hurried(running):
 # --- the sweep -------------------------------------------------------------------------------------------
 
 
-def test_the_sweep_notifies_of_what_a_broker_that_was_down_missed_but_not_again_and_again(
-    world, notified, settings
-):
+def test_the_sweep_repeats_lost_notifications_only_once(world, notified, settings):
     settings.JOB_NOTIFY_PATIENCE = 600
     job = world.create().jobs.get()
     Job.objects.filter(pk=job.pk).update(notified_at=Now() - timedelta(minutes=11))
@@ -566,12 +564,12 @@ def test_a_job_whose_key_a_worker_lacks_is_left_for_one_that_has_it(world, drive
     assert work(job, driver).state == "done"
 
 
-def test_a_job_carries_what_its_kind_says(running):
+def test_a_job_has_the_data_class_of_its_kind(running):
     with pytest.raises(TypeError, match="a job of kind reboot carries BootData, not JobData"):
         enqueue("reboot", running, _actor(running))
 
 
-def test_why_a_job_is_undone_is_kept_with_what_it_carries(world, driver):
+def test_the_reason_of_a_rollback_is_stored_with_the_data(world, driver):
     instance = world.create()
     job = instance.jobs.get()
     driver.before = failing_at(1, Refused("No such image."), times=1)

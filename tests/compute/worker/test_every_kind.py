@@ -161,7 +161,7 @@ def powers(driver: MemoryDriver) -> dict[str, Power]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_power_cut_delays_it_and_what_was_on_is_on_again(kind, world, settings):
+def test_a_power_cut_delays_it_and_its_machine_is_booted_again(kind, world, settings):
     settings.JOB_ATTEMPTS = 2  # more attempts would test the same
     stage = Stage(kind, world)
     with stage.again() as (job, driver):
@@ -191,7 +191,7 @@ TURNING = [name for name, kind in KINDS.items() if kind.during and name not in E
 
 
 @pytest.mark.parametrize("kind", TURNING)
-def test_after_an_outage_beyond_the_deadline_what_was_on_is_on_again(kind, world, settings):
+def test_after_an_outage_beyond_the_deadline_its_machine_is_booted_again(kind, world, settings):
     """The job fails. The machine that it had stopped is booted all the same, unless its disks are gone."""
     settings.JOB_ATTEMPTS = 2
     stage = Stage(kind, world)

@@ -365,7 +365,7 @@ def test_random_actions_with_faults_keep_the_invariants(seed, wide_world, settin
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_backups_and_what_crosses_them_keep_the_invariants(seed, wide_world, settings):
+def test_backups_and_crossing_actions_keep_the_invariants(seed, wide_world, settings):
     settings.JOB_BACKOFF = 0
     names = [*BACKUPS, *["snapshot", "restore", "create"] * 3, "delete", "boot", "clone"]
     done = keep_the_invariants(seed, names, wide_world)
@@ -374,7 +374,7 @@ def test_backups_and_what_crosses_them_keep_the_invariants(seed, wide_world, set
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_volumes_and_what_crosses_them_keep_the_invariants(seed, wide_world, settings):
+def test_volumes_and_crossing_actions_keep_the_invariants(seed, wide_world, settings):
     settings.JOB_BACKOFF = 0
     crossing = ["create", "delete", "boot", "reboot", "shutdown", "rebuild", "rescue", "migrate", "clone"]
     names = [*ATTACHED * 2, *crossing]

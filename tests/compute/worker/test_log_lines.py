@@ -58,7 +58,7 @@ def test_lines_of_a_job_name_it_with_instance_host_and_account(world: World, set
     assert current_subject.get() == {}, "what comes after the job is not about it"
 
 
-def test_lines_of_development_say_at_their_end_what_they_are_about():
+def test_lines_of_development_end_with_their_subject():
     made = configuration(production=False, level="DEBUG")
     readable = logging.config.DictConfigurator(made).configure_formatter(made["formatters"]["readable"])
     record = logging.makeLogRecord({"name": "compute", "levelname": "INFO", "msg": "It runs.", "request_id": "abc"})

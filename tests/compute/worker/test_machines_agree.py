@@ -125,7 +125,7 @@ LOSSES = [lose_machines, lose_storage, lose_rows]
 
 @pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_rollback_ends_where_what_it_would_undo_is_gone(kind, lose, world, settings):
+def test_a_rollback_ends_if_its_objects_are_gone(kind, lose, world, settings):
     settings.JOB_ATTEMPTS = 2
     stage = Stage(kind, world)
     for call in stage.calls():

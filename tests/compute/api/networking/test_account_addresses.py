@@ -327,7 +327,7 @@ class TestAssigning:
         assert NodeBalancerNode.objects.get().instance == second
 
     @pytest.mark.parametrize("moving", ["first", "second"])
-    def test_waits_for_what_moves(self, moving, api, first, second):
+    def test_is_refused_while_an_instance_moves(self, moving, api, first, second):
         Instance.objects.filter(label=moving).update(status="migrating")
         refused = assign(api, ("198.18.0.2", second.pk), ("198.18.0.3", first.pk))
         assert errors(refused) == {None: "Compute busy."}
@@ -509,6 +509,6 @@ class TestSharing:
         grant.save()
         assert share(api, second, "198.18.0.2").status_code == 200
 
-    def test_waits_for_what_moves(self, api, first, second):
+    def test_is_refused_while_an_instance_moves(self, api, first, second):
         Instance.objects.filter(pk=first.pk).update(status="migrating")
         assert errors(share(api, second, "198.18.0.2")) == {None: "Compute busy."}

@@ -82,7 +82,7 @@ class TestCreating:
         api.delete(f"{RANGES}/2001:db8:5000::")
         assert allocate(api, instance).status_code == 200
 
-    def test_waits_for_what_moves(self, api, instance, routed):
+    def test_is_refused_while_the_instance_moves(self, api, instance, routed):
         allocate(api, instance)
         Instance.objects.filter(pk=instance.pk).update(status="migrating")
         assert errors(allocate(api, instance)) == {None: "Compute busy."}

@@ -129,7 +129,7 @@ class TestABalancer:
          ("client_conn_throttle", 21), ("client_conn_throttle", -1), ("client_conn_throttle", "5"),
          ("configs", [7]), ("tags", [1])],
     )  # fmt: skip
-    def test_refuses_what_is_out_of_bounds(self, field, value, api):
+    def test_refuses_values_out_of_bounds(self, field, value, api):
         refused = api.post(BALANCERS, {"region": "us-test", field: value})
         assert refused.status_code == 400
         assert {name.partition("[")[0] for name in errors(refused)} == {field}
@@ -251,7 +251,7 @@ class TestAConfig:
          ("check_path", "/${HOME}"), ("check_body", "a\nb"), ("check_body", "x" * 256), ("check_passive", 1),
          ("proxy_protocol", "v3"), ("cipher_suite", "none")],
     )  # fmt: skip
-    def test_refuses_what_is_out_of_bounds(self, field, value, api, config):
+    def test_refuses_values_out_of_bounds(self, field, value, api, config):
         for call, path in ((api.put, at(config)), (api.post, at(config).rpartition("/")[0])):
             refused = call(path, {"port": 8080, field: value})
             assert refused.status_code == 400
@@ -433,7 +433,7 @@ class TestANode:
         [("label", "ab"), ("label", "x" * 33), ("label", "a b c"), ("weight", 0), ("weight", 256),
          ("mode", "accepting"), ("address", 5)],
     )  # fmt: skip
-    def test_refuses_what_is_out_of_bounds(self, field, value, api, node):
+    def test_refuses_values_out_of_bounds(self, field, value, api, node):
         for call, path in ((api.put, at(node)), (api.post, at(node).rpartition("/")[0])):
             assert set(errors(call(path, {**NODE, "address": "10.0.0.2:81", field: value}))) == {field}
         assert set(errors(api.post(at(node).rpartition("/")[0], {}))) == {"label", "address"}

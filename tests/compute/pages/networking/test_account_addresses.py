@@ -166,7 +166,7 @@ def test_pools_have_no_verbs_and_hidden_instances_no_names(account, instance, ot
         assert writer.get(reverse(page, args=[instance.ipv6_ranges.get().pk])).status_code == 404
 
 
-def test_lists_without_rows_say_what_addresses_are(browser, account):
+def test_empty_lists_explain_addresses(browser, account):
     assert "You have no addresses yet" in text(browser.get("/home/addresses"))
     nobody = signed_in(GlobalGrantsFactory(user__account=account).user)
     assert "You see no addresses" in text(nobody.get("/home/addresses"))

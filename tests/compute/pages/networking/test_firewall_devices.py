@@ -21,7 +21,7 @@ def browser(owner):
     return signed_in(owner)
 
 
-def test_one_is_detached_and_another_is_attached(browser, account, instance):
+def test_a_firewall_is_detached_and_another_is_attached(browser, account, instance):
     send(browser, "instance-firewall-remove", instance, instance.firewall_devices.get().pk)
     shown = text(browser.get(address_of("instance-network", instance)))
     assert "No firewall is attached to this instance." in shown

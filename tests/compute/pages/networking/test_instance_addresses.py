@@ -144,7 +144,7 @@ class TestDeleting:
 
 
 class TestRanges:
-    def test_one_is_created(self, browser, instance):
+    def test_a_range_is_created(self, browser, instance):
         send(browser, "instance-range-new", instance, prefix_length="56")
         assert sorted(each.prefix for each in instance.ipv6_ranges.all()) == [56, 64]
         assert events(instance) == ["compute_addip"]
@@ -158,7 +158,7 @@ class TestRanges:
         answer = send(browser, "instance-range-new", instance, prefix_length="64")
         assert "no IPv6 address that a range could be routed to" in problems(answer, "prefix_length")
 
-    def test_one_is_deleted(self, browser, instance):
+    def test_a_range_is_deleted(self, browser, instance):
         send(browser, "instance-range-delete", instance, instance.ipv6_ranges.get().pk)
         assert not IPv6Range.objects.exists()
         assert events(instance) == ["compute_deleteip"]

@@ -36,7 +36,7 @@ def restricted_to(balancer: NodeBalancer, level: str = "read_only", **grants: bo
 
 
 class TestTheList:
-    def test_an_account_without_load_balancers_learns_what_they_are(self, browser):
+    def test_an_empty_list_explains_load_balancers(self, browser):
         shown = text(browser.get(LIST))
         assert "You have no load balancers yet" in shown
         assert f'href="{NEW}"' in shown
@@ -231,7 +231,7 @@ class TestSettings:
 
 
 class TestDeleting:
-    def test_asks_first_and_says_what_is_lost(self, browser, balancer, instance):
+    def test_asks_first_and_names_the_configs_and_nodes(self, browser, balancer, instance):
         add_config(balancer, instance)
         assert "with 1 config and 3 nodes" in text(browser.get(page_of(balancer, "/delete")))
         shown = text(browser.post(page_of(balancer, "/delete"), follow=True))

@@ -120,7 +120,7 @@ class TestConfigs:
 
 
 class TestNodes:
-    def test_one_is_added_with_an_address_that_the_page_offers(self, browser, config):
+    def test_a_node_is_added_with_an_offered_address(self, browser, config):
         where = at(config, "nodes/new")
         assert '<option value="10.0.0.2">web-1, us-test</option>' in text(browser.get(where))
         answer = send(browser, where, label="web-1", address="10.0.0.2", port=8080, mode="backup")
@@ -151,7 +151,7 @@ class TestNodes:
         )
         assert actions() == []
 
-    def test_one_is_changed(self, browser, config, node):
+    def test_a_node_is_changed(self, browser, config, node):
         where = at(config, f"nodes/{node.pk}/edit")
         assert form_of(browser.get(where))["port"] == "80"
         assert "The node web-2 was saved." in text(
@@ -162,7 +162,7 @@ class TestNodes:
         for name in ("label", "address", "weight"):
             assert problems(send(browser, where, **{name: ""}), name), name
 
-    def test_one_is_deleted(self, browser, config, node):
+    def test_a_node_is_deleted(self, browser, config, node):
         where = at(config, f"nodes/{node.pk}/delete")
         assert "10.0.0.2:80 gets no more traffic" in text(browser.get(where))
         browser.post(where)

@@ -68,7 +68,7 @@ def test_a_new_volume_needs_label_and_size(browser, instance):
     assert problems(answer, "size") == "Must be 10-10240"
 
 
-def test_one_is_detached(browser, instance):
+def test_a_volume_is_detached(browser, instance):
     volume = instance.volumes.get()
     send(browser, "instance-volume-detach", instance, volume.pk)
     volume.refresh_from_db()

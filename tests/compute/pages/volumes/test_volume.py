@@ -55,7 +55,7 @@ class TestThePage:
             assert shown in page
         assert "Price" not in page
 
-    def test_shows_what_the_operator_asks_for_it(self, browser, volume):
+    def test_shows_the_price_of_the_operator(self, browser, volume):
         ResourcePrice.objects.create(id="volume", hourly=Decimal("0.00015"), monthly=Decimal("0.1"))
         assert "$4 a month, $0.006 an hour" in text(browser.get(address(volume)))
 

@@ -28,7 +28,7 @@ def ids(client, path: str) -> list[str]:
     return [each["id"] for each in client.get(f"{path}?page_size=500").json()["data"]]
 
 
-def test_an_exported_file_changes_nothing_whatever_the_positions(world):
+def test_an_exported_file_changes_nothing_at_any_positions(world):
     seed()
     RegionFactory(id="aa-new")
     InstanceTypeFactory(id="a-new", position=5)
@@ -201,7 +201,7 @@ def test_one_driver_serves_a_region(world):
     assert refusals(file) == ["hosts.b.driver: The hosts of a region have one driver, and others have qemu."]
 
 
-def test_seed_leaves_alone_what_a_file_has_and_takes_it_up_again_when_it_is_released(world, client):
+def test_seed_skips_sections_of_files_until_they_are_released(world, client):
     apply({"types": [], "kernels": exported("kernels")["kernels"]})
     before = list(Kernel.objects.values())
     added = seed(update=True, demo=False)
@@ -212,7 +212,7 @@ def test_seed_leaves_alone_what_a_file_has_and_takes_it_up_again_when_it_is_rele
     assert seed()["instance types"] == len(json.loads(CATALOGUE.read_text())["types"])
 
 
-def test_each_change_is_logged_by_whom_the_command_names(world):
+def test_changes_are_logged_with_the_given_user(world):
     StaffFactory(username="ops-1")
     file = exported("types")
     file["types"][0]["price"]["monthly"] = 6

@@ -44,7 +44,7 @@ def test_a_small_host_is_there(applied, client):
     assert (host.memory, host.disk, host.driver) == (256 * 1024, 4 * 1024**2, "simulated")
 
 
-def test_the_page_shows_what_it_says(applied):
+def test_the_page_shows_the_real_output(applied):
     [shown] = re.findall(r"^Plan: .*$", PAGE.read_text(), re.MULTILINE)
     assert shown in applied
     assert applied.startswith("regions\n  + no-osl\n  + se-sto\ntypes\n")

@@ -63,7 +63,7 @@ class TestOfTheSeededCatalogue:
 
 @pytest.mark.usefixtures("own")
 class TestOfAnother:
-    def test_all_ids_are_its_own_and_the_region_offers_what_examples_need(self):
+    def test_all_ids_are_its_own_and_the_region_has_the_needed_capabilities(self):
         assert installed_ids(SENT, ANSWERED) == {
             "us-east": "no-osl",
             "ap-west": "se-sto",

@@ -67,7 +67,7 @@ def test_it_follows_from_the_key(make):
     assert made.label == default_of(made)
 
 
-def test_one_that_is_taken_is_passed_by(make):
+def test_a_default_label_that_is_taken_is_skipped(make):
     last = filled(make, 2)
     take(last, default_of(last, 1))
 
@@ -112,7 +112,7 @@ def test_it_costs_no_query(make):
     assert queries() == queries(label="chosen")
 
 
-def test_one_that_was_asked_for_is_refused_where_it_is_taken(make):
+def test_a_requested_label_that_is_taken_is_refused(make):
     last = filled(make, 2)
     take(last, default_of(last, 1))
     number = type(last).objects.count()

@@ -110,7 +110,7 @@ def test_changes_are_served_with_a_later_serial(knot, account, client_for, owner
     assert not list((knot.exported / "zones").iterdir())
 
 
-def test_a_zone_is_transferred_to_whom_its_owner_says(knot, account):
+def test_a_zone_is_transferred_to_the_chosen_addresses(knot, account):
     domain = zone(account)
     knot.export()
 
@@ -230,7 +230,7 @@ def test_other_name_servers_of_the_platforms_are_written_into_all_zones(tmp_path
     assert not export(tmp_path)
 
 
-def test_only_what_changed_is_written(tmp_path, account):
+def test_only_changed_zones_are_written(tmp_path, account):
     first, second = zone(account), DomainFactory(account=account)
     done = export(tmp_path)
     assert (done.written, done.removed, done.listed) == (2, 0, True)
@@ -271,7 +271,7 @@ def test_masters_that_are_not_asked_are_left_out(account, tmp_path):
     assert "none.example" not in configuration
 
 
-def test_a_zone_is_served_whatever_its_case(account, tmp_path):
+def test_a_zone_is_served_in_lower_case(account, tmp_path):
     domain = DomainFactory(account=account, label="mixed.example", spelling="Mixed.Example")
     export(tmp_path)
     assert "$ORIGIN mixed.example." in (tmp_path / "zones" / f"{domain.pk}.zone").read_text()

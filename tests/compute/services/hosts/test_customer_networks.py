@@ -35,7 +35,7 @@ def test_a_region_has_the_networks_of_its_pools_without_gateways_and_private_one
     assert found == ["203.0.113.0/32", "203.0.113.2/31", "203.0.113.4/30", "203.0.113.8/29", "2001:db8:50::/48"]
 
 
-def test_a_slaac_pool_counts_for_what_instances_have_of_it():
+def test_a_slaac_pool_counts_with_the_addresses_of_instances():
     region = RegionFactory()
     network = pool(region, "slaac", "2001:db8:77::/64", "fe80::1").network
     found = networks_of(region.pk)

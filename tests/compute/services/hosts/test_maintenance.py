@@ -51,7 +51,7 @@ def test_running_instances_are_stopped_and_booted_again(world, driver, running):
     assert driver.machines[machine_name(running.pk)]["on"]
 
 
-def test_one_that_is_moved_meanwhile_ends_running(world, driver, running):
+def test_an_instance_moved_during_maintenance_ends_running(world, driver, running):
     maintenance.begin(world.host)
     finish_all(driver)
     HostMigrationFactory(instance=running)

@@ -103,7 +103,7 @@ def test_a_refused_move_stays_pending_and_does_not_stop_the_others(world, instan
     assert not big.jobs.exists()
 
 
-def test_of_many_refused_moves_none_stands_in_the_way_of_another(world, instance, other, monkeypatch):
+def test_refused_moves_do_not_delay_other_moves(world, instance, other, monkeypatch):
     """There are more moves than one run takes. The next run takes a random part of them."""
     monkeypatch.setattr(moves, "MAX_AT_ONCE", 2)
     large = InstanceTypeFactory(id="g6-large", memory=other.memory + 1)

@@ -123,7 +123,7 @@ def test_settling_gives_back_everything_else(world, instance):
         assert exact()
 
 
-def test_of_two_slaac_pools_of_a_region_the_first_is_meant_whatever_makes_the_instance(world):
+def test_all_creates_use_the_first_slaac_pool_of_a_region(world):
     first = AddressPool.objects.get(region=world.region, kind="slaac")
     key = first.pk
     first.delete()
@@ -137,7 +137,7 @@ def test_of_two_slaac_pools_of_a_region_the_first_is_meant_whatever_makes_the_in
     assert made.ipv6.startswith("2001:db8:77:")
 
 
-def test_an_instance_that_goes_gives_back_what_it_held(world):
+def test_a_removed_instance_releases_its_reservation(world):
     made = world.create()
     world.host.refresh_from_db()
     assert world.host.memory_used == world.type.memory
@@ -165,7 +165,7 @@ def test_the_check_stands_behind_it(world, instance):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_racing_creates_no_more_are_made_than_fit(world):
+def test_simultaneous_creates_stay_within_the_capacity(world):
     room = RACERS - 3
     Host.objects.filter(pk=world.host.pk).update(**room_for(room - 4, world.type))
     HostFactory(region=world.region, **room_for(4, world.type))
@@ -181,7 +181,7 @@ def test_of_racing_creates_no_more_are_made_than_fit(world):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_racing_enlargements_as_many_succeed_as_fit(world):
+def test_simultaneous_enlargements_stay_within_the_capacity(world):
     instances = [world.create(label=f"racer-{number}") for number in range(RACERS)]
     Host.objects.filter(pk=world.host.pk).update(**room_for(RACERS + 5, world.type))
     twice = bigger(world.type)

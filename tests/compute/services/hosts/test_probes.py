@@ -53,7 +53,7 @@ def test_a_worker_that_dies_keeps_others_from_the_host_for_little_more_than_a_ca
     assert lease - host.probe_at < timedelta(seconds=3000)
 
 
-def test_the_lease_is_given_back_whatever_the_driver_does(world):
+def test_the_lease_is_given_back_after_an_error_of_the_driver(world):
     class Broken:
         def at(self, address):
             raise RuntimeError("no such driver")
@@ -63,7 +63,7 @@ def test_the_lease_is_given_back_whatever_the_driver_does(world):
     assert Host.objects.get(pk=world.host.pk).probe_lease is None
 
 
-def test_of_silent_hosts_few_are_asked_at_once_and_others_all_the_same(world):
+def test_only_a_few_silent_hosts_are_probed_at_once(world):
     silent = [HostFactory(region=world.region, unreachable_since=Now()) for _ in range(4)]
     taken = [host.pk for host in silent if probes.claim(host.pk)]
     assert len(taken) == probes.MAX_PROBES_OF_SILENT_HOSTS

@@ -196,7 +196,7 @@ def test_an_answer_from_before_it_fell_silent_is_none(host):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_workers_that_find_out_at_once_one_logs_it(host):
+def test_one_of_many_simultaneous_workers_logs_the_silence(host):
     news: list[bool] = []
     ready = threading.Barrier(6)
     asked = clock()

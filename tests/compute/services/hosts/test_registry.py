@@ -79,7 +79,7 @@ def test_a_report_enables_the_host_and_creates_unknown_images(region):
     assert (known.label, known.size) == ("Known", 1)
 
 
-def test_a_report_never_lowers_capacity_below_reservations_or_what_it_leaves_out(region):
+def test_a_report_keeps_reserved_capacity_and_missing_values(region):
     host = HostFactory(region=region, memory=8192, memory_used=6000, vcpus=8, disk=9000)
     registry.record(host, {"memory": 4096, "vcpus": 2, "disk": None}, None)
     host.refresh_from_db()

@@ -62,7 +62,7 @@ def rows(region: str) -> set[str]:
     return set(VLAN.objects.filter(region=region).values_list("label", flat=True))
 
 
-def test_of_racing_profiles_as_many_bring_a_vlan_as_there_may_be(networked):
+def test_simultaneous_profiles_stay_within_the_limit_of_vlans(networked):
     instances = [made(networked, number) for number in range(3)]
 
     results = race(lambda number: attach(networked, instances[number % 3], f"vlan-{number}"))

@@ -55,7 +55,7 @@ def test_racing_changes_of_tags_leave_those_that_are_shown(world):
     assert sorted(tagged.values_list("tag__label", flat=True)) == sorted(instance.tags)
 
 
-def test_of_racing_deletions_of_a_script_one_is_told(world):
+def test_one_of_many_simultaneous_deletions_of_a_script_succeeds(world):
     script = StackScriptFactory(account=world.account)
 
     def delete(number: int) -> bool:

@@ -23,7 +23,7 @@ from tests.world import STRONG
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_of_racing_requests_exactly_one_gets_the_instance(world, driver):
+def test_one_of_many_simultaneous_requests_gets_the_instance(world, driver):
     instance = world.create()
     work(instance.jobs.get(), driver)
 
@@ -39,7 +39,7 @@ def test_of_racing_requests_exactly_one_gets_the_instance(world, driver):
     assert Event.objects.filter(status="scheduled").count() == 1
 
 
-def test_of_racing_runners_one_works_and_each_effect_happens_once(world, driver):
+def test_one_of_many_simultaneous_workers_runs_each_step_once(world, driver):
     job = world.create().jobs.get()
 
     race(lambda number: engine.run(job.pk, driver))
@@ -61,7 +61,7 @@ def test_no_two_instances_get_one_address_and_none_is_lost(world):
     assert Job.objects.count() == RACERS - 2
 
 
-def test_of_racing_creates_with_one_label_one_is_made(world):
+def test_one_of_many_simultaneous_creates_gets_the_label(world):
     from django.db import IntegrityError
 
     def create(number: int) -> Any:

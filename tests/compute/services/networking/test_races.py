@@ -25,7 +25,7 @@ def sound() -> None:
     assert not AddressShare.objects.filter(address__instance=None).exists()
 
 
-def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
+def test_simultaneous_additions_stay_within_the_limit_of_the_account(world):
     instances = [world.offline(label=f"one-{number}") for number in range(3)]
     world.account.extra_ipv4 = 4
     world.account.save()
@@ -39,14 +39,14 @@ def test_of_racing_additions_as_many_get_through_as_the_account_may_have(world):
     sound()
 
 
-def test_of_racing_private_additions_one_gets_through(world):
+def test_one_of_many_simultaneous_private_additions_succeeds(world):
     instance = world.offline(label="one")
 
     assert len(done(race(lambda number: assign.add(world.actor, instance, public=False)))) == 1
     sound()
 
 
-def test_of_racing_deletions_one_public_address_is_left(world):
+def test_simultaneous_deletions_leave_one_public_address(world):
     instance = world.offline(label="one")
     Address.objects.filter(address__in=["198.18.0.40", "198.18.0.41"]).update(instance=instance)
     Instance.objects.filter(pk=instance.pk).update(ipv4=["198.18.0.2", "198.18.0.40", "198.18.0.41"])

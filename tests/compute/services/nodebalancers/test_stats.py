@@ -36,7 +36,7 @@ def transfer() -> dict:
     return {row.month.month: (row.received, row.sent) for row in NodeBalancerTransfer.objects.all()}
 
 
-def test_five_minutes_make_a_sample_of_what_all_hosts_tell(balancer):
+def test_five_minutes_make_a_sample_of_all_hosts(balancer):
     record({balancer.pk: Growth()}, AT)
     record({balancer.pk: Growth(10, 1000, 50)}, AT + MINUTE)
     record({balancer.pk: Growth(20, 500, 100)}, AT + MINUTE)

@@ -176,7 +176,7 @@ def test_a_missing_field_takes_its_default():
     assert values_of({"must": "x"}) == ({"must": "x", "may": "else", "one": "a", "many": ""}, {})
 
 
-def test_numbers_and_truths_become_texts_and_what_is_not_asked_for_is_ignored():
+def test_values_become_texts_and_unknown_fields_are_ignored():
     values, problems = values_of({"must": 5, "may": True, "many": "b, a", "one": "b", "other": ["x"]})
     assert (values, problems) == ({"must": "5", "may": "true", "one": "b", "many": "b, a"}, {})
 
@@ -223,7 +223,7 @@ class TestDeploying:
     def test_no_script_is_no_deployment(self, actor):
         assert resolved(actor, None, {"x": 1}) == (None, {})
 
-    def test_only_what_the_caller_sees_can_be_deployed(self, actor, restricted, account):
+    def test_only_visible_scripts_can_be_deployed(self, actor, restricted, account):
         mine, other, public = (
             StackScriptFactory(account=account),
             StackScriptFactory(),
@@ -269,7 +269,7 @@ class TestDeploying:
 
     @pytest.mark.parametrize("ends", ["\n", "\r\n"])
     @pytest.mark.parametrize("last", ["", "\n"])
-    def test_the_script_really_gets_its_values_whatever_is_in_them(self, actor, account, tmp_path, ends, last):
+    def test_the_script_gets_values_with_any_characters(self, actor, account, tmp_path, ends, last):
         text = '#!/bin/sh\n# <UDF name="motd" label="x"/>\nprintf %s "$MOTD"\ncat <<EOF\n$HOME\nEOF\nexit 7' + last
         script = StackScriptFactory(account=account, script=text.replace("\n", ends))
         deployment, _ = resolved(actor, script.pk, {"motd": NASTY})

@@ -121,7 +121,7 @@ def test_only_those_who_want_mails_get_them(instance, owner, account):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_that_look_at_once_one_tells(instance):
+def test_one_of_many_simultaneous_checks_sends_the_alert(instance):
     busy(instance, cpu=95)
 
     def check_alerts(_) -> int:

@@ -32,7 +32,7 @@ def test_the_counters_of_a_driver_are_those_that_are_recorded():
     assert (*Usage.__slots__,) == ("machine", *COUNTERS)
 
 
-def test_a_sample_is_what_the_counters_grew_by_in_a_second(instance):
+def test_a_sample_is_the_growth_of_the_counters_for_each_second(instance):
     assert record({instance.pk: counters(cpu=100, io=50, v4_in=1000)}, NOON) == 0, "the first reading is no sample"
     assert record({instance.pk: counters(cpu=250, io=3050, v4_in=31000)}, NOON + STEP) == 1
     taken = Sample.objects.get()
@@ -116,7 +116,7 @@ class TestHosts:
         assert sorted(asked) == sorted({str(first.host.uuid), str(second.host.uuid)})
         assert Meter.objects.count() == 2
 
-    def test_one_that_is_down_holds_up_no_other(self, monkeypatch):
+    def test_a_host_that_is_down_does_not_delay_others(self, monkeypatch):
         first, second = InstanceFactory(), InstanceFactory(host=HostFactory(label="other"))
         driver = MemoryDriver()
         driver.machines[f"skerry-{second.pk}"] = {"on": True, "host": str(second.host.uuid), "disks": {}}

@@ -256,7 +256,7 @@ def _catalogue(db) -> None:
 
 
 @pytest.mark.usefixtures("_catalogue")
-def test_intervals_cost_what_a_sample_of_each_minute_costs(monkeypatch):
+def test_intervals_cost_as_much_as_samples_of_each_minute(monkeypatch):
     images = iter(range(1000, 1_000_000, 1000))
 
     # Shrinking a life takes minutes.

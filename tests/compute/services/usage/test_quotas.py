@@ -52,7 +52,7 @@ def used(world: World) -> dict[str, int]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_racing_creates_as_many_get_through_as_the_quota_allows(world: World):
+def test_simultaneous_creates_stay_within_the_quota(world: World):
     allow(world, instances=5)
 
     results = race(lambda number: world.create(label=f"one-{number}", image=None), racers=32)

@@ -196,7 +196,7 @@ class TestOneThatCannotBeMade:
         assert volume_name(volume.pk) not in driver.volumes
 
 
-def test_one_that_could_not_be_attached_stays(world, instance, volume, driver):
+def test_a_volume_that_was_not_attached_survives_its_instance(world, instance, volume, driver):
     """The deletion comes while the attachment is being undone."""
 
     def hook(number: int, name: str) -> None:

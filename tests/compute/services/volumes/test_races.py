@@ -44,7 +44,7 @@ def mine(volume: Volume) -> Volume:
     return Volume.objects.get(pk=volume.pk)
 
 
-def test_of_instances_that_want_one_volume_at_once_one_gets_it(world, others):
+def test_a_volume_goes_to_one_of_many_simultaneous_instances(world, others):
     """Half of the threads attach the volume, half name it in a profile."""
     volume = VolumeFactory(account=world.account, region=world.region)
 
@@ -61,7 +61,7 @@ def test_of_instances_that_want_one_volume_at_once_one_gets_it(world, others):
     assert device.config.instance == mine(volume).instance
 
 
-def test_of_racing_changes_of_one_volume_each_is_made_once(world, driver, notified):
+def test_simultaneous_changes_of_a_volume_are_made_once_each(world, driver, notified):
     volume = volume_of(world, driver)
 
     def change(number: int):

@@ -46,7 +46,7 @@ def test_the_list_counts_rules_and_instances(browser, account, firewall):
     assert "edge" not in shown
 
 
-def test_an_empty_list_says_what_a_firewall_is(browser, account):
+def test_an_empty_list_explains_firewalls(browser, account):
     assert "Create firewall" in text(browser.get("/home/firewalls"))
     nobody = signed_in(GlobalGrantsFactory(user__account=account).user)
     assert "You see no firewalls" in text(nobody.get("/home/firewalls"))

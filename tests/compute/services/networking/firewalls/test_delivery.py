@@ -127,7 +127,7 @@ class TestWhatIsTold:
         assert "chain" not in ruleset_of(driver, instance)
         assert settled(instance, driver)
 
-    def test_nothing_of_what_changes_no_filter(self, world, firewall, instance, driver):
+    def test_a_change_without_effect_on_the_filter_sends_nothing(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
         firewalls.update(world.actor, firewall, FirewallChanges(label="another", tags=["production"]))
         firewalls.set_rules(world.actor, firewall, {"inbound": firewall.rules["inbound"]})
@@ -148,7 +148,7 @@ class TestWhatIsTold:
 
 
 class TestABoot:
-    def test_brings_what_is_true_then(self, world, firewall, instance, driver):
+    def test_brings_the_rules_at_the_time_of_the_boot(self, world, firewall, instance, driver):
         work(enqueue("shutdown", instance, world.actor), driver)
         boot = enqueue("boot", instance, world.actor, data=BootData(config_id=instance.configs.get().pk))
         firewalls.set_rules(world.actor, firewall, opening(443))
@@ -158,7 +158,7 @@ class TestABoot:
         packet_filters.apply(instance.pk, driver)
         assert settled(instance, driver)
 
-    def test_of_an_instance_that_never_had_one_says_nothing(self, instance, driver):
+    def test_of_an_instance_without_firewall_sends_none(self, instance, driver):
         assert driver.machines[machine_name(instance.pk)]["boot"].firewall is None
         assert not PacketFilter.objects.exists()
 
@@ -290,7 +290,7 @@ class TestNothingIsLost:
         packet_filters.apply(instance.pk, driver)
         assert opens(443) in ruleset_of(driver, instance)
 
-    def test_of_a_change_that_was_taken_back(self, world, firewall, instance, driver):
+    def test_after_a_rollback_nothing_is_due(self, world, firewall, instance, driver):
         packet_filters.apply(instance.pk, driver)
         with transaction.atomic():
             firewalls.set_rules(world.actor, firewall, opening(443))
@@ -388,7 +388,7 @@ class TestRaces:
         with pytest.raises(RuntimeError):
             books.changed([instance.pk])
 
-    def test_of_firewalls_put_on_an_instance_at_once_one_is_enabled(self, world, instance):
+    def test_one_of_many_firewalls_added_at_once_is_enabled(self, world, instance):
         def put(number: int) -> Firewall:
             return firewalls.create(world.actor, FirewallSpec(f"web{number}", opening(number + 1), [instance.pk]))
 
@@ -398,7 +398,7 @@ class TestRaces:
         assert None not in results
         assert FirewallDevice.objects.filter(instance=instance, enabled=True).count() == 1
 
-    def test_of_firewalls_enabled_at_once_one_is(self, world, instance):
+    def test_one_of_many_firewalls_is_enabled_at_once(self, world, instance):
         made = [FirewallFactory(account=world.account, status="disabled", on=instance) for _ in range(RACERS)]
 
         results = race(lambda number: firewalls.update(world.actor, made[number], ENABLED))

@@ -117,7 +117,7 @@ class TestANewInstance:
         work(enqueue("boot", target, world.actor, data=BootData(config_id=target.configs.get().pk)), driver)
         assert DROP in ruleset_of(driver, target)
 
-    def test_of_an_older_account_is_a_clone_without(self, world, older, driver):
+    def test_of_an_older_account_has_no_packet_filter_as_a_clone(self, world, older, driver):
         target = clone(world.actor, deployed(world, driver), CloneSpec())
         assert not PacketFilter.objects.filter(pk=target.pk).exists()
 
@@ -253,7 +253,7 @@ class TestTheClock:
         assert mail_ports.keep() == 0
         assert PacketFilter.objects.values().get() == before
 
-    def test_has_nothing_to_do_with_what_is_gone(self, instance):
+    def test_skips_deleted_instances(self, instance):
         Account.objects.update(mail_ports_open=True, updated=Now())
         remove(instance)
         assert mail_ports.keep() == 0

@@ -250,7 +250,7 @@ class TestModes:
         assert by_name["one"].names(2) == ["one", "one"]
         assert {balanced.client().get()[1] for _ in range(4)} == {"two"}
 
-    def test_a_rejected_node_gets_nothing_and_a_backup_what_is_left(self, api, exporter, servers):
+    def test_a_backup_gets_the_traffic_of_a_rejected_node(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers)
         balanced.change_node("two", mode="backup")
         assert balanced.client().names(4) == ["one"] * 4
@@ -282,20 +282,20 @@ class TestChecks:
         balanced.until_they_are(one="UP", two="DOWN")
 
     @pytest.mark.parametrize("reason", [b"\xff\xfe", b"a\x0bnb7-8\x0cnb9"])
-    def test_are_told_whatever_a_node_answers(self, api, exporter, servers, reason):
+    def test_are_reported_for_every_answer_of_a_node(self, api, exporter, servers, reason):
         check = {"check": "http", "check_path": "/health", "check_interval": 1, "check_attempts": 1}
         balanced = Balanced(api, exporter, servers, **check)
         servers[0].status, servers[0].reason = 500, reason
         balanced.until_they_are(one="DOWN", two="UP")
 
-    def test_of_connections_need_no_more_than_one(self, api, exporter, servers):
+    def test_of_connections_need_one_attempt_only(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers, check="connection", check_interval=1, check_attempts=1)
         balanced.until_they_are(one="UP", two="UP")
         servers[1].close()
         balanced.until_they_are(one="UP", two="DOWN")
         assert not servers[0].checks
 
-    def test_are_helped_by_what_traffic_shows(self, api, exporter, servers):
+    def test_use_the_failures_of_traffic(self, api, exporter, servers):
         check = {"check": "connection", "check_interval": 3600, "check_attempts": 2}
         balanced = Balanced(api, exporter, servers, **check)
         balanced.until_they_are(one="UP", two="UP")
@@ -342,7 +342,7 @@ class TestChecks:
         balanced.change(check="none", check_passive=False)
         balanced.until_they_are(one="Unknown", two="Unknown")
 
-    def test_of_an_address_say_nothing_of_the_next_one(self, api, exporter, servers):
+    def test_of_an_old_address_do_not_count_for_a_new_one(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers, check="connection", check_interval=1)
         balanced.until_they_are(one="UP", two="UP")
         seen = control.read_state(exporter.places.socket).statuses
@@ -404,7 +404,7 @@ class TestWhatIsMeasured:
 
 
 class TestTheExporter:
-    def test_reloads_only_for_what_is_new(self, api, exporter, servers):
+    def test_reloads_only_after_changes(self, api, exporter, servers):
         balanced = Balanced(api, exporter, servers)
         process = control.read_state(exporter.places.socket).process
         assert not exporter.run()
@@ -419,7 +419,7 @@ class TestTheExporter:
         elsewhere.export()
         assert "frontend" not in elsewhere.config.read_text()
 
-    def test_leaves_out_what_haproxy_refuses_and_nothing_else(self, api, exporter, servers):
+    def test_leaves_out_only_load_balancers_that_haproxy_refuses(self, api, exporter, servers):
         good = Balanced(api, exporter, servers)
         bad = Balanced(api, exporter, servers)
         NodeBalancerNode.objects.filter(config__nodebalancer=bad.shown["id"], label="one").update(address="nowhere")
@@ -442,7 +442,7 @@ class TestTheExporter:
         assert good.client().get()[0] == 200
         assert "ssl crt" not in exporter.config.read_text()
 
-    def test_leaves_out_what_nobody_can_listen_on_until_somebody_can(self, api, exporter, servers, monkeypatch):
+    def test_leaves_out_a_port_until_it_is_free(self, api, exporter, servers, monkeypatch):
         balanced = Balanced(api, exporter, servers)
         port = free_port("0.0.0.0")
         with socket.create_server(("0.0.0.0", port)):
@@ -501,7 +501,7 @@ class TestTheExporter:
         exporter.run()
         until(exporter.follows, "the second reload")
 
-    def test_lets_nobody_else_touch_what_it_writes(self, api, exporter, servers, running):
+    def test_writes_files_for_its_owner_alone(self, api, exporter, servers, running):
         Balanced(api, exporter, servers)
         with exporter.alone():
             open_to_others = [
@@ -525,7 +525,7 @@ class TestTheExporter:
         with pytest.raises(CommandError, match="no region us-nowhere"):
             call_command("balance", "--region", "us-nowhere")
 
-    def test_goes_on_whatever_fails_until_it_is_told_to_stop(self, monkeypatch, settings, tmp_path, db):
+    def test_continues_after_errors_until_it_is_stopped(self, monkeypatch, settings, tmp_path, db):
         settings.NODEBALANCER_DIR, settings.NODEBALANCER_SOCKET = tmp_path, ""
         outcomes = [HAProxyError("it refuses"), OperationalError("it is gone"), None]
         closed: list[bool] = []

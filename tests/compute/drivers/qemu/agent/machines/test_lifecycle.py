@@ -245,7 +245,7 @@ def test_a_reboot_of_the_guest_is_its_own_matter(store, running):
 # --- what it uses, and what filters it ----------------------------------------------------------------------------
 
 
-def test_machines_that_are_on_tell_what_they_have_used_and_no_others(store):
+def test_only_machines_that_are_on_report_usage(store):
     make_machine(store, OTHER)
     make_machine(store)
     swap = store.disk(MACHINE, f"{MACHINE}-disk-2")

@@ -140,7 +140,7 @@ def test_nothing_hostile_passes_any_argument(verb):
                 assert 0 <= got < 1 << 64
 
 
-def test_a_verb_gets_its_dataclass_with_the_defaults_of_what_a_call_leaves_out():
+def test_missing_arguments_get_the_defaults_of_the_dataclass():
     given = {"machine": MACHINE, "disk": DISK, "size": 10, "filesystem": "ext4"}
     found = arguments.checked("create_disk", VERBS["create_disk"], given)
     assert arguments.packed(VERBS["create_disk"], found) == {"new": NewDisk(MACHINE, DISK, 10, "ext4")}
