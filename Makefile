@@ -20,7 +20,7 @@ BASELINES = \
 	tests/test_page_queries.py \
 	tests/test_errors_page.py::test_the_page_has_every_reason \
 	tests/test_policy.py::test_the_table_has_every_operation_and_no_other \
-	tests/config/admin/test_roles.py::test_the_table_has_what_each_role_may_see_and_do \
+	tests/config/admin/test_roles.py::test_the_table_has_the_permissions_of_each_role \
 	tests/compute/worker/test_states.py::test_every_cell_is_as_written_down \
 	tests/sql \
 	tests/test_architecture.py::test_the_graphs_of_the_page_are_those_of_the_code \

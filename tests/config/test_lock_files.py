@@ -73,7 +73,7 @@ def test_hidden_packages_cannot_be_imported():
 
 
 @pytest.mark.parametrize("command", [pytest.param("serve", marks=pytest.mark.system), "migrate"])
-def test_a_command_that_lacks_the_embedded_services_says_in_one_line_what_to_install(tmp_path, command):
+def test_without_embedded_services_a_command_names_the_lock_file(tmp_path, command):
     done = run("manage.py", command, STATE_DIR=str(tmp_path), PORT=str(free_port()))
     assert done.returncode == 1
     [line] = done.stderr.splitlines()

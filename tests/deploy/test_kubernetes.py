@@ -76,7 +76,7 @@ def test_all_go_by_one_name():
             assert container(component)[probe]["httpGet"]["httpHeaders"] == [{"name": "Host", "value": host}]
 
 
-def test_probes_ask_for_what_the_processes_answer():
+def test_probes_request_existing_addresses():
     asked = {"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"}
     for component in ("web", "stream", "worker", "clock"):
         probes = {name: each for name, each in container(component).items() if name.endswith("Probe")}
@@ -113,7 +113,7 @@ def test_commands_are_those_of_the_image_and_of_the_compose_file():
         assert sorted(ours) == sorted(theirs), component
 
 
-def test_pods_are_the_images_user_and_mount_what_it_writes():
+def test_pods_run_as_the_user_of_the_image_and_mount_its_volume():
     [user] = re.findall(r"^USER (\d+)$", IMAGE, re.MULTILINE)
     [volume] = re.findall(r'^VOLUME \["(.*)"\]$', IMAGE, re.MULTILINE)
     [claim] = kind("PersistentVolumeClaim")
@@ -128,7 +128,7 @@ def test_pods_are_the_images_user_and_mount_what_it_writes():
         assert "emptyDir" in volumes[mounts["/tmp"]], component
 
 
-def test_variables_come_from_what_the_files_make_and_name():
+def test_variables_come_from_the_config_map_and_the_secret():
     [found] = kind("ConfigMap")
     for component in pods():
         name = {"name": found["metadata"]["name"]}

@@ -133,7 +133,7 @@ def test_secrets_are_named_and_not_written():
     assert composed()["redis"]["command"][-1].startswith("${REDIS_PASSWORD:?")
 
 
-def test_no_sample_leaves_out_what_the_readme_sets():
+def test_samples_set_all_variables_of_the_readme():
     """`check --deploy` warns of an installation without these."""
     _, _, rest = (ROOT / "README.md").read_text().partition("## For real")
     exported = re.findall(r"^export .*", rest, re.MULTILINE)

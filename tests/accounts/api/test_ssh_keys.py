@@ -111,7 +111,7 @@ def test_all_that_is_wrong_is_named_at_once(api, key, reason):
     assert errors(answer) == {"ssh_key": reason, "label": "Length must be 0-64 characters"}
 
 
-def test_nobody_reaches_the_keys_of_another_user_of_the_account(api, client_for, restricted):
+def test_keys_of_another_user_of_the_account_are_not_found(api, client_for, restricted):
     made = api.post(PATH, {"ssh_key": ED25519}).json()
     other = client_for(restricted)
     assert other.get(PATH).json()["results"] == 0

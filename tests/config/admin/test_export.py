@@ -36,7 +36,7 @@ def test_every_list_is_had_as_a_file(admin, everything):
         assert not any("<" in cell and ">" in cell for line in lines for cell in line), model
 
 
-def test_a_file_has_what_the_list_shows(admin, running, world):
+def test_a_file_has_the_rows_of_the_list(admin, running, world):
     world.create(label="web-2")
     titles, *rows = exported(admin, Instance, q="web-1")
     assert titles[:3] == ["id", "ID", "label"]

@@ -63,7 +63,7 @@ def test_of_verbs(admin, running):
 
 
 @pytest.mark.django_db
-def test_a_field_that_is_fixed_does_not_say_what_to_type(admin, running):
+def test_a_read_only_field_has_no_help_for_input(admin, running):
     page = admin.get(page_address(running.host)).content.decode()
     assert "The region that the host belongs to." not in page
     assert "If ticked, new instances and instances that move can be placed here." in page

@@ -70,7 +70,7 @@ def pages_of(browser: Client, model, obj) -> str:
     return " ".join(name for name, may in asked.items() if may) or "-"
 
 
-def test_the_table_has_what_each_role_may_see_and_do(browsers, everything, monkeypatch, write_baselines):
+def test_the_table_has_the_permissions_of_each_role(browsers, everything, monkeypatch, write_baselines):
     monkeypatch.setattr(
         django_admin.site, "get_app_list", lambda request, app_label=None: []
     )  # takes most of a page's time

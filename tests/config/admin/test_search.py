@@ -76,7 +76,7 @@ def test_people_are_found_by_name_and_email_and_where_they_came_from(admin, owne
     assert found(admin, "203.0.113.77")["Logins"] == [page_address(login)]
 
 
-def test_tickets_are_found_by_words_of_what_was_said(admin, owner):
+def test_tickets_are_found_by_words_of_their_replies(admin, owner):
     ticket = TicketFactory(account=owner.account, opened_by=owner.username)
     TicketReply.objects.create(ticket=ticket, description="It is the Zanzibar cluster again.", created_by="staff")
     assert found(admin, "zanzibar CLUSTER")["Tickets"] == [page_address(ticket)]
@@ -123,13 +123,13 @@ def test_a_job_of_an_instance_that_is_gone_leads_to_its_last_host(admin, running
     assert page_address(world.host) in [link.address for link in group.rows[0].related]
 
 
-def test_records_come_after_what_they_are_of(admin, running):
+def test_records_come_after_their_objects(admin, running):
     kinds = list(found(admin, str(running.pk)))
     assert kinds[:2] == ["Instances", "Jobs"], "staff type the numbers of these most often"
     assert list(found(admin, "web-1")) == ["Instances", "Events"]
 
 
-def test_a_row_leads_to_what_it_belongs_to(admin, running):
+def test_a_row_has_links_to_its_account_and_host(admin, running):
     page = admin.get(reverse("admin:search"), {"q": "web-1"})
     group = next(each for each in page.context["groups"] if each.title == "Instances")
     related = {each.address for each in group.rows[0].related}
@@ -175,7 +175,7 @@ def test_ten_of_a_kind_are_shown_and_it_says_that_there_are_more(admin, world):
     assert "There are more" in page.content.decode()
 
 
-def test_a_search_costs_the_same_whatever_it_finds(admin, world):
+def test_a_search_has_a_fixed_number_of_queries(admin, world):
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
             found(admin, "many")

@@ -58,7 +58,7 @@ def test_the_field_shows_gb_and_is_unchanged_by_them(kept, shown):
 
 
 @pytest.mark.django_db
-def test_a_refused_form_shows_what_was_typed(admin, world):
+def test_a_refused_form_shows_typed_values(admin, world):
     host = Host.objects.first()
     page = admin.post(page_address(host), {"label": "", "memory": "3", "disk": "4", "vcpus": "2"}).content.decode()
     assert 'name="memory" value="3"' in page

@@ -43,7 +43,7 @@ def within(place: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, 
             yield from within(f"{place}/{number}", child)
 
 
-def test_every_operation_says_what_it_does_and_who_may():
+def test_every_operation_has_a_summary_and_its_permissions():
     for name, operation in operations():
         assert 0 < len(operation["summary"]) <= MAX_SUMMARY_LENGTH, name
         assert not operation["summary"].endswith("."), name

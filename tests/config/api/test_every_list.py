@@ -292,7 +292,7 @@ def test_each_field_takes_every_operator_that_makes_sense_for_it(ask: Ask):
             assert taken == sensible(route, name), f"{route} by {name}"
 
 
-def test_a_search_finds_what_shows_the_text(ask: Ask):
+def test_a_search_finds_items_that_show_the_text(ask: Ask):
     for route in LISTS:
         items = found(ask(route))
         for name in route.filters:

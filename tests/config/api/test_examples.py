@@ -69,7 +69,7 @@ def test_an_example_is_taken_and_answered(route: Route, scene, write_baselines):
         assert write_baselines or shape(answer.json()) == shape(example["response"]), stale(FILE.name)
 
 
-def test_an_example_is_the_same_in_whatever_order_they_are_recorded(scene):
+def test_examples_do_not_depend_on_the_order_of_recording(scene):
     creates = [route for route in ROUTES if route.method == "post" and route.action == "create"]
 
     def recorded(routes: Iterable[Route]) -> dict[str, Any]:

@@ -252,7 +252,7 @@ SHOWN = {
 }  # fmt: skip
 
 
-def test_data_is_what_the_contract_shows():
+def test_data_has_the_form_of_the_contract():
     assert as_json(Box(box()).data) == SHOWN
     assert as_json(Box([box(), box()], many=True).data) == [SHOWN, SHOWN]
     assert as_json(serializers.Serializer.to_representation(Box(), box())) == SHOWN

@@ -38,14 +38,14 @@ def test_a_database_that_is_there_answers():
     assert answers()
 
 
-def test_one_that_takes_connections_and_says_nothing_is_silent(own_server, monkeypatch):
+def test_a_database_that_accepts_and_does_not_answer_is_silent(own_server, monkeypatch):
     monkeypatch.setattr(freeze_detector, "POLL_SECONDS", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         own_server(mute.getsockname()[1])
         assert not answers()
 
 
-def test_one_that_refuses_is_not_silent(own_server):
+def test_a_database_that_refuses_is_not_silent(own_server):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     own_server(port)

@@ -20,7 +20,7 @@ def row_of(model, pk, *without) -> dict:
     return {key: value for key, value in model.objects.filter(pk=pk).values().get().items() if key not in without}
 
 
-def test_a_row_is_what_the_orm_would_write(instance):
+def test_a_row_is_the_same_as_the_orm_writes(instance):
     def fields():
         return Disk(instance=instance, label="data", size=7, filesystem="raw")
 

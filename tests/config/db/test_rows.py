@@ -54,7 +54,7 @@ def test_a_row_that_is_gone_is_missing(db):
         lock(Account.objects.filter(pk=1))
 
 
-def test_only_what_differs_is_written(db):
+def test_only_differing_columns_are_written(db):
     account = AccountFactory(company="Before", city="Oslo")
     wanted = differing(account, {"company": "Now", "city": "Oslo"})
     assert wanted == {"company": "Now"}

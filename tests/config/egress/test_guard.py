@@ -122,7 +122,7 @@ def test_an_operator_may_refuse_a_whole_translation(settings):
     assert is_forbidden(carried(CARRIERS["NAT64"], "8.8.8.8"))
 
 
-def test_only_what_is_allowed_is_exempt(settings):
+def test_only_allowed_networks_are_exempt(settings):
     settings.PROBE_ALLOWED = [ipaddress.ip_network("127.0.0.0/8")]
     assert not is_forbidden(ip("127.0.0.1"))
     assert not is_forbidden(ip("::ffff:127.0.0.1"))
@@ -132,7 +132,7 @@ def test_only_what_is_allowed_is_exempt(settings):
     assert is_forbidden(ip("0.0.0.0"))
 
 
-def test_open_is_the_internet_and_what_the_operator_allows(settings):
+def test_public_and_allowed_addresses_are_open(settings):
     settings.PROBE_ALLOWED = [ipaddress.ip_network("10.1.0.0/16"), ipaddress.ip_network("127.0.0.0/8")]
     for address in ("192.0.2.1", "2001:db8::1", "10.1.2.3", "::ffff:10.1.2.3", "127.0.0.1"):
         assert is_open(ip(address)), address

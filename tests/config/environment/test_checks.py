@@ -249,7 +249,7 @@ def test_only_the_first_process_of_a_server_says_it(complete, monkeypatch, caplo
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_of_the_processes_that_a_server_starts_one_is_the_first(method):
+def test_one_process_of_a_server_counts_as_the_first(method):
     """Granian forks until Python 3.13 and spawns from 3.14 on. Each process imports the application anew."""
     started = subprocess.run(
         [sys.executable, "-c", START_TWO, method], cwd=ROOT, env=environment(), capture_output=True, text=True

@@ -75,7 +75,7 @@ def test_data_is_kept_from_one_start_to_the_next(state):
     assert not Postgres(state).answers()
 
 
-def test_the_last_user_stops_it_whoever_started_it(state):
+def test_the_last_user_of_a_service_stops_it(state):
     other = other_process(state)
     with services(state, postgres=True, durable=False):
         let_go(other)

@@ -176,7 +176,7 @@ def test_a_token_without_the_scope_counts_for_its_user(anonymous, client_of, own
     assert anonymous.get("/v4/compute/instances")["X-RateLimit-Remaining"] == "2", "the address has its own count"
 
 
-def test_of_ipv6_a_network_counts_as_one(anonymous, db, settings):
+def test_an_ipv6_network_counts_as_one_address(anonymous, db, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "overall": "3/3600"}
     rates.forget()
     network = f"2001:db8:{secrets.randbelow(0x10000):x}:{secrets.randbelow(0x10000):x}"

@@ -172,6 +172,6 @@ def test_looks_of_watchers_leave_no_line(client, caplog):
     assert len(caplog.records) == 1
 
 
-def test_each_metric_says_what_it_is():
+def test_each_metric_has_a_description():
     for metric in METRICS.values():
         assert metric.documentation.endswith(".")

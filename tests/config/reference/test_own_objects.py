@@ -40,7 +40,7 @@ def test_a_change_shows_the_id_as_a_placeholder_only(owner, account):
     assert shown.operation.parameters[0].example == str(volume.pk)
 
 
-def test_a_body_names_the_first_instance_and_what_it_has(owner, account):
+def test_a_body_names_the_first_instance_and_its_parts(owner, account):
     first, _ = InstanceFactory.create_batch(2, account=account)
     Instance.objects.filter(pk=first.pk).update(ipv4=["198.18.0.9"])
     disk = DiskFactory(instance=first)
@@ -80,7 +80,7 @@ def test_objects_of_others_are_not_shown(owner):
     assert path_values(form("compute_instances_retrieve", owner)) == [""]
 
 
-def test_a_restricted_user_is_shown_only_what_was_granted(account):
+def test_a_restricted_user_sees_only_granted_ids(account):
     user = UserFactory(account=account, restricted=True)
     _, granted = InstanceFactory.create_batch(2, account=account)
     GrantFactory(user=user, entity_type="compute", entity_id=granted.pk)

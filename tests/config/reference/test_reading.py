@@ -114,7 +114,7 @@ def test_sections_are_the_tags_in_their_order_without_empty_ones(small):
     assert [heading.anchor for heading in small.headings] == ["tokens", "filters"]
 
 
-def test_an_operation_says_what_it_needs(update):
+def test_an_operation_has_method_path_scopes_and_grant(update):
     assert (update.method, update.path, update.summary) == ("PUT", "/v4/volumes/{id}", "Change `label`")
     assert update.heading == "Change <code>label</code>"
     assert update.scopes == ("volumes:read_write", "computes:read_write")
@@ -183,7 +183,7 @@ def test_a_body_begins_with_its_first_example(update):
     assert [field.name for field in body.field.fields] == ["label"]
 
 
-def test_without_one_it_begins_with_what_is_required(small):
+def test_without_an_example_a_body_has_the_required_fields(small):
     [body] = small.operations["odd"].bodies
     assert json.loads(body.start) == {
         "region": "us-east", "size": 10, "kind": "a", "on": True, "keys": [], "deep": {"n": 0}, "any": {},

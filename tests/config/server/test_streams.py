@@ -92,7 +92,7 @@ def test_a_refused_stream_is_discarded_and_reported_by_the_view(refuses):
     assert receiving.closed == (refuses == "write")
 
 
-def test_one_that_stands_still_is_cut_off():
+def test_a_stalled_upload_is_ended():
     exchange, receiving = Exchange([b"x"], stalls=True), Receiving()
     assert send(exchange, receiving, 3) == []
     assert exchange.answer is not None

@@ -27,7 +27,7 @@ def ticket(account, settings, tmp_path) -> Ticket:
 
 
 @pytest.mark.parametrize("header", HEADERS)
-def test_addresses_are_utf8_whatever_the_type_of_the_body(token, header):
+def test_addresses_are_utf8_for_every_type_of_body(token, header):
     answer = call("GET", "/v4/profile/tokens?label=caf%C3%A9", b"", f"application/json; {header}", token)
     assert answer.status == 200, answer.body
     assert [each["label"] for each in answer.json()["data"]] == ["café"]

@@ -275,7 +275,7 @@ def test_disable_asks_first_and_enable_brings_it_back(admin, watched):
     assert newest_message(watched.account) == "managed_service staff: The service web shop was enabled."
 
 
-def test_the_account_reads_what_staff_did(admin, watched, client_for):
+def test_the_account_sees_events_of_staff(admin, watched, client_for):
     do(admin, watched.service, "check-now")
     customer = client_for(watched.account.users.get())
     event = customer.get("/v4/account/events").json()["data"][0]

@@ -18,7 +18,7 @@ def test_a_bar_of_nothing_is_empty():
     assert "bad" not in bar([("bad", 1)], 0)
 
 
-def test_a_meter_says_in_words_what_it_shows():
+def test_a_meter_has_a_text():
     assert "<span>1 &lt; 2</span>" in meter(1, 2, "1 < 2", "busy")
 
 

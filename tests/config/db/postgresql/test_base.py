@@ -55,7 +55,7 @@ def test_a_connection_is_kept_while_it_works():
     assert prepared.fetch_ordinarily("SELECT pg_backend_pid()", (), 60) == [(first,)]
 
 
-def test_one_that_has_ended_is_replaced_before_a_statement_and_before_a_transaction():
+def test_an_ended_connection_is_replaced_before_statements_and_transactions():
     session()
     end()
     User.objects.count()
@@ -66,7 +66,7 @@ def test_one_that_has_ended_is_replaced_before_a_statement_and_before_a_transact
     assert prepared.fetch_ordinarily("SELECT 1", (), 60) == [(1,)]
 
 
-def test_one_that_ends_within_a_transaction_takes_that_along():
+def test_a_connection_lost_in_a_transaction_rolls_it_back():
     with pytest.raises(OperationalError), transaction.atomic():
         in_turn(session, end, User.objects.count)
     assert User.objects.count() == 0
@@ -101,7 +101,7 @@ def test_a_create_whose_commit_did_not_arrive_changed_nothing_and_can_be_sent_ag
     assert labels() == ["one"]
 
 
-def test_the_answer_is_true_whatever_became_of_a_commit_under_way(client_for, owner, world, proxy):
+def test_the_answer_after_a_lost_commit_is_true(client_for, owner, world, proxy):
     api = client_for(owner)
     proxy.cut = Cut.MEANWHILE
     answer = create(api, world)

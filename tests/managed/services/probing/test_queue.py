@@ -27,7 +27,7 @@ from tests.managed.watched import (
 pytestmark = pytest.mark.django_db
 
 
-def test_a_claim_says_what_is_to_be_checked(account):
+def test_a_claim_returns_the_check(account):
     service = watch(account, service_type="tcp", address="10.0.0.1:22", timeout=7, body=None)
     [probe] = claim(10)
     service.refresh_from_db()
