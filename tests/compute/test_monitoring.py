@@ -106,7 +106,7 @@ def test_jobs_of_one_kind_in_two_states_are_one_series_where_the_state_is_no_lab
     assert values(monitoring.jobs, "skerry_jobs_failing")["boot",] == 2
 
 
-def test_every_kind_of_job_is_told_and_so_are_those_of_another_release(owner):
+def test_every_kind_of_job_has_a_metric_and_unknown_kinds_too(owner):
     Job.objects.create(kind="of_tomorrow", step="begin", deadline_at=Now() + timedelta(hours=1))
     found = values(monitoring.jobs, "skerry_job_oldest_seconds")
     assert found.keys() == {(kind,) for kind in [*KINDS, "of_tomorrow"]}
@@ -142,7 +142,7 @@ def test_pools_say_how_many_addresses_are_free(owner):
         (of_managed.probes, {"skerry_probes_due", "skerry_probe_late_seconds"}),
     ],
 )
-def test_where_there_is_nothing_that_is_told(measures, names):
+def test_counts_of_nothing_are_zero(measures, names):
     found = list(measures())
     assert {each.name for each in found} == names
     assert all(each.samples for each in found)

@@ -56,7 +56,7 @@ def test_capacity_is_in_gb_and_a_full_host_is_red_and_first(admin, running):
     assert 'class="bad"' not in first.cells[3]
 
 
-def test_a_host_that_does_not_answer_is_said_to(admin, running):
+def test_a_host_that_does_not_answer_is_marked(admin, running):
     Host.objects.filter(pk=running.host_id).update(unreachable_since=now())
     assert "does not answer" in figure(admin, "Capacity of hosts").rows[0].cells[0]
     assert "1 do not answer" in page(admin)
@@ -92,7 +92,7 @@ def test_texts_of_customers_and_drivers_are_escaped(admin):
     assert "<script>alert" not in page(admin)
 
 
-def test_a_window_that_does_not_reach_back_is_told(admin, monkeypatch):
+def test_a_figure_of_the_newest_jobs_only_has_a_note(admin, monkeypatch):
     monkeypatch.setattr(board, "MAX_JOBS", 2)
     for _ in range(3):
         ended()

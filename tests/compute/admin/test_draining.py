@@ -91,7 +91,7 @@ def test_an_instance_moves_to_the_host_that_staff_chose(admin, running, other, d
     assert HostMigration.objects.get().status == "done"
 
 
-def test_a_full_host_is_refused_beside_the_field(admin, running, other):
+def test_a_full_host_is_refused_at_the_field(admin, running, other):
     Host.objects.filter(pk=other.pk).update(memory=1)
     page = do(admin, running, "migrate", host=other.pk, reason="Closer.")
     assert "host" in page.context["form"].errors

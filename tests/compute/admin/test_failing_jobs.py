@@ -186,7 +186,7 @@ def steps_of(admin, job: Job) -> list[tuple[str, ...]]:
     return [(*map(strip_tags, row.cells), row.tone) for row in panel.rows]
 
 
-def test_a_jobs_page_has_the_time_of_each_step_beside_the_usual_one(admin, usually):
+def test_a_jobs_page_has_the_time_of_each_step_and_the_usual_time(admin, usually):
     steps = {"define": 2.5}
     Job.objects.filter(pk=usually.pk).update(step="disks", step_seconds=steps, step_began=Now() - 2 * HOUR)
     first, second, third = steps_of(admin, usually)

@@ -88,7 +88,7 @@ def test_the_driver_is_one_there_is_that_of_the_region_and_that_of_its_instances
         assert there.driver == "simulated"
 
 
-def test_an_address_between_hosts_is_its_own_and_told_to_all(admin, running):
+def test_an_address_between_hosts_is_unique_and_sent_to_all_hosts(admin, running):
     host, other = running.host, HostFactory(region=running.region, underlay="198.18.0.2")
     later = Now() + timedelta(hours=1)
     fields = {"label": host.label, "enabled": "on", "driver": "simulated", "memory": host.memory // 1024}
@@ -107,7 +107,7 @@ def test_an_address_between_hosts_is_its_own_and_told_to_all(admin, running):
     assert set(Host.objects.filter(reconcile_at__lte=Now())) == {host, other}
 
 
-def test_a_full_host_is_told_of(admin, running):
+def test_a_full_host_is_reported(admin, running):
     assert "Full hosts" not in admin.get("/admin/").content.decode()
     Host.objects.filter(pk=running.host_id).update(memory=running.type.memory)
     assert "Full hosts: 1" in admin.get("/admin/").content.decode()

@@ -115,7 +115,7 @@ def test_a_disabled_host_counts_as_long_as_something_is_on_it(admin, host, runni
     assert texts(admin) == []
 
 
-def test_a_host_in_maintenance_is_said_to_be_and_comes_last(admin, host, other):
+def test_a_host_in_maintenance_is_marked_and_comes_last(admin, host, other):
     fall_silent()
     Host.objects.filter(pk=host.pk).update(maintenance=Now())
     found = texts(admin)
@@ -153,7 +153,7 @@ def age(kind: str, by: timedelta) -> None:
 
 
 @pytest.mark.parametrize(("kind", "text"), [("worker", "No worker runs: jobs wait"), ("clock", "No clock runs: ")])
-def test_a_process_that_fell_silent_is_told_of_with_when_it_was_last_seen(kind, text, admin):
+def test_a_silent_process_is_reported_with_its_last_heartbeat(kind, text, admin):
     assert texts(admin) == []
     age(kind, MAX_SILENCE / 2)
     assert texts(admin) == []
@@ -201,7 +201,7 @@ def test_a_broker_that_does_not_answer_is_named_in_the_workers_place(admin, sett
     assert texts(admin)[0].startswith("The broker (Redis) does not answer: jobs wait (last worker seen ")
 
 
-def test_messages_that_wait_are_told_of_while_workers_run(admin, settings):
+def test_waiting_messages_are_reported_while_workers_run(admin, settings):
     with messages(settings) as broker:
         for queue in ("celery", "clock"):
             broker.send(queue, age=missing_processes.LATE_SECONDS + 60)

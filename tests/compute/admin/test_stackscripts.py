@@ -23,7 +23,7 @@ def test_staff_read_a_script_and_find_it_by_its_label(admin, script):
     assert admin.get(list_address(StackScript), {"q": "nothing"}).context["cl"].result_count == 0
 
 
-def test_staff_take_a_public_script_back_and_its_account_is_told(admin, script):
+def test_staff_make_a_public_script_private_with_an_event(admin, script):
     admin.post(page_address(script), {"ordinal": 7, "logo_url": "wonder.svg", "script": "changed"})
     script.refresh_from_db()
     assert (script.is_public, script.ordinal, script.logo_url) == (False, 7, "wonder.svg")

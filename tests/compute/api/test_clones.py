@@ -216,7 +216,7 @@ def test_given_fields_replace_those_of_the_source(api, source, driver, elsewhere
     assert driver.machines[machine_name(target.pk)]["host"] == str(target.host.uuid)
 
 
-def test_named_disks_come_beside_those_of_the_named_profiles(api, source, world):
+def test_named_disks_are_copied_with_those_of_the_named_profiles(api, source, world):
     extra = DiskFactory(instance=source, label="extra", size=0)
     swap = source.disks.get(filesystem="swap")
 

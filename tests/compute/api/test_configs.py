@@ -152,7 +152,7 @@ def test_a_bad_value_is_refused_by_name(api, instance, config, field, value, rea
     assert instance.configs.get().label == "first"
 
 
-def test_all_that_is_wrong_is_said_at_once(api, instance):
+def test_all_errors_are_reported_together(api, instance):
     body = {
         "label": "mine",
         "kernel": "compute/none",

@@ -121,7 +121,7 @@ def test_no_disk_is_deployed_from_an_image_with_partitions(api, empty, driver, w
     assert (event.status, event.message) == ("failed", PARTITIONED)
 
 
-def test_all_that_is_wrong_with_a_disk_is_told_at_once(api, empty):
+def test_all_errors_of_a_disk_are_reported_together(api, empty):
     body = {
         "size": 25601, "image": "compute/test11", "filesystem": "swap", "root_pass": "password",
         "authorized_keys": ["no key"], "authorized_users": ["nobody"], "stackscript_id": 12345,

@@ -367,7 +367,7 @@ def test_public_images_of_earlier_releases_get_their_creator(world):
     assert (older.created_by, own.created_by) == ("compute", None)
 
 
-def test_one_image_is_said_to_need_the_scope_of_reading(client_for, owner, image, world):
+def test_reading_one_image_needs_the_read_scope(client_for, owner, image, world):
     api = client_for(owner, "images:read_only")
     for each in (image, world.image):
         answer = api.get(f"{IMAGES}/{each.pk}")

@@ -41,13 +41,13 @@ def in_maintenance(instance: Instance) -> Host:
     return host
 
 
-def test_where_there_is_nothing_to_tell_nothing_is_told(api, instance):
+def test_without_outages_and_maintenance_the_lists_are_empty(api, instance):
     empty = {"data": [], "page": 1, "pages": 1, "results": 0}
     assert api.get(NOTIFICATIONS).json() == empty
     assert api.get(MAINTENANCE).json() == empty
 
 
-def test_a_scheduled_migration_is_told_with_its_time(api, instance):
+def test_a_scheduled_migration_is_listed_with_its_time(api, instance):
     moment = now() + timedelta(days=1)
     HostMigrationFactory(instance=instance, when=moment, reason="The host is worn out.")
 
@@ -88,7 +88,7 @@ def test_ended_migrations_are_not_listed(status, api, instance):
     assert listed(api, NOTIFICATIONS) == listed(api, MAINTENANCE) == []
 
 
-def test_maintenance_of_the_host_is_told_since_it_began(api, instance):
+def test_maintenance_of_the_host_is_listed_from_its_beginning(api, instance):
     host = in_maintenance(instance)
 
     (notice,) = listed(api, MAINTENANCE)
@@ -116,7 +116,7 @@ def away(instance: Instance, seconds: float = 60) -> Host:
     return host
 
 
-def test_an_outage_of_a_host_is_told_of_its_instances_until_it_answers(api, instance, account):
+def test_an_outage_is_listed_for_the_instances_until_the_host_answers(api, instance, account):
     InstanceFactory(account=account, host=HostFactory())
     host = away(instance)
     (notice,) = listed(api, NOTIFICATIONS)
@@ -145,9 +145,7 @@ def test_a_host_in_maintenance_is_silent_on_purpose(api, instance):
     assert [each["type"] for each in listed(api, NOTIFICATIONS)] == ["maintenance"]
 
 
-def test_users_who_may_see_the_instance_are_told_of_an_outage(
-    api, client_for, stranger, restricted, instance, account
-):
+def test_users_who_may_see_the_instance_see_its_outage(api, client_for, stranger, restricted, instance, account):
     other = InstanceFactory(account=account, host=instance.host)
     away(instance)
     assert {each["entity"]["id"] for each in listed(api, NOTIFICATIONS)} == {instance.pk, other.pk}

@@ -72,7 +72,7 @@ def test_a_script_is_created_with_defaults_and_its_fields(api, body, account, ow
     assert (event.username, event.entity_url) == (owner.username, f"/v4/compute/stackscripts/{script.pk}")
 
 
-def test_all_that_is_wrong_is_said_at_once_and_nothing_is_made(api, image):
+def test_all_errors_are_reported_together_and_nothing_is_created(api, image):
     hidden = ImageFactory(id="private/9", number=9, account=StackScriptFactory().account, is_public=False)
     assert errors(api.post(SCRIPTS, {})) == {
         "label": "label is required", "images": "images is required", "script": "script is required",

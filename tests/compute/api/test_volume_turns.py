@@ -157,7 +157,7 @@ def test_a_profile_may_name_it_and_the_boot_waits(what, api, world, other, drive
     assert plugged(driver, off) == {volume_name(volume.pk)}
 
 
-def test_a_volume_that_is_being_resized_holds_up_no_boot(api, world, driver):
+def test_resizing_a_volume_does_not_delay_a_boot(api, world, driver):
     off = deployed(world, driver, running=False)
     volume = volume_of(world, driver, instance=off)
     assert api.post(at(volume, "resize"), {"size": 30}).status_code == 200

@@ -95,7 +95,7 @@ def test_a_label_begins_with_a_letter(api, world, label):
 
 
 @pytest.mark.parametrize("label", ["a--b", "a__b", "a b", "aä", "ab\ncd", "a.b"])
-def test_a_label_that_is_refused_is_told_which_characters_it_may_have(api, world, label):
+def test_a_refused_label_gets_the_allowed_characters(api, world, label):
     reason = "Must have letters, digits, - and _ only, and neither - nor _ twice in a row"
     assert errors(api.post(VOLUMES, {"label": label, "region": "us-test"})) == {"label": reason}
 
@@ -131,7 +131,7 @@ def test_a_size_that_is_null_is_the_default_as_all_that_is_null_is_not_given(api
     assert errors(api.post(VOLUMES, {**body, "label": None})) == {"label": "label is required"}
 
 
-def test_all_that_is_wrong_is_told_at_once(api, world):
+def test_all_errors_are_reported_together(api, world):
     refused = errors(api.post(VOLUMES, {"label": "data", "config_id": 5, "tags": ["x"]}))
     assert refused.pop("config_id") == "config_id is for a volume that is attached: compute_id is missing."
     assert refused.pop(None) == "Must provide a region or a Compute ID"

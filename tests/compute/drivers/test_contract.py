@@ -579,7 +579,7 @@ def test_a_prepared_host_reports_its_capacity(driver):
     assert report.images is None or "compute/debian12" in {image.id for image in report.images}
 
 
-def test_a_host_may_be_told_of_others_again_and_again(driver):
+def test_a_host_accepts_the_same_peers_repeatedly(driver):
     run_machine(driver)
     for peers in (["198.18.0.2"], ["198.18.0.2"], []):
         driver.set_peers("198.18.0.1" if peers else "", peers, ["198.51.100.0/24", "2001:db8:77:0:f03c::/80"])

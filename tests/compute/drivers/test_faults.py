@@ -164,7 +164,7 @@ def test_slow_work_reports_a_lower_rate(make_simulated):
     assert slow.remaining == pytest.approx(usual.remaining * 10, rel=0.01)
 
 
-def test_the_nth_call_fails_and_as_many_after_it_as_told(simulated):
+def test_the_nth_call_and_the_given_number_after_it_fail(simulated):
     simulated.script("fail", call="power", nth=3, count=2)
     outcomes = []
     for _ in range(6):

@@ -102,7 +102,7 @@ def test_jobs_that_are_not_ready_are_not_claimed(columns):
     assert claimed() is None
 
 
-def test_jobs_that_the_release_before_inserts_are_claimed_beside_others():
+def test_jobs_of_the_previous_release_are_claimed_with_others():
     """A process of the previous release writes none of the columns that decide."""
     with connection.cursor() as cursor:
         for _ in range(3):

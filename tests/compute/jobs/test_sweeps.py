@@ -167,7 +167,7 @@ def test_a_late_message_about_a_finished_job_does_nothing(broker):
     assert (Job.objects.values().get(), list(broker)) == (before, [])
 
 
-def test_a_long_run_gives_way_between_steps_to_an_account_that_has_no_job_at_work(world, broker, monkeypatch):
+def test_a_long_run_yields_between_steps_to_an_account_without_a_running_job(world, broker, monkeypatch):
     monkeypatch.setattr(engine, "TURN_SECONDS", 0)
     long = world.create().jobs.get()
     driver = MemoryDriver()

@@ -33,7 +33,7 @@ def how(name: str) -> str:
     return output.getvalue()
 
 
-def test_ways_in_are_told_by_id_and_by_label(instance, settings):
+def test_login_commands_are_shown_by_id_and_by_label(instance, settings):
     settings.STATE_DIR = settings.BASE_DIR / ".state"
     address = instance.addresses.get(public=True).address
     for name in ("web-1", str(instance.pk)):

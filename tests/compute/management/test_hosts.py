@@ -239,7 +239,7 @@ def test_removing_a_lost_host_names_its_remaining_key(by_ssh):
     assert "authorized_keys of ops there:\nssh-ed25519 " in output.getvalue()
 
 
-def test_a_host_that_nobody_knows_is_said(region):
+def test_an_unknown_host_is_reported(region):
     for command in ("host_check", "host_remove"):
         with pytest.raises(CommandError, match="There is no host hv9"):
             call_command(command, "hv9")

@@ -114,7 +114,7 @@ def test_ssh_targets_become_locations(target, place):
 
 
 @pytest.mark.parametrize(("target", "port"), [("root@127.0.0.1:99999", 22), ("hv1:0", 22), ("hv1", 65536)])
-def test_a_port_that_is_none_is_said_to_be_none(region, target, port):
+def test_an_invalid_port_is_reported(region, target, port):
     with pytest.raises(CommandError, match="must be a number from 1 to 65535"):
         call_command("host_add", "hv1", region=region.pk, ssh=target, port=port)
 

@@ -90,7 +90,7 @@ def test_a_wheel_that_is_about_to_be_installed_counts(path, monkeypatch):
         this_machine.check(before_packages=True)
 
 
-def test_another_system_and_another_processor_are_told_apart(path, monkeypatch):
+def test_another_system_and_another_processor_are_distinguished(path, monkeypatch):
     (path / "apt-get").unlink()
     with pytest.raises(CommandError, match="this system has no apt-get"):
         call_command("host_local", programs=True)

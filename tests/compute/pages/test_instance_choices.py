@@ -235,7 +235,7 @@ class TestParts:
             (STRONG, "Strength: strong"),
         ],
     )
-    def test_the_strength_of_a_password_is_said(self, browser, password, expected):
+    def test_the_strength_of_a_password_is_shown(self, browser, password, expected):
         answer = browser.post(f"{PAGE}/strength", {"root_pass": password})
         page = answer.content.decode()
         assert (expected in page) if expected else not page.strip()

@@ -251,7 +251,7 @@ class TestUpdates:
             assert "203.0.113.9" not in part
             assert "offline" not in part
 
-    def test_need_two_queries_beside_session_and_user(self, browser, account, django_assert_num_queries):
+    def test_need_two_queries_in_addition_to_session_and_user(self, browser, account, django_assert_num_queries):
         for _ in range(2):
             InstanceFactory.create_batch(5, account=account)
             address = poller(browser.get(LIST))

@@ -171,7 +171,7 @@ class TestSettings:
         browser.post(self.PAGE, {"threshold": ""})
         assert UsageSettings.objects.values_list("mail_statements", "threshold").get() == (False, None)
 
-    def test_a_wrong_threshold_is_kept_with_the_reason_beside_it(self, browser):
+    def test_a_wrong_threshold_stays_in_the_form_with_the_reason(self, browser):
         answer = browser.post(self.PAGE, {"mail_statements": "on", "threshold": "a lot"})
         assert problems(answer, "threshold") == WRONG_THRESHOLD
         assert 'value="a lot"' in text_of(answer)

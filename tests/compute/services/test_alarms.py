@@ -73,7 +73,7 @@ def a_minute_goes_by() -> None:
     Alarm.objects.update(began=F("began") - timedelta(minutes=2))
 
 
-def test_nothing_is_told_while_all_works():
+def test_no_alarm_is_sent_while_all_works():
     alarms.check_alarms()
     assert not mail.outbox
     assert not Alarm.objects.exists()
@@ -136,7 +136,7 @@ def test_alarms_of_hosts_name_waiting_jobs_and_skip_maintenance():
     assert alarm.text.endswith(": no jobs wait")
 
 
-def test_a_webhook_is_posted_to_beside_the_mail(settings, hook):
+def test_a_webhook_is_called_in_addition_to_the_mail(settings, hook):
     settings.OPERATOR_WEBHOOK = HOOK
     silence("clock")
     alarms.check_alarms()
@@ -154,7 +154,7 @@ def test_a_webhook_is_posted_to_beside_the_mail(settings, hook):
 
 
 @pytest.mark.parametrize("status", [500, 302])
-def test_the_operator_is_told_when_the_way_is_there_again(settings, hook, status, caplog):
+def test_the_operator_is_notified_when_sending_works_again(settings, hook, status, caplog):
     settings.OPERATOR_EMAILS, settings.OPERATOR_WEBHOOK = [], HOOK
     hook.status = status
     silence("clock")
@@ -262,7 +262,7 @@ def test_a_webhook_that_answers_without_end_holds_nobody_up(settings, monkeypatc
     assert Alarm.objects.get().notified is not None
 
 
-def test_nobody_looks_where_nobody_is_to_be_told(settings, django_assert_num_queries):
+def test_nothing_is_checked_without_a_recipient(settings, django_assert_num_queries):
     settings.OPERATOR_EMAILS = []
     silence("clock")
     with django_assert_num_queries(0):

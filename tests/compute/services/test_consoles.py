@@ -149,7 +149,7 @@ class TestOneAtATime:
         consoles.ask(colleague, instance, browser_of(signed_in(colleague)), take_over=True)
         assert consoles.still_there([first.pk]) == {first.pk: "colleague took over this console."}
 
-    def test_customers_are_told_that_staff_are_there_and_not_who(self, owner, staff, instance):
+    def test_customers_see_that_staff_are_present_but_not_their_names(self, owner, staff, instance):
         staff_session(staff, instance)
         with pytest.raises(consoles.Occupied, match="A member of the platform's staff opened"):
             ask(owner, instance)
@@ -179,9 +179,7 @@ class TestOneAtATime:
         with pytest.raises(consoles.Full, match="have 2 consoles open"):
             consoles.admit(late, ORIGIN)
 
-    def test_sessions_whose_process_is_gone_do_not_count_beside_those_that_came_after(
-        self, owner, account, instance, settings
-    ):
+    def test_sessions_of_dead_processes_do_not_count(self, owner, account, instance, settings):
         settings.CONSOLES_PER_USER = 2
         other = InstanceFactory(account=account, status="running")
         lost = user_session(owner, other)

@@ -40,7 +40,7 @@ def with_neighbours(world, number: int) -> Instance:
     return instance
 
 
-def test_all_of_it_is_let_go_and_told_of(world):
+def test_a_removal_releases_and_reports_all_related_objects(world):
     instance = with_neighbours(world, 2)
     versions = Counter(NodeBalancer.objects.values_list("version", flat=True))
     remove(instance)

@@ -109,7 +109,7 @@ def test_the_page_says_what_staff_should_do(columns, expected, admin, watched):
     assert expected in text_of(admin, page_address(watched.service))
 
 
-def test_a_ticket_that_was_closed_too_early_is_said(admin, watched):
+def test_a_ticket_that_was_closed_too_early_is_reported(admin, watched):
     warning = "Its ticket is closed, but the service is still down"
     assert warning not in text_of(admin, page_address(watched.service))
     tickets.close(Actor.platform(watched.account.pk), watched.issue.ticket)
@@ -215,7 +215,7 @@ def newest_message(account) -> str:
     return f"{event.entity_type} {event.username}: {event.message}"
 
 
-def test_check_now_makes_a_check_due_and_is_told(admin, watched):
+def test_check_now_makes_a_check_due_and_has_an_event(admin, watched):
     change(watched.service, next_check_at=now() + timedelta(minutes=9))
     response = do(admin, watched.service, "check-now")
     watched.service.refresh_from_db()
@@ -293,14 +293,14 @@ def test_an_onlooker_may_not(verb, onlooker, watched):
 # --- What needs attention -----------------------------------------------------------------------------------------
 
 
-def test_services_that_are_down_are_told_of(admin, watched):
+def test_services_that_are_down_are_reported(admin, watched):
     assert "Managed services that are down: 1" in text_of(admin, "/admin/")
     assert "web shop" in text_of(admin, list_address(Service), now="problem")
     change(watched.service, status="ok", issue=None)
     assert "services that are down" not in text_of(admin, "/admin/")
 
 
-def test_checks_that_nobody_makes_are_told_of(admin, watched, settings):
+def test_late_checks_are_reported(admin, watched, settings):
     patience = timedelta(seconds=3 * settings.PROBE_EVERY)
     change(watched.service, next_check_at=now() + timedelta(minutes=2) - patience)
     assert "Check that a worker runs." not in text_of(admin, "/admin/")

@@ -10,7 +10,7 @@ LISTS = ("contacts", "credentials", "issues", "services", "compute-settings", "s
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_an_account_without_managed_is_told_how_to_get_it(api, account, path):
+def test_an_account_without_managed_gets_the_reason(api, account, path):
     Account.objects.filter(pk=account.pk).update(managed=False)
     answer = api.get(f"/v4/managed/{path}")
     assert answer.status_code == 403

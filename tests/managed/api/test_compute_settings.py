@@ -90,7 +90,7 @@ def test_bad_input_names_the_field_and_changes_nothing(api, path, changes, field
     assert api.get(path).json()["ssh"] == DEFAULTS
 
 
-def test_all_that_is_wrong_is_said_at_once(api, path):
+def test_all_errors_are_reported_together(api, path):
     answer = choose(api, path, ip="here", port=0, user="x" * 33)
     assert {each["field"] for each in answer.json()["errors"]} == {"ssh.ip", "ssh.port", "ssh.user"}
 

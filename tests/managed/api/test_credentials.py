@@ -117,7 +117,7 @@ def test_credentials_of_another_account_do_not_exist(api):
 # --- what staff do ------------------------------------------------------------------------------------------
 
 
-def test_reading_one_is_stamped_audited_and_told_to_the_account(api, account):
+def test_reading_a_credential_is_recorded_and_has_an_event(api, account):
     made = api.post(PATH, NEW).json()
     credential = Credential.objects.get()
     secret = credentials.decrypt(support(account), credential, " the disk\nis full ")

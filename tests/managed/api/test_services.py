@@ -127,7 +127,7 @@ def test_bad_input_names_the_field_and_changes_nothing(api, account, changes, fi
     assert not Event.objects.exists()
 
 
-def test_all_that_is_wrong_is_said_at_once(api):
+def test_all_errors_are_reported_together(api):
     answer = api.post(PATH, {**URL, "address": "http://127.0.0.1/", "region": "nowhere", "credentials": [1]})
     assert set(wrong_fields(answer)) == {"address", "region", "credentials"}
     assert set(wrong_fields(api.post(PATH, {}))) == {"service_type", "label", "address", "timeout"}

@@ -465,7 +465,7 @@ def test_relative_and_unencoded_redirects_are_followed(where, asked):
         ("http://127.0.0.1:99999/", "it redirects to an address that is not valid"),
     ],
 )
-def test_redirects_are_held_to_the_same_as_addresses(where, error):
+def test_redirects_follow_the_rules_of_addresses(where, error):
     with Server(answer()) as there, Server(redirect(where.format(port=there.port))) as here:
         outcome = ask(here.url)
     if error is None:  # the setting allows localhost
@@ -567,7 +567,7 @@ def test_one_forbidden_address_spoils_a_name(dns, addresses):
     assert server.connections == 0
 
 
-def test_a_dead_address_beside_a_good_one_does_no_harm(dns):
+def test_a_dead_address_next_to_a_good_one_does_no_harm(dns):
     dns.names["half.example"] = ["127.0.0.9", "127.0.0.1"]
     with Server(answer()) as server:
         assert ask(f"http://half.example:{server.port}/").up

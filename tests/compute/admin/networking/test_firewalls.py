@@ -54,13 +54,13 @@ def test_staff_turn_one_off_and_on(admin, firewall, running):
     assert LogEntry.objects.count() == 2
 
 
-def test_staff_are_told_why_one_is_not_turned_on(admin, world, firewall, running):
+def test_staff_see_why_a_firewall_is_not_enabled(admin, world, firewall, running):
     other = Firewall.objects.create(account=world.account, label="other", status="disabled")
     other.devices.create(instance=running)
     assert "has another enabled firewall already" in messages_of(do(admin, other, "enable"))
 
 
-def test_a_host_is_told_again(admin, firewall, running, driver):
+def test_a_packet_filter_can_be_sent_again(admin, firewall, running, driver):
     packet_filters.apply(running.pk, driver)
     assert "gets the rules in a moment" in messages_of(do(admin, PacketFilter.objects.get(), "tell"))
     packet_filters.apply(running.pk, driver)

@@ -47,7 +47,7 @@ def test_staff_open_and_close_them(admin, world, running):
     assert LogEntry.objects.count() == 2
 
 
-def test_staff_are_told_why_not(admin, world):
+def test_staff_see_the_reason_of_a_refusal(admin, world):
     assert "closed already" in messages_of(do(admin, world.account, "close_mail_ports"))
     assert "refused" in LogEntry.objects.get().get_change_message()
     assert Account.objects.get(pk=world.account.pk).mail_ports_open is None

@@ -27,7 +27,7 @@ def give(admin, world, **fields):
     return admin.post(reverse("admin:compute_ipv6range_add"), data, follow=True)
 
 
-def test_a_pool_is_given_told_of_and_logged(admin, world, running, routed):
+def test_assigning_a_pool_is_reported_and_logged(admin, world, running, routed):
     give(admin, world, instance=running.pk)
     given = IPv6Range.objects.get()
     assert (str(given), given.kind, given.pool, given.instance) == ("2001:db8:5000::/116", "pool", routed, running)

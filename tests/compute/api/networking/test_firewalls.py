@@ -149,7 +149,7 @@ class TestCreating:
             f"rules.inbound[0].{name}" for name in ("protocol", "action", "addresses")
         }
 
-    def test_everything_that_is_wrong_is_said_at_once(self, api, instance):
+    def test_all_errors_are_reported_together(self, api, instance):
         wrong = {**body(tags=["x"], devices={"computes": [999999]}), **with_rules({**RULE, "ports": "x"})}
         wrong = {**wrong, "tags": ["x"], "devices": {"computes": [999999]}}
         assert set(errors(api.post(FIREWALLS, wrong))) == {

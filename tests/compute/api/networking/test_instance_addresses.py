@@ -365,7 +365,7 @@ class TestForwardRecords:
         assert "No A record" in errors(refused)["rdns"]
         assert Address.objects.get(address="198.18.0.2").rdns is None
 
-    def test_a_name_server_that_does_not_answer_is_said(self, api, instance, settings):
+    def test_a_name_server_that_does_not_answer_is_reported(self, api, instance, settings):
         refused = self.put(api, instance, settings, "never", "web.example.com")
         assert "Try again later" in errors(refused)["rdns"]
 

@@ -272,7 +272,7 @@ def test_a_connection_serves_several_calls_and_processes(host):
 
 
 @pytest.mark.guest
-def test_another_agent_is_told_and_replaced(host):
+def test_another_agent_is_reported_and_replaced(host):
     installed = host.root / agent_program.AGENT
     assert host.agent.is_current()
     with zipfile.ZipFile(installed) as packed:
@@ -347,7 +347,7 @@ def test_hosts_prove_that_they_have_the_same_volumes(pair, tmp_path):
     ],
     ids=["refused", "with a comment", "silent"],
 )
-def test_a_host_that_does_not_answer_is_said_once(tmp_path, monkeypatch, stderr, found):
+def test_a_host_that_does_not_answer_is_reported_once(tmp_path, monkeypatch, stderr, found):
     program = tmp_path / "ssh-keyscan"
     program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{stderr}END\nexit 1\n")
     program.chmod(0o755)

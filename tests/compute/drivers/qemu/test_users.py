@@ -68,7 +68,7 @@ def test_volumes_are_plugged_and_let_go_of(store, confined):
 
 
 @pytest.mark.guest
-def test_disks_in_use_are_copied_and_the_copies_are_nobodys(store, confined, tmp_path):
+def test_disks_in_use_are_copied_and_the_copies_are_not_in_use(store, confined, tmp_path):
     target = tmp_path / "copy"
     disk = f"{confined}-disk-1"
     until_done(lambda: copies.copy(store, confined, disk, target))

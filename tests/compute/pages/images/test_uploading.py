@@ -109,7 +109,7 @@ def test_a_region_that_takes_nothing_new_is_disabled(browser, world):
         ({"images": 0}, "An account has at most 0 images of its own: ask support for more."),
     ],
 )
-def test_a_full_account_is_told_before_it_begins(browser, world, quotas, reason):
+def test_a_full_account_is_refused_before_the_upload(browser, world, quotas, reason):
     Account.objects.filter(pk=world.account.pk).update(quotas=quotas)
     shown = text(browser.get(PAGE))
     assert reason in shown

@@ -123,7 +123,7 @@ def test_a_section_that_the_file_does_not_have_is_left_alone(world):
     assert list(InstanceType.objects.values()) == before
 
 
-def test_all_that_cannot_be_is_said_at_once_and_nothing_is_changed(world):
+def test_all_errors_are_reported_together_and_nothing_is_changed(world):
     world.create()
     file = exported(*ALL)
     file["regions"].append({"id": "no-osl", "country": "no", "capabilities": ["Copmutes"]})

@@ -27,7 +27,7 @@ def refused_lines(text: str) -> list[str]:
     ]
 
 
-def test_all_that_is_wrong_is_said_at_once():
+def test_all_errors_are_reported_together():
     lines = refused_lines("""
 regions:
   - id: no osl

@@ -253,7 +253,7 @@ def test_many_zones_cost_a_fixed_number_of_queries(tmp_path, account, django_ass
         assert export(tmp_path).written == 20
 
 
-def test_a_name_server_that_does_not_take_it_is_told_of(tmp_path, account):
+def test_a_name_server_that_refuses_the_export_is_reported(tmp_path, account):
     zone(account)
     for _ in range(2):  # again by the next run, which has nothing to write
         with pytest.raises(CommandError, match="false failed"):

@@ -207,7 +207,7 @@ def test_the_message_of_an_import_is_bounded(api, primary):
     assert message.endswith(" more.")
 
 
-def test_times_of_a_zone_that_are_rounded_are_said(api, primary):
+def test_rounded_times_of_a_zone_are_reported(api, primary):
     soa = record("@", "SOA", "ns.example.net. dns.example.com. 1 0 600 604801 300")
     ask(api, primary(whole(soa=soa)))
     assert Event.objects.latest("pk").message == (

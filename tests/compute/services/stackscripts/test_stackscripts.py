@@ -248,7 +248,7 @@ class TestDeploying:
         )
         assert resolved(actor, every.pk, image=None) == (None, {"image": "image is required"})
 
-    def test_all_that_is_wrong_is_said_at_once(self, actor, account):
+    def test_all_errors_are_reported_together(self, actor, account):
         script = StackScriptFactory(account=account, script='<UDF name="a" label="x"/><UDF name="b" label="x"/>')
         assert set(resolved(actor, script.pk, {"a": []}, image=None)[1]) == {
             "image", "stackscript_data.a", "stackscript_data.b",

@@ -45,7 +45,7 @@ def test_an_average_above_the_threshold_makes_an_event_and_a_mail(instance, owne
     assert event.message in str(letter.alternatives[0][0])
 
 
-def test_it_is_told_once_until_it_is_over(instance):
+def test_an_alert_is_sent_once_until_it_ends(instance):
     busy(instance, cpu=95)
     assert (check(NOON), check(NOON + FIVE)) == (1, 0)
     assert Alert.objects.get().cleared is None

@@ -131,7 +131,7 @@ class TestHosts:
         sample(driver)
         assert list(Meter.objects.values_list("instance", flat=True)) == [second.pk]
 
-    def test_machines_that_are_off_or_nobodys_are_left_out(self):
+    def test_machines_that_are_off_or_unknown_are_left_out(self):
         instance, driver = InstanceFactory(), MemoryDriver()
         driver.machines[f"skerry-{instance.pk}"] = {"on": False, "host": str(instance.host.uuid), "disks": {}}
         driver.machines["skerry-999999"] = {"on": True, "host": str(instance.host.uuid), "disks": {}}

@@ -200,7 +200,7 @@ def test_services_that_fail_at_the_same_moment_share_one_issue_and_close_it_once
 # --- who is notified ----------------------------------------------------------------------------------------------
 
 
-def test_the_contacts_of_the_consultation_group_are_told(account):
+def test_the_contacts_of_the_consultation_group_are_notified(account):
     service = watch(account, label="shop", consultation_group="on call")
     contact(account, "ada", "on call")
     contact(account, "bob", "on call")
@@ -215,7 +215,7 @@ def test_the_contacts_of_the_consultation_group_are_told(account):
 
 
 @pytest.mark.parametrize("no_group", [None, ""])
-def test_without_a_group_contacts_without_a_group_are_told(account, service, no_group):
+def test_without_a_group_contacts_without_a_group_are_notified(account, service, no_group):
     contact(account, "ada", no_group)
     contact(account, "bob", "on call")
     settle(service, DOWN, DOWN)
@@ -228,7 +228,7 @@ def test_a_group_without_contacts_leaves_the_accounts_own_address(account):
     assert mails() == ["Down: shop > account@example.com"]
 
 
-def test_an_address_is_told_once_and_an_account_without_one_not_at_all(account, service):
+def test_an_address_is_notified_once_and_an_account_without_one_not_at_all(account, service):
     for name in ("ada", "ada2"):
         contact(account, name)
     account.managed_contacts.update(email="same@example.com")

@@ -58,7 +58,7 @@ def in_thread(action: Callable[[], object]) -> tuple[threading.Thread, list]:
     return thread, results
 
 
-def test_a_service_that_is_being_deleted_spoils_nobodys_averages(service):
+def test_a_service_that_is_being_deleted_spoils_no_averages(service):
     other = watch(service.account)
     Measurement.objects.create(service=other, at=NOW - timedelta(hours=2), milliseconds=5)
     with transaction.atomic():

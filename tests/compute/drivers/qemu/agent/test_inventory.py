@@ -187,7 +187,7 @@ def test_machines_that_are_on_have_their_volumes_and_cannot_be_put_away(store):
 
 
 @pytest.mark.guest
-def test_a_guests_own_end_and_that_of_its_process_are_told_apart(store, running):
+def test_the_end_of_a_guest_and_of_its_process_are_distinguished(store, running):
     typed(store, running, b"p")
     until_off(store)
     assert inventory.why_off(store.machine(running)) == "guest"

@@ -134,7 +134,7 @@ def test_a_system_that_names_its_file_system_by_uuid_finds_it(store, tmp_path):
     assert seen(path, "/etc/fstab").decode() == f"UUID={ext.uuid(path)} / ext4 defaults 0 1\n"
 
 
-def test_no_secret_is_left_beside_the_disk(store):
+def test_no_secret_is_left_next_to_the_disk(store):
     deploy(store, script="correct-horse")
     kept = [each for each in store.root.rglob("*") if each.is_file() and each.suffix != ".raw"]
     assert not any(HASH.encode() in each.read_bytes() or b"correct-horse" in each.read_bytes() for each in kept)

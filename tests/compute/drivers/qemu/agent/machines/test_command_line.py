@@ -101,7 +101,7 @@ def test_a_disk_boots_itself_by_its_boot_sector(tmp_path):
         ({"rescue": True}, "console=ttyS0 no_timer_check rescue"),
     ],
 )
-def test_the_kernel_is_told_its_root_and_run_level(changes, line):
+def test_the_kernel_gets_its_root_and_run_level(changes, line):
     assert option(arguments(replace(BOOT, **changes)), "-append") == [line]
 
 

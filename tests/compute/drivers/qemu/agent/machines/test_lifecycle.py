@@ -102,7 +102,7 @@ def test_a_start_is_not_done_before_the_guest_asks_for_a_login_or_had_the_time_f
     assert start(store).done
 
 
-def test_a_kernel_of_the_hosts_is_told_where_its_root_is(store, machine):
+def test_a_kernel_of_the_host_gets_its_root_device(store, machine):
     make_kernel(store)
     until_done(lambda: start(store, kernel="compute/latest-64bit", root_device="/dev/sdb"))
     assert b"root=/dev/sdb rw" in console.history(store, machine)
@@ -229,7 +229,7 @@ def test_a_stop_during_a_boot_ends_with_the_machine_off(store, machine):
     assert lifecycle.power(store, machine) == "off"
 
 
-def test_a_guest_that_powers_itself_off_is_told_from_one_that_was_asked(store, running):
+def test_a_guest_that_powers_itself_off_differs_from_a_requested_shutdown(store, running):
     typed(store, running, b"p")
     until_off(store, running)
     assert lifecycle.ended(store, running)["why"] == "guest-shutdown"
@@ -293,7 +293,7 @@ def test_stored_firewalls_are_loaded_and_deleted_with_the_machine(store, machine
     assert recorded_nft.read_text() == f"{loaded}table inet {machine}\ndelete table inet {machine}\n|"
 
 
-def test_a_text_that_an_earlier_release_kept_is_never_loaded_and_gives_way_to_data(store, machine, recorded_nft):
+def test_a_stored_text_of_an_earlier_release_is_replaced_by_data(store, machine, recorded_nft):
     configure(store, networking=True)
     kept = store.machine(machine) / firewalls.FIREWALL
     records.write(kept, {"version": 3, "ruleset": "flush ruleset"})

@@ -172,7 +172,7 @@ def program(store, tmp_path):
     return write
 
 
-def test_a_qemu_that_ends_at_once_is_told_with_its_words(store, machine, program):
+def test_a_qemu_that_ends_at_once_is_reported_with_its_output(store, machine, program):
     program("echo 'it is full here' >&2; exit 3")
     with pytest.raises(Failed) as caught:
         start(store)

@@ -308,7 +308,7 @@ def test_the_rules_of_a_firewall_meet_real_packets(world, host, plug):
         assert world.reaches(PUBLIC, 23, 60)
 
 
-def test_a_host_begins_to_route_and_is_told_its_peers_once(host):
+def test_a_host_begins_to_route_and_gets_its_peers_once(host):
     settings.save(host.store, settings.Settings(accel="tcg"))
     with pytest.raises(Refused, match="not an IPv4 network"):
         host.do(machine_networks.begin, host.store, "nonsense")
