@@ -89,13 +89,13 @@ def test_the_index_has_every_page():
     assert [name for name in PAGES if Path(name).parent == Path("docs") and f"({name})" not in index] == []
 
 
-def test_the_operator_is_told_of_every_variable():
+def test_every_variable_is_documented():
     source = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "environment/openid.py"))
     page = (DOCS / "operating.md").read_text()
     assert {name for name in VARIABLE.findall(source) if f"`{name}`" not in page} == set()
 
 
-def test_the_operator_is_told_of_every_command():
+def test_every_command_is_documented():
     page = (DOCS / "operating.md").read_text()
     files = (path for app in (*APPS, "config") for path in (ROOT / app).glob("management/commands/[a-z]*.py"))
     commands = {path.stem for path in files}

@@ -136,7 +136,7 @@ def test_every_task_of_the_clock_runs(name, end):
 
 
 @pytest.mark.parametrize("kind", ["web", "stream"])
-def test_everything_that_runs_beside_the_requests_goes_on(kind, end):
+def test_background_services_survive_lost_connections(kind, end):
     functions = [each.function for each in background_services(kind) if isinstance(each, Periodic)]
     assert functions
     for function in functions:

@@ -47,6 +47,6 @@ def test_this_run_holds_the_lock_of_its_folder():
 
 
 @pytest.mark.parametrize("name", ["tests.lock", "another.lock"])
-def test_runs_in_folders_of_their_own_go_on_beside_each_other(tmp_path, name):
+def test_runs_in_separate_folders_do_not_disturb_each_other(tmp_path, name):
     with alone(tmp_path / "one" / "tests.lock", "one"):
         assert another(tmp_path / "other" / name) == "alone\n"

@@ -133,7 +133,7 @@ class TestWhatCannotBe:
         assert visitor.heading == "The app cannot have access"
         assert visitor.problem == f"Dashboard is {status}: it cannot get access now."
 
-    def test_an_unknown_app_is_said_to_be_so(self, visitor, client):
+    def test_an_unknown_app_is_reported(self, visitor, client):
         OAuthClient.objects.all().delete()
         visitor.visit(consent(client))
         assert visitor.problem == "This installation does not know the app. It may have been deleted."

@@ -442,7 +442,7 @@ class TestTryingOut:
         signed_in.follow("Load the page again")
         assert "Sign in, and the page creates a token" in signed_in.text
 
-    def test_staff_are_told_why_the_page_makes_none(self, reader):
+    def test_staff_see_why_the_page_creates_no_token(self, reader):
         reader.arrive_as(StaffFactory(username="staff"))
         reader.visit(ACCOUNT)
         assert "You are staff without an account" in reader.text

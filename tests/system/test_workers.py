@@ -235,7 +235,7 @@ def test_the_watchdog_boots_a_machine_that_powers_itself_off(fleet, world, hyper
     assert (instance.status, asleep.status) == ("running", "offline")
 
 
-def test_a_worker_that_is_told_to_stop_gives_its_job_back(fleet, world, hypervisor):
+def test_a_stopping_worker_gives_its_job_back(fleet, world, hypervisor):
     """The worker is at a job's first step, and has received a notification of another.
 
     No other process notifies again: no lease expires, and no clock runs.

@@ -18,7 +18,7 @@ def test_the_mirror_is_that_of_a_whole_release_of_debian():
 
 
 @pytest.mark.parametrize("targets", ["", "https://packages.example/apt Elsewhere stable main\n", "incomplete\n"])
-def test_a_machine_without_a_mirror_is_told_how_to_name_one(targets):
+def test_a_machine_without_a_mirror_gets_the_option_to_name_one(targets):
     with pytest.raises(Impossible, match="--mirror"):
         suite.mirror_of(targets)
 

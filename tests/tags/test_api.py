@@ -301,7 +301,7 @@ def test_tagging_and_deleting_the_tag_at_once_never_leave_half_of_it(account, ow
 
 
 @pytest.mark.parametrize("kind", FACTORIES)
-def test_the_same_tags_said_twice_are_no_change(api, objects, kind):
+def test_tags_given_twice_are_no_change(api, objects, kind):
     make(api, objects)
     Event.objects.all().delete()
     path = ADDRESSES[kind].format(objects[kind])

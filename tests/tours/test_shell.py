@@ -95,7 +95,7 @@ def test_a_state_that_is_not_the_servers_has_no_token_for_it(terminal, tmp_path)
     )
 
 
-def test_a_field_that_is_not_there_is_told_with_the_reason_of_the_api(shell):
+def test_a_missing_field_is_shown_with_the_reason_of_the_api(shell):
     assert fail(shell, "api $A/volumes/999999 | field id") == "refused: Not found"
     missing = "refused: label: label is required", "refused: Must provide a region or a Compute ID"
     assert fail(shell, "api $A/volumes -d '{}' | field id") == "\n".join(missing)

@@ -57,7 +57,7 @@ def faults(app: str, name: str, capsys) -> str:
 
 
 @pytest.mark.django_db
-def test_new_ones_are_safe_beside_old_code(capsys):
+def test_new_migrations_are_safe_for_old_code(capsys):
     names = [(Path(path).parts[0], Path(path).stem) for path in migrations()]
     wrong = [faults(app, name, capsys) for app, name in names if name > BEFORE[app]]
     assert not any(wrong), "\n".join(wrong)

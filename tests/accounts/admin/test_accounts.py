@@ -70,7 +70,7 @@ def test_staff_enter_payments(admin, client_for, world):
     assert Event.objects.get().username == "staff"
 
 
-def test_settings_of_the_account_are_told_as_such(admin, world):
+def test_settings_of_the_account_have_an_event_of_settings(admin, world):
     save(admin, world.account, backups_enabled="on")
     world.account.refresh_from_db()
     assert world.account.backups_enabled
@@ -127,7 +127,7 @@ def test_a_users_page_shows_keys_and_grants(admin, owner):
     assert "add_domains" not in text
 
 
-def test_suspending_an_account_is_asked_done_told_and_logged(admin, world):
+def test_suspending_an_account_is_confirmed_reported_and_logged(admin, world):
     address = page_address(world.account).replace("/change/", "/do/suspend/")
     assert "answered 401" in admin.post(address).content.decode()
     do(admin, world.account, "suspend", reason="Spam.")
@@ -170,7 +170,7 @@ def test_staff_suspend_an_account_that_its_user_closed(admin, world):
     assert "/do/activate/" in offered
 
 
-def test_suspending_a_user_is_told_to_the_account(admin, owner, world):
+def test_suspending_a_user_has_an_event(admin, owner, world):
     do(admin, owner, "suspend", reason="Left.")
     owner.refresh_from_db()
     assert not owner.is_active

@@ -47,7 +47,7 @@ def status(app: OAuthClient) -> str:
     return OAuthClient.objects.get(pk=app.pk).status
 
 
-def test_suspending_ends_all_that_users_gave_and_is_told(admin, app):
+def test_suspending_ends_all_access_and_has_an_event(admin, app):
     let_in(OAuthClientFactory(), UserFactory())
     asked = admin.post(page_address(app).replace("/change/", "/do/suspend/"))
     assert "of the app permanently" in asked.content.decode()
@@ -80,7 +80,7 @@ def test_a_client_of_a_suspended_account_is_shown_as_suspended(admin, app):
     assert status(app) == "active"
 
 
-def test_the_platforms_own_is_stopped_and_nobody_told(admin, db):
+def test_suspending_a_client_of_the_platform_has_no_event(admin, db):
     own = OAuthClientFactory(account=None)
     do(admin, own, "suspend")
     assert status(own) == "suspended"
@@ -96,7 +96,7 @@ def test_revoking_an_authorization_ends_access_for_that_user_only(admin, app):
 
 
 @pytest.mark.parametrize("kind", [OAuthAccessToken, OAuthRefreshToken])
-def test_revoking_a_token_ends_the_other_one_with_it_and_is_told(kind, admin, app):
+def test_revoking_a_token_ends_its_pair_and_has_an_event(kind, admin, app):
     let_in(app, UserFactory())
     user = User.objects.get(username="worldowner")
     token = kind.objects.get(user=user)

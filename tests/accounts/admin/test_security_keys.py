@@ -14,7 +14,7 @@ def key(world) -> SecurityKey:
     return SecurityKey.objects.create(user=user, name="blue one", credential=b"its-id", public_key=b"its-point")
 
 
-def test_the_list_says_whose_a_key_is_and_nothing_that_it_is_told_by(admin, key):
+def test_the_list_shows_users_of_keys_and_no_credential_ids(admin, key):
     for address in (list_address(SecurityKey), page_address(key)):
         text = admin.get(address).content.decode()
         assert "blue one" in text
@@ -23,7 +23,7 @@ def test_the_list_says_whose_a_key_is_and_nothing_that_it_is_told_by(admin, key)
         assert "its-point" not in text
 
 
-def test_a_lost_key_is_removed_and_the_account_told(admin, key):
+def test_a_lost_key_is_removed_with_an_event(admin, key):
     assert "removed" in messages_of(do(admin, key, "remove"))
     assert not SecurityKey.objects.exists()
     event = Event.objects.get(action="profile_update")

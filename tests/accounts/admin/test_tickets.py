@@ -50,7 +50,7 @@ def test_the_page_has_the_conversation_in_order(admin, world, ticket, support, r
     assert page_address(User.objects.get(username="worldowner")) in text
 
 
-def test_a_reply_opens_it_is_told_by_mail_and_logged(admin, ticket):
+def test_a_reply_opens_the_ticket_and_is_mailed_and_logged(admin, ticket):
     page = admin.get(page_address(ticket)).content.decode()
     assert "worldowner gets a mail at world@example.com." in page
     response = do(admin, ticket, "reply", description="Is the lamp on?")

@@ -172,7 +172,7 @@ class TestSigningIn:
         assert not TrustedDevice.objects.exists()
         assert Event.objects.get().message == "A remembered browser was removed."
 
-    def test_a_browser_of_staff_is_forgotten_and_nobody_told(self, admin, staff):
+    def test_a_browser_of_staff_is_forgotten_without_an_event(self, admin, staff):
         do(admin, TrustedDeviceFactory(user=staff), "forget")
         assert not TrustedDevice.objects.exists()
         assert not Event.objects.exists()
@@ -215,7 +215,7 @@ class TestSigningIn:
         assert mail.recipient == owner.email
         assert "a-fresh-Pass-77" not in str(decrypt_json(mail.encrypted))
 
-    def test_staff_are_told_of_a_password_that_others_of_the_staff_set(self, admin):
+    def test_staff_are_mailed_if_other_staff_set_their_password(self, admin):
         other = StaffFactory(email="other@example.com")
         address = reverse("admin:auth_user_password_change", args=[other.pk])
         fresh = {"usable_password": "true", "password1": "a-fresh-Pass-77", "password2": "a-fresh-Pass-77"}
@@ -226,7 +226,7 @@ class TestSigningIn:
         address = reverse("admin:auth_user_password_change", args=[owner.pk])
         assert admin.get(address.replace(str(owner.pk), "nobody")).status_code == 404
 
-    def test_a_password_that_does_not_fit_is_not_told_of(self, admin, owner):
+    def test_a_refused_password_sends_no_mail(self, admin, owner):
         address = reverse("admin:auth_user_password_change", args=[owner.pk])
         assert (
             admin.post(address, {"usable_password": "true", "password1": "a", "password2": "b"}).status_code == 200

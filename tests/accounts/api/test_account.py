@@ -50,7 +50,7 @@ def test_a_tax_id_may_have_25_characters(api):
     assert api.put("/v4/account", {"tax_id": "x" * 25}).status_code == 200
 
 
-def test_settings_change_and_are_told(api):
+def test_settings_change_and_have_an_event(api):
     assert api.get("/v4/account/settings").json() == {
         "managed": False, "longview_subscription": None, "network_helper": True, "backups_enabled": False,
         "object_storage": "disabled",

@@ -101,7 +101,7 @@ class TestTheList:
         assert api.post(f"/v4/account/events/{event.pk}/seen").status_code == 404
 
     @pytest.mark.parametrize("who", ["owner", "restricted"])
-    def test_is_one_query_beside_the_one_for_the_token(self, client_for, request, account, who):
+    def test_is_one_query_in_addition_to_that_of_the_token(self, client_for, request, account, who):
         EventFactory.create_batch(3, account=account)
         api = client_for(request.getfixturevalue(who))
         with CaptureQueriesContext(connection) as queries:

@@ -68,7 +68,7 @@ class TestCreating:
         listed = api.get("/v4/profile/tokens").json()["data"]
         assert [each["expiry"] for each in listed if each["id"] == created["id"]] == [created["expiry"]]
 
-    def test_is_told_of_without_any_part_of_the_token(self, api, owner):
+    def test_has_an_event_without_any_part_of_the_token(self, api, owner):
         created = api.post("/v4/profile/tokens", {"label": "ci"}).json()
         event = the_event("token_create")
         assert (event.username, event.status) == (owner.username, "notification")

@@ -36,7 +36,7 @@ def test_an_account_is_opened_and_its_id_printed_alone_on_a_line():
     assert (account.company, account.email, account.country) == ("Example", "ops@example.com", "NO")
 
 
-def test_all_that_is_wrong_with_an_account_is_said_by_field():
+def test_all_errors_of_an_account_are_reported_by_field():
     lines = refusal("account", "create", "--company", "x" * 129, "--email", "nobody", "--country", "xx")
     assert [line.partition(":")[0] for line in lines] == ["country", "company", "email"]
     assert not Account.objects.exists()

@@ -28,7 +28,7 @@ def test_it_prints_a_working_token_alone_on_a_line(owner):
     assert APIClient(printed.strip()).get("/v4/profile").json()["username"] == "owner"
 
 
-def test_scopes_expiry_and_label_are_as_told(owner):
+def test_scopes_expiry_and_label_are_as_given(owner):
     wish = ("--scopes", "computes:read_only,images:read_write", "--expiry", "2040-01-31T12:00:00", "--label", "ci")
     create_token("owner", *wish)
     token = PersonalToken.objects.get()

@@ -15,7 +15,7 @@ def fail(app: App, path: str = "/oauth/token", address: str = "198.51.100.7"):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_too_many_failures_are_told_to_wait(limit, web, path):
+def test_too_many_failures_have_to_wait(limit, web, path):
     limit(oauth_failures="3/60")
     assert [fail(web, path).status_code for _ in range(5)] == [401, 401, 401, 429, 429]
     last = fail(web, path)
@@ -64,7 +64,7 @@ def test_codes_that_are_wrong_count_too(limit, spa):
     assert [spa.exchange("guess").status_code for _ in range(3)] == [400, 400, 429]
 
 
-def test_the_client_is_read_from_its_header_too_and_nonsense_is_nobodys(limit, web):
+def test_the_client_is_read_from_its_header_too_and_nonsense_counts_for_nobody(limit, web):
     limit(oauth_failures="2/60")
     headers = ["Basic !!!", "Basic " + "A" * 50_000, "Bearer x", "Basic w6k="]
     for header in headers:

@@ -70,7 +70,7 @@ class TestSwitchedOn:
         page = spa.ask(browser_of(owner), **wish(spa, redirect_uri="https://evil.example/"))
         assert page.status_code == 400
 
-    def test_wrong_scopes_are_told_behind_the_address_too(self, spa, owner):
+    def test_wrong_scopes_are_reported_in_the_fragment_too(self, spa, owner):
         answer = fragment(spa.ask(browser_of(owner), "everything", **wish(spa)))
         assert answer == {"error": "invalid_scope", "state": "s&1"}
 

@@ -41,7 +41,7 @@ def asked(app: App, token: str, **changed) -> dict:
     return response.json()
 
 
-def test_a_client_is_told_of_its_own_token(web, owner):
+def test_a_client_learns_about_its_own_token(web, owner):
     token = web.tokens(owner, "computes:read_only events:read_write")["access_token"]
     stored = OAuthAccessToken.objects.get()
     assert asked(web, token) == {
@@ -51,7 +51,7 @@ def test_a_client_is_told_of_its_own_token(web, owner):
     }  # fmt: skip
 
 
-def test_the_api_behind_an_app_is_told_of_the_tokens_of_that_app(backend, page, owner):
+def test_clients_of_one_account_learn_about_tokens_of_each_other(backend, page, owner):
     token = page.tokens(owner)["access_token"]
     assert asked(backend, token)["client_id"] == page.id
 

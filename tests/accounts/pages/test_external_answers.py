@@ -176,7 +176,7 @@ class TestAnswersThatNobodyWaitsFor:
         del forger.answers["/token"]
         refused(browser, browser.get(back), 400)
 
-    def test_a_refusal_of_the_provider_is_told_plainly(self, forged, forger, caplog):
+    def test_a_refusal_of_the_provider_is_shown_plainly(self, forged, forger, caplog):
         browser = Client()
         state = dict(parse_qsl(urlsplit(start(browser)).query))["state"]
         query = {"state": state, "error": "access_denied", "error_description": "<b>no</b>\nforged line"}

@@ -64,7 +64,7 @@ class TestItsKeys:
         assert come_in(Client(), forger.sign_in_there).status_code == 502
 
     @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-    def test_the_secret_is_told_as_it_wants_to_hear_it(self, forged, forger, method):
+    def test_the_secret_is_sent_by_the_method_of_the_provider(self, forged, forger, method):
         forger.document = {"token_endpoint_auth_methods_supported": [method]}
         assert come_in(Client(), forger.sign_in_there).status_code == 302
         form = forger.forms[0]
@@ -123,7 +123,7 @@ class TestAProviderInTrouble:
         forger.answers[DESCRIPTION] = (status, b"<h1>Oops</h1>")
         assert Client().post("/login/external").status_code == shown
 
-    def test_is_told_of_in_the_log_without_codes_and_secrets(self, forged, forger, caplog):
+    def test_is_logged_without_codes_and_secrets(self, forged, forger, caplog):
         forger.answers["/token"] = (400, b'{"error": "invalid_client", "error_description": "who?"}')
         browser = Client()
         with caplog.at_level(logging.DEBUG):
@@ -135,7 +135,7 @@ class TestAProviderInTrouble:
         assert OUR_SECRET not in ours
         assert "the-code" not in ours
 
-    def test_no_verifier_is_told_of_in_the_log(self, forger, caplog):
+    def test_no_verifier_is_logged(self, forger, caplog):
         with caplog.at_level(logging.DEBUG):
             browser = Client()
             start(browser)

@@ -31,7 +31,7 @@ class TestWithARealProvider:
         noted = Login.objects.get()
         assert (noted.user, noted.ip) == (tied, "198.51.100.7")
 
-    def test_the_question_holds_all_that_the_answer_is_held_against(self, provider):
+    def test_the_request_has_all_values_that_the_answer_is_checked_against(self, provider):
         asked = urlsplit(start(Client()))
         wish = dict(parse_qsl(asked.query))
         assert f"{asked.scheme}://{asked.netloc}{asked.path}" == f"{provider.issuer}/authorize/"

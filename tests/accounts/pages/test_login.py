@@ -558,7 +558,7 @@ def test_a_form_from_another_origin_gets_the_names_of_the_variables(db, headers,
     )
 
 
-def test_a_form_by_https_from_no_page_at_all_is_told_likewise(db):
+def test_a_form_by_https_without_referrer_gets_the_same_page(db):
     answer = Client(enforce_csrf_checks=True).post("/login", {"username": "owner"}, secure=True)
     assert "SITE_URL" in answer.content.decode()
 

@@ -50,7 +50,7 @@ def by_key(browser: Client, key: Authenticator):
 
 
 class TestAdding:
-    def test_a_key_is_listed_in_the_profile_and_told_of(self, with_factor, key, owner):
+    def test_a_key_is_listed_in_the_profile_and_has_an_event(self, with_factor, key, owner):
         assert "The security key on my ring was added." in words(add(with_factor, key))
         assert "on my ring" in words(with_factor.get("/home/profile/sign-in"))
         kept = SecurityKey.objects.get()

@@ -171,7 +171,7 @@ def test_errors_are_shown_at_the_field_and_nothing_is_created(browser, wrong, fi
     assert not Event.objects.exists()
 
 
-def test_all_that_is_wrong_is_said_at_once_and_the_rest_stays_as_it_was(browser):
+def test_all_errors_are_reported_together_and_the_rest_stays(browser):
     given = GOOD | {"label": "", "scopes": ["volumes:read_only"], "expires": "day", "until": "2001-01-01"}
     answer = browser.post(PAGE, given)
     assert problems(answer, "label")

@@ -105,7 +105,7 @@ def test_lists_say_how_old_each_row_is(model, admin, everything):
     assert ">3 h 5 min</time>" in admin.get(list_address(model)).content.decode()
 
 
-def test_the_time_stands_beside_its_age():
+def test_the_time_is_shown_with_its_age():
     born = now() - timedelta(days=2)
     assert age(born) == f'<time datetime="{born.isoformat()}" title="{born:%Y-%m-%d %H:%M:%S}">2 d</time>'
 

@@ -173,7 +173,7 @@ def test_a_tokens_field_cannot_be_written(admin, secrets):
     assert token.label == "deploy"
 
 
-def test_revoking_a_personal_token_ends_it_and_is_told(admin, secrets):
+def test_revoking_a_personal_token_ends_it_and_has_an_event(admin, secrets):
     token = PersonalToken.objects.get()
     address = page_address(token).replace("/change/", "/do/revoke/")
 

@@ -40,7 +40,7 @@ def test_the_first_page_has_a_group_for_each_task(admin):
 
 
 @pytest.mark.django_db
-def test_staff_without_a_role_are_told_where_to_get_one(admin, staff):
+def test_the_index_sends_staff_without_a_role_to_a_superuser(admin, staff):
     staff.is_superuser = False
     staff.save()
     assert "Ask a superuser for a role." in admin.get(reverse("admin:index")).content.decode()

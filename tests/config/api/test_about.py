@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("path", ["/v4", "/v4/", "/v4//", "/v4beta", "/v4beta/"])
 @pytest.mark.parametrize("accept", ["text/html", "*/*"])
-def test_it_is_told_to_everybody(client, settings, path, accept):
+def test_the_answer_needs_no_token(client, settings, path, accept):
     settings.SITE_URL = "https://cloud.example.com"
     answer = client.get(path, headers={"Accept": accept})
     assert answer.status_code == 200

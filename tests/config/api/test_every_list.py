@@ -147,7 +147,7 @@ def test_unknown_operators_are_named(ask: Ask):
                 assert reason(ask(route, {name: wanted})) == "Unknown operator +like", route
 
 
-def test_a_field_of_which_nothing_is_said_is_refused(ask: Ask):
+def test_a_field_without_a_condition_is_refused(ask: Ask):
     for route in LISTS:
         for name in route.filters:
             for wanted in ({}, {"+or": []}, {"+and": [{}]}):

@@ -62,7 +62,7 @@ def test_no_value_is_refused_with_a_sentence_of_the_frameworks():
     assert not theirs, "\n".join(sorted(theirs))
 
 
-def test_no_length_is_said_twice():
+def test_no_length_is_named_twice():
     found = {reason for resource in RESOURCES for _, reason in reasons_of(resource())}
     assert "Length must be 2 characters" in found
     assert not [reason for reason in found if any(f" {number}-{number} " in reason for number in range(100))]
@@ -87,7 +87,7 @@ def test_no_bound_is_that_of_a_column():
         ("ServiceResource", "label", "a\x7fb", "shop: checkout & cart"),
     ],
 )
-def test_a_name_that_is_refused_is_told_which_characters_are_not(resource: str, field: str, bad: str, fine: str):
+def test_a_refused_name_gets_the_forbidden_characters(resource: str, field: str, bad: str, fine: str):
     found = next(each for each in RESOURCES if each.__name__ == resource)().fields[field]
     assert found.run_validation(fine) == fine
     (reason,) = refusals_of(found, bad)

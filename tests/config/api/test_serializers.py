@@ -123,7 +123,7 @@ class Letter(Resource):
     ],
     ids=str,
 )
-def test_bounds_that_are_the_same_are_said_once(data, reason):
+def test_equal_bounds_are_named_once(data, reason):
     with pytest.raises(ValidationError) as refused:
         Letter.validated(data)
     assert [problem["reason"] for problem in flatten(refused.value.detail)] == [reason]

@@ -167,7 +167,7 @@ def those(which: Callable[[Queue], bool]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("queue", found.values(), ids=found.keys(), indirect=True)
 
 
-def test_claims_and_outcomes_go_on_beside_a_migration_that_adds_a_column(queue):
+def test_claims_and_outcomes_work_during_a_migration_that_adds_a_column(queue):
     """PostgreSQL refuses a prepared statement whose result has changed, and ``*`` changes with each column."""
     for outcome in queue.outcomes.values():
         for _ in range(THRESHOLD + 2):

@@ -36,14 +36,14 @@ def test_a_locked_row_blocks_changes_but_no_references(other):
     assert can_lock(other, account, "NO KEY UPDATE")
 
 
-def test_nobody_refers_to_a_row_that_is_held_to_be_deleted(other):
+def test_a_row_locked_for_deletion_gets_no_new_references(other):
     account = AccountFactory()
     with transaction.atomic():
         lock(Account.objects.filter(pk=account.pk), to_delete=True)
         assert not can_lock(other, account, "KEY SHARE")
 
 
-def test_a_row_is_held_as_it_is_now(db):
+def test_a_lock_returns_the_current_row(db):
     account = AccountFactory(company="Before")
     Account.objects.update(company="Now")
     assert lock(Account.objects.filter(pk=account.pk)).company == "Now"

@@ -61,14 +61,14 @@ def of_services() -> list[tuple[str, str]]:
 
 
 @pytest.mark.django_db
-def test_nothing_is_said_of_services_that_are_there(django_assert_num_queries):
+def test_running_services_cause_no_warning(django_assert_num_queries):
     assert of_services() == []
     with django_assert_num_queries(0):
         assert checks.running(None) == []
 
 
 @pytest.mark.django_db
-def test_a_broker_that_does_not_answer_is_said(settings):
+def test_a_broker_that_does_not_answer_is_reported(settings):
     settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
     [(number, sentence)] = of_services()
     assert number == "skerry.W038"
@@ -78,7 +78,7 @@ def test_a_broker_that_does_not_answer_is_said(settings):
 
 
 @pytest.mark.django_db
-def test_a_broker_that_hangs_is_said(settings, monkeypatch):
+def test_a_broker_that_hangs_is_reported(settings, monkeypatch):
     monkeypatch.setattr(checks, "BROKER_WITHIN", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         settings.REDIS_URL = f"redis://127.0.0.1:{mute.getsockname()[1]}/0"
@@ -86,7 +86,7 @@ def test_a_broker_that_hangs_is_said(settings, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_migrations_that_are_missing_are_said():
+def test_missing_migrations_are_reported():
     name = health.newest_migrations()[1][health.newest_migrations()[0].index("compute")]
     MigrationRecorder.Migration.objects.filter(app="compute", name=name).delete()
     assert of_services() == [("skerry.W039", f"Migrations are missing: compute.{name}.")]

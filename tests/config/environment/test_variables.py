@@ -165,7 +165,7 @@ def test_every_variable_has_a_bad_value_here():
     assert {name for name, _ in BAD} | FREE == known
 
 
-def test_a_bad_value_is_said_in_one_line_that_names_the_variable(tmp_path):
+def test_a_bad_value_is_reported_in_one_line_that_names_the_variable(tmp_path):
     given = environment(**FOR_ALL, STATE_DIR=str(tmp_path))
     run = subprocess.run(
         [sys.executable, "-c", READ_ALL], cwd=ROOT, env=given, input=json.dumps(BAD), capture_output=True, text=True
@@ -219,7 +219,7 @@ def test_every_program_ends_with_that_line(program, variable, tmp_path):
     assert [line for line in run.stderr.splitlines() if line.startswith(f"{name}: ")], run.stderr
 
 
-def test_a_state_folder_that_cannot_be_made_is_said_in_one_line(tmp_path):
+def test_a_state_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path):
     given = environment(STATE_DIR="/proc/nothing/here")
     run = subprocess.run(
         [sys.executable, "manage.py", "migrate"], cwd=ROOT, env=given, capture_output=True, text=True
@@ -244,7 +244,7 @@ def test_a_blank_address_is_as_good_as_none(tmp_path):
     assert (tmp_path / "postgres").is_dir()
 
 
-def test_a_database_that_does_not_answer_is_said_in_one_line(tmp_path):
+def test_a_database_that_does_not_answer_is_reported_in_one_line(tmp_path):
     address = f"postgres://someone:se%23cret@127.0.0.1:{free_port()}/somewhere"
     given = environment(STATE_DIR=str(tmp_path), DATABASE_URL=address)
     run = subprocess.run(

@@ -99,7 +99,7 @@ def test_a_worker_comes_back_to_a_broker_that_was_killed(broker, worker, publish
     assert not (tmp_path / "lost").exists()
 
 
-def test_whether_a_worker_answers_is_known_before_it_is_said_that_all_runs(broker, request, tmp_path):
+def test_a_worker_answers_before_serve_reports_ready(broker, request, tmp_path):
     asks = Celery("asks", broker=addresses.broker_url(addresses.redis_url(tmp_path)), set_as_current=False)
     asks.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
     assert not works(asks)

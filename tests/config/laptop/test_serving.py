@@ -107,7 +107,7 @@ def test_a_state_folder_is_served_by_one_and_free_again_afterwards(tmp_path):
     assert (tmp_path / "serve.lock").read_text() == ""
 
 
-def test_a_command_beside_a_server_knows_its_address(tmp_path):
+def test_a_command_next_to_a_server_knows_its_address(tmp_path):
     assert served_at(tmp_path / "nowhere") == ""
     with state_locked(tmp_path, "http://127.0.0.1:8600"):
         assert served_at(tmp_path) == "http://127.0.0.1:8600"
@@ -256,7 +256,7 @@ def test_logins_that_cannot_be_read_are_made_anew(tmp_path, text):
     assert demo.logins(tmp_path).owner
 
 
-def test_a_full_disk_is_told_from_other_errors(tmp_path):
+def test_a_full_disk_differs_from_other_errors(tmp_path):
     message = full_disk(tmp_path, 'could not extend file "base/5/1": No space left on device HINT: …')
     assert message is not None
     assert message.startswith(f"The disk of {tmp_path} is full (")

@@ -24,7 +24,7 @@ def limiter(request) -> Limiter:
     return Limiter(shared, MemoryStore())
 
 
-def test_all_limits_hold_and_the_tightest_is_told(limiter):
+def test_all_limits_hold_and_the_headers_show_the_tightest(limiter):
     user = someone()
     verdicts = [limiter.take(user, "a", TWO) for _ in range(3)]
     assert [(verdict.allowed, verdict.limit, verdict.remaining) for verdict in verdicts] == [

@@ -30,7 +30,7 @@ def test_livez_makes_no_query(client):
     assert client.get("/livez").json() == {"status": "ok"}
 
 
-def test_the_release_is_told(client):
+def test_the_release_is_shown(client):
     assert client.get("/version").json() == {"version": VERSION, "api": "4.141.0"}
 
 

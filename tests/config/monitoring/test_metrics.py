@@ -89,7 +89,7 @@ def test_metrics_of_another_release_are_left_out(client, stored):
     assert found["skerry_requests"].samples == found["skerry_request_seconds"].samples == []
 
 
-def test_measures_are_told_without_redis(client, monkeypatch):
+def test_gauges_are_answered_without_redis(client, monkeypatch):
     def gone():
         raise redis.ConnectionError("gone")
 
@@ -99,7 +99,7 @@ def test_measures_are_told_without_redis(client, monkeypatch):
     assert "skerry_processes" in found
 
 
-def test_counts_are_told_without_the_database(client, stored, monkeypatch):
+def test_counts_are_answered_without_the_database(client, stored, monkeypatch):
     def gone():
         raise OperationalError("gone")
 

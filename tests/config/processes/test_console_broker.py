@@ -38,7 +38,7 @@ def test_a_ticket_admits_to_the_console_of_its_instance(ticket, instance, monkey
     assert ConsoleSession.objects.get().outcome == "They left."
 
 
-def test_a_used_ticket_and_lost_rights_are_told_apart(ticket, owner):
+def test_a_used_ticket_and_lost_rights_are_distinguished(ticket, owner):
     broker = ConsoleBroker()
     broker.admit(ticket, ORIGIN)
     with pytest.raises(Ended) as refused:

@@ -96,6 +96,6 @@ def test_strangers_and_staff_see_the_example(staff):
         assert form_of(operation, reader) == Form(operation)
 
 
-def test_a_value_that_only_the_reader_knows_is_said(owner):
+def test_a_value_that_only_the_reader_knows_is_named(owner):
     for operation, note in NEEDS_YOURS.items():
         assert form(operation, owner).note == note

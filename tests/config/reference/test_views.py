@@ -118,7 +118,7 @@ class TestWhoMayTry:
         assert "for 15 minutes" in text(page)
         assert re.search(rb'id="csrf" value="\w{64}"', page.content)
 
-    def test_staff_are_told_why_there_is_none_for_them(self, staff):
+    def test_staff_see_why_there_is_no_token_for_them(self, staff):
         page = sign_in("staff", staff).get(CREATE)
         assert "You are staff without an account" in text(page)
         assert "of this page" not in text(page)

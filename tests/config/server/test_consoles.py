@@ -207,7 +207,7 @@ def test_both_directions_are_carried_until_the_browser_leaves(broker):
     assert broker.machines[3].recv(1) == b"", "it was closed"
 
 
-def test_the_end_of_the_machine_is_told_and_coming_again_may_help(broker):
+def test_the_end_of_the_machine_is_reported_and_a_retry_is_offered(broker):
     async def scene(served: Served) -> None:
         browser = Browser()
         served.come(browser)
@@ -400,7 +400,7 @@ def test_a_new_session_waits_until_the_old_one_has_left(broker):
     serve(broker, scene)
 
 
-def test_a_console_that_stays_occupied_is_told_of(broker, monkeypatch):
+def test_a_console_that_stays_occupied_is_reported(broker, monkeypatch):
     monkeypatch.setattr(consoles, "OCCUPIED_SECONDS", 0)
     broker.occupied = 1000
 
@@ -446,7 +446,7 @@ def test_while_the_database_is_away_consoles_go_on_for_a_while(broker, monkeypat
     serve(broker, scene)
 
 
-def test_a_fault_of_the_broker_is_logged_and_told(broker, monkeypatch, caplog):
+def test_a_fault_of_the_broker_is_logged_and_reported(broker, monkeypatch, caplog):
     def admit(ticket: str, origin: str) -> tuple[int, str]:
         raise OSError("no database")
 
@@ -506,7 +506,7 @@ def failing_for(failing: int, leave: Callable[[int, str], None]) -> Callable[[in
     return leave_or_fail
 
 
-def test_a_database_that_hangs_holds_up_no_end_by_time(broker, monkeypatch):
+def test_a_database_that_hangs_does_not_delay_the_end_of_sessions(broker, monkeypatch):
     monkeypatch.setattr(consoles, "PATIENCE_SECONDS", 0.01)
 
     def renew(sessions: Sequence[int]) -> Mapping[int, str]:

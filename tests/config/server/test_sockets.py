@@ -52,7 +52,7 @@ def test_the_limits_are_set_once_the_process_listens(monkeypatch):
     assert calls == [5, 5, 5]
 
 
-def test_a_process_that_does_not_listen_is_told(monkeypatch, caplog):
+def test_a_process_that_does_not_listen_is_reported(monkeypatch, caplog):
     monkeypatch.setattr(sockets, "PAUSE", 0)
     monkeypatch.setattr(sockets, "limit_unread", lambda seconds: 0)
     asyncio.run(ReadTimeout(5)._set_when_listening())

@@ -40,13 +40,13 @@ def warnings(caplog) -> list[str]:
         (2, "10.0.0.2", "192.0.2.9, 10.0.0.3"),
     ],
 )
-def test_nothing_is_said_where_they_fit(proxies, caplog, number, peer, forwarded):
+def test_matching_numbers_cause_no_warning(proxies, caplog, number, peer, forwarded):
     proxies(number)
     asked(peer, forwarded)
     assert warnings(caplog) == []
 
 
-def test_a_proxy_that_is_not_counted_is_said_once(proxies, caplog):
+def test_a_proxy_that_is_not_counted_is_logged_once(proxies, caplog):
     proxies(0)
     for _ in range(3):
         assert asked("10.0.0.2", "192.0.2.9") == "10.0.0.2"
@@ -62,7 +62,7 @@ def test_a_proxy_that_is_not_counted_is_said_once(proxies, caplog):
     ],
     ids=["fewer", "more"],
 )
-def test_another_number_is_said_once(proxies, caplog, number, forwarded, sentence):
+def test_another_number_is_logged_once(proxies, caplog, number, forwarded, sentence):
     proxies(number)
     asked("10.0.0.2", forwarded)
     asked("10.0.0.2", forwarded)

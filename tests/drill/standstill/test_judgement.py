@@ -57,7 +57,7 @@ def test_calls_that_follow_each_other_are_one_at_once():
     assert silence.most_at_once(calls((0, 2), (1, 3), (1.5, 2.5), (4, 5))) == 3
 
 
-def test_deadlocks_are_told_by_the_table_that_was_waited_for(tmp_path):
+def test_deadlocks_are_named_by_the_awaited_table(tmp_path):
     log = tmp_path / "postgres.log"
     log.write_text(
         "ERROR:  deadlock detected\nDETAIL:  Process 1 waits for ShareLock on transaction 7\n"
