@@ -11,8 +11,8 @@ from django.views.generic import TemplateView
 from accounts.pages.base import AccountPage
 from accounts.quotas import RESOURCE_QUOTAS
 from accounts.services.quotas import EXTRA_IPV4, Resources, resources_of
+from config.display.quantities import MB_OF_GB, size
 from config.pages.grants import ACCOUNT_READ, ACCOUNT_WRITE, granted
-from config.pages.quantities import MB_OF_GB, size
 
 GROUPS = (
     (

@@ -18,9 +18,9 @@ from compute.services.backups import backups
 from compute.services.backups.restores import NOT_AVAILABLE, restore
 from compute.services.backups.settings import NOT_OFFERED, SCHEDULING, is_offered
 from compute.services.instances import instances
+from config.display.quantities import price, size
 from config.pages.forms import ChoiceField, FlagField, TextField
 from config.pages.lists import Row, Verb
-from config.pages.quantities import price, size
 
 TAB = "instance-backups"
 CHOSEN_BY_PLATFORM = "chosen by the platform"

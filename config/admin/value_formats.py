@@ -1,4 +1,4 @@
-"""Formats for single values: links, coloured pills, times and durations."""
+"""Formats for single values: links, tags, times and durations."""
 
 import json
 from collections.abc import Iterable
@@ -14,12 +14,19 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import now
 
 NOTHING = SafeString('<span class="quiet">–</span>')
+
+
 GOOD, BUSY, BAD, QUIET = "good", "busy", "bad", "quiet"
 """The tones of a pill and of a row. The text always repeats the meaning of the colour."""
 
 
 def pill(text: str, tone: str = QUIET) -> SafeString:
-    return format_html('<span class="pill {}">{}</span>', tone, text)
+    return format_html('<span class="status {}">{}</span>', tone, text)
+
+
+def gigabytes(megabytes: float) -> str:
+    """Format a size in MB for people: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
+    return f"{megabytes / 1024:,.3f}".rstrip("0").rstrip(".") + " GB"
 
 
 def page_of(obj: Model) -> str:
@@ -56,30 +63,50 @@ def span(time: timedelta) -> str:
     return f"{days} d {hours % 24} h" if hours % 24 else f"{days} d"
 
 
-def gigabytes(megabytes: float) -> str:
-    """Format a size in MB for people: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
-    return f"{megabytes / 1024:,.3f}".rstrip("0").rstrip(".") + " GB"
-
-
 def moment(time: datetime | None) -> SafeString:
     """Format a time in UTC, to the second, with how long ago it was (or how soon it will be)."""
     if time is None:
         return NOTHING
-    current = now()
-    distance = f"{span(current - time)} ago" if time <= current else f"in {span(time - current)}"
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', time.isoformat(), distance, f"{time:%Y-%m-%d %H:%M:%S}"
-    )
+    return _time(time, distance(time), exact(time))
 
 
 def age(time: datetime) -> SafeString:
     """Format how long ago a time was: ``3 h 5 min``. The tooltip has the time itself."""
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        time.isoformat(),
-        f"{time:%Y-%m-%d %H:%M:%S}",
-        span(now() - time),
-    )
+    return _time(time, exact(time), span(now() - time))
+
+
+def ago(time: datetime | None) -> SafeString:
+    """Format how long ago, or how soon, `time` is, with the time itself as a tooltip: for lists."""
+    return NOTHING if time is None else _time(time, exact(time), distance(time))
+
+
+def moment_ago(time: datetime | None) -> SafeString:
+    """Format `time`, and how long ago, or how soon, it is."""
+    return NOTHING if time is None else format_html("{}, {}", moment(time), distance(time))
+
+
+def exact(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S}"
+
+
+def distance(time: datetime) -> str:
+    """Return how long ago a time was, or how soon it will be: ``3 min ago``, ``in 2 h 5 min``."""
+    current = now()
+    return f"{span(current - time)} ago" if time <= current else f"in {span(time - current)}"
+
+
+def _time(time: datetime, title: str, text: str) -> SafeString:
+    return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), title, text)
+
+
+def words(text: str) -> SafeString:
+    """Return a text of a user with its line breaks."""
+    return format_html('<div class="words">{}</div>', text)
+
+
+def tags(names: Iterable[str]) -> SafeString:
+    """Return tags, or other names from a list, as labels."""
+    return format_html_join(" ", '<span class="quiet-badge">{}</span>', ((name,) for name in names)) or NOTHING
 
 
 def pretty(data: Any) -> SafeString:

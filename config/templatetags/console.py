@@ -1,4 +1,4 @@
-"""Tags and filters of the customer's pages: times, sizes, and the tone of a status."""
+"""Tags and filters of pages: times, sizes, statuses, and parts of forms."""
 
 from datetime import datetime
 from typing import Any
@@ -10,8 +10,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config import word
+from config.display.quantities import dollars, duration, price, size, traffic
+from config.display.statuses import pill, status_counts, status_pill
 from config.display.time_zones import zone_of
-from config.pages.quantities import dollars, duration, price, size, traffic
 from config.pages.reasons import text_on_page
 
 register = template.Library()
@@ -20,13 +21,9 @@ register.filter("duration", duration)
 register.filter("price", price)
 register.filter("dollars", dollars)
 register.filter("traffic", traffic)
-
-TONES = {
-    "good": {"running", "finished", "available", "active", "ready", "enabled", "successful", "applied", "UP", "ok"},
-    "quiet": {"offline", "notification", "disabled", "closed", "Unknown"},
-    "bad": {"stopped", "failed", "DOWN", "problem"},
-}
-"""The statuses of each tone. Every other status is under way."""
+register.filter("pill", pill)
+register.filter("status_pill", status_pill)
+register.filter("status_counts", status_counts)
 
 
 @register.simple_tag(takes_context=True)
@@ -46,18 +43,6 @@ def moment(context: template.Context, value: datetime | None, empty: str = "neve
 def with_word(scopes: str) -> str:
     """Return names of the platform, such as scopes, as clients know them (`config.word`)."""
     return word.on_wire(scopes)
-
-
-@register.filter
-def tone(status: str) -> str:
-    """Return ``good``, ``bad``, ``quiet``, or ``busy`` for a status in progress."""
-    return next((name for name, statuses in TONES.items() if status in statuses), "busy")
-
-
-@register.filter
-def words(status: str) -> str:
-    """Return a status as words: ``shutting_down`` is *shutting down*."""
-    return status.replace("_", " ")
 
 
 @register.filter

@@ -5,7 +5,7 @@ from typing import Any
 from accounts.pages.objects import ObjectPage
 from compute.models import Domain
 from compute.services.common.dns_names import DEFAULTS, VALID_SECONDS
-from config.pages.quantities import duration
+from config.display.quantities import duration
 
 TABS = (
     ("domain", "Records"),

@@ -16,8 +16,8 @@ from compute.serializers.images import ImageCreate
 from compute.services.images import images
 from compute.services.instances.disks import NOT_READY
 from config.display.integers import is_id
+from config.display.quantities import size
 from config.pages.forms import BodyForm, ChoiceField, SelectWithReasons, TextField
-from config.pages.quantities import size
 
 
 class ImageForm(BodyForm):

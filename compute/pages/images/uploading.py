@@ -17,10 +17,10 @@ from compute.pages.images.from_disk import storage_of
 from compute.pages.images.one_image import ImagePage
 from compute.serializers.images import ImageUpload
 from compute.services.images import images, unpacking, uploads
+from config.display.quantities import size
 from config.errors import Invalid
 from config.pages.forms import ChoiceField, SelectWithReasons, TextField
 from config.pages.policies import POLICY_OF_PAGES
-from config.pages.quantities import size
 
 MEGABYTE = 1024**2
 

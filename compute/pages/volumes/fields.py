@@ -5,8 +5,8 @@ from typing import Any
 from compute.models import Config, Instance, UsageKind
 from compute.services.usage.metering import FREE, prices
 from compute.services.volumes.volumes import MAX_SIZE, MIN_SIZE
+from config.display.quantities import price
 from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
-from config.pages.quantities import price
 
 DEFAULT_SIZE = 20
 UNMOUNT = "Unmount the volume in the instance first. The volume keeps its data."

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from compute.models import Firewall
 from compute.services.networking.firewalls.rules import WITHOUT_PORTS
+from config.display.statuses import BAD, GOOD
 
 ACTIONS = {"ACCEPT": "Accept", "DROP": "Drop"}
 PROTOCOLS = {"TCP": "TCP", "UDP": "UDP", "ICMP": "ICMP", "IPENCAP": "IP in IP"}
@@ -31,7 +32,7 @@ class RuleRow:
 
     @property
     def tone(self) -> str:
-        return "enabled" if self.action == ACTIONS["ACCEPT"] else "stopped"
+        return tone_of_action(self.action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,14 @@ class RuleTable:
     rows: list[RuleRow]
     address: str
     """The address of the form with these rules."""
+
+    @property
+    def tone(self) -> str:
+        return tone_of_action(self.policy)
+
+
+def tone_of_action(action: str) -> str:
+    return GOOD if action == ACTIONS["ACCEPT"] else BAD
 
 
 def tables_of(firewall: Firewall) -> list[RuleTable]:

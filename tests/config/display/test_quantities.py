@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.pages.quantities import duration, price, size
+from config.display.quantities import duration, price, size
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ def test_a_price_has_cents_if_there_are_any(dollars, shown):
 @pytest.mark.parametrize(
     ("megabytes", "shown"),
     [
-        (0, "0 MB"), (512, "512 MB"), (25600, "25 GB"), (1536, "1.5 GB"), (10240, "10 GB"),
+        (0, "0 GB"), (512, "512 MB"), (25600, "25 GB"), (1536, "1.5 GB"), (10240, "10 GB"),
         (3932160, "3,840 GB"), (12641280, "12,345 GB"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sizes, prices and amounts, formatted for people."""
+"""Sizes, prices, durations and amounts, formatted for people."""
 
 from decimal import Decimal
 
@@ -12,8 +12,8 @@ UNITS_OF_TIME = (("week", 604800), ("day", 86400), ("hour", 3600), ("minute", 60
 
 
 def size(megabytes: int) -> str:
-    """Format MB for people: ``512 MB``, ``1.5 GB``, ``3,840 GB``."""
-    if megabytes < MB_OF_GB:
+    """Format MB for people: ``0 GB``, ``512 MB``, ``1.5 GB``, ``3,840 GB``."""
+    if 0 < megabytes < MB_OF_GB:
         return f"{megabytes} MB"
     gigabytes = f"{megabytes / MB_OF_GB:,.2f}".rstrip("0").rstrip(".")
     return f"{gigabytes} GB"
@@ -24,6 +24,15 @@ def traffic(count: int) -> str:
     megabytes = count / MB_OF_TRAFFIC
     amount, unit = (megabytes / 1000, "GB") if megabytes >= 1000 else (megabytes, "MB")
     return f"{amount:,.2f}".rstrip("0").rstrip(".") + f" {unit}"
+
+
+def milliseconds(value: float) -> str:
+    """Format a number of milliseconds: ``0``, ``4.5 ms``, ``250 ms``, ``1.5 s``."""
+    if value >= 1000:
+        return f"{value / 1000:.2f}".rstrip("0").rstrip(".") + " s"
+    if 0 < value < 10:
+        return f"{value:.1f}".removesuffix(".0") + " ms"
+    return f"{value:.0f} ms" if value else "0"
 
 
 def price(dollars: float) -> str:
