@@ -135,7 +135,7 @@ def a_link(visitor: Visitor, there: There) -> None:
     with visitor.leaving():
         visitor.driver.find_element(By.CSS_SELECTOR, "#content input[type=submit]").click()
     assert "/token/" in visitor.text
-    assert visitor.button("Copy")
+    assert visitor.button("Copy the value")
 
 
 def test_pages_can_be_read_by_everybody(clerk: Visitor):

@@ -1,6 +1,4 @@
-// Copy buttons: copies the text of the element that data-copy names. Without this script they stay hidden.
-for (const button of document.querySelectorAll("button[data-copy][hidden]")) button.hidden = false;
-
+// Copy buttons: copies the text of the element that data-copy names.
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest("button[data-copy]");
   if (!button) return;
