@@ -4,10 +4,12 @@ Each app registers its own at import. The accounts app imports none of them.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,8 +18,9 @@ from accounts.actors import Actor
 from accounts.entities import kind_of
 from accounts.models import Account, Event
 from config.admin.pages import Panel
-from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.value_formats import lines, link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import QUIET, pill, status_pill
 
 AccountPanel = Callable[[Account], Panel]
 EventPanel = Callable[[Event], Panel]
@@ -25,16 +28,9 @@ EventPanel = Callable[[Event], Panel]
 account_panels: list[AccountPanel] = []
 account_verbs: list[Verb] = []
 event_panels: list[EventPanel] = []
+EVENTS_SHOWN = 25
 ROWS_SHOWN = 50
 """The maximum number of rows in a panel. A link leads to the whole list."""
-
-EVENT_TONES: dict[str, str] = {
-    Event.Status.SCHEDULED: QUIET,
-    Event.Status.STARTED: BUSY,
-    Event.Status.FINISHED: GOOD,
-    Event.Status.FAILED: BAD,
-    Event.Status.NOTIFICATION: QUIET,
-}
 
 
 def account_panel(build: AccountPanel) -> AccountPanel:
@@ -61,13 +57,13 @@ def staff(request: HttpRequest, account_id: int) -> Actor:
 
 
 def event_state(event: Event) -> SafeString:
-    """Return the event's status and, while its job runs, its percent."""
+    """Return the event's status and, while its job runs, its progress."""
     if event.status == Event.Status.FAILED and event.message == Event.SUPERSEDED:
         return pill("superseded", QUIET)
-    state = pill(event.status, EVENT_TONES.get(event.status, QUIET))
-    if event.status != Event.Status.STARTED or event.percent_complete is None:
+    state = status_pill(event.status)
+    if event.status != Event.Status.STARTED:
         return state
-    return format_html("{} {} %", state, event.percent_complete)
+    return format_html("{} {}", state, SafeString(render_to_string("components/row_job.html", {"event": event})))
 
 
 def event_entity(event: Event) -> str:
@@ -89,20 +85,24 @@ def entity_link(name: str, key: int | str, label: str) -> SafeString | str:
 
 
 def events_panel(account: Account) -> Panel:
-    rows = Event.objects.filter(account=account).order_by("-pk")[:25]
+    return newest_events("Recent events", account.pk)
+
+
+def newest_events(title: str, account_id: int, **about: Any) -> Panel:
+    """Return the newest events of an account, or only those of the entity with these values. One query."""
+    rows = Event.objects.filter(account=account_id, **about).order_by("-pk")[:EVENTS_SHOWN]
     return Panel.of(
-        "Recent events",
-        ("When", "Action", "Entity", "Status", "By", "Message"),
+        title,
+        ("When", "Event", "Status", "By", "Message"),
         (
             (
                 moment(event.created),
-                link(event, event.action),
-                event_entity(event),
+                lines([link(event, event.meaning), "" if about else event_entity(event)]),
                 event_state(event),
                 event.username or "the platform",
                 event.message,
             )
             for event in rows
         ),
-        more=list_of(Event, account__id__exact=account.pk),
+        more=list_of(Event, account__id__exact=account_id, **about),
     )

@@ -22,20 +22,21 @@ from django.utils.timezone import now
 
 from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import account_panel, entity_link, staff
+from accounts.display.tickets import Entry, entries_of
 from accounts.models import Account, Ticket, TicketAttachment, TicketReply, User
 from accounts.services import tickets
 from config.admin.attention import Notice, watcher
 from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, NOTHING, QUIET, link, list_of, moment, page_of, pill, span
+from config.admin.value_formats import NOTHING, link, list_of, moment, page_of, span, words
 from config.admin.verbs import Verb
 from config.display.integers import is_id
+from config.display.statuses import BAD, BUSY, QUIET, pill, status_pill
 from config.web.downloads import as_download
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-TONES = {Ticket.Status.NEW: BUSY, Ticket.Status.OPEN: BUSY, Ticket.Status.CLOSED: QUIET}
 TOO_LONG = timedelta(days=1)
 """The time after which waiting for support counts as too long."""
 
@@ -217,7 +218,7 @@ class TicketPage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, ticket: Ticket) -> SafeString:
-        return pill(ticket.status, TONES[Ticket.Status(ticket.status)])
+        return status_pill(ticket.status)
 
     @admin.display(description="Waits for support")
     def waits(self, ticket: "WithAnnotations[Ticket, Waiting]") -> SafeString:
@@ -258,38 +259,32 @@ class TicketPage(ReadOnlyPage):
 
 def conversation(ticket: Ticket) -> Panel:
     """Return all texts and attachments of a ticket, the oldest first, with three queries."""
-    entries = [(ticket.opened, 0, ticket.opened_by, words(ticket.description), False)]
-    entries += [
-        (each.created, each.pk, each.created_by, words(each.description), each.from_staff)
-        for each in ticket.replies.all()
-    ]
-    entries += [
-        (each.created, each.pk, each.created_by, file_link(ticket, each), False)
-        for each in ticket.attachments.all()
-    ]
-    entries.sort(key=lambda entry: entry[:2])
-    named = User.objects.filter(account_id=ticket.account_id, username__in={entry[2] for entry in entries})
+    entries = list(entries_of(ticket))
+    named = User.objects.filter(account_id=ticket.account_id, username__in={entry.author for entry in entries})
     users = {user.username: user for user in named}
     return Panel(
         "Conversation",
         ("When", "Author", "Text"),
         [
-            Row((moment(when), author_of(name, ours, users.get(name)), what), "ours" if ours else "")
-            for when, _, name, what, ours in entries
+            Row(
+                (
+                    moment(entry.created),
+                    author_of(entry, users.get(entry.author)),
+                    file_link(ticket, entry.attachment) if entry.attachment else words(entry.text),
+                ),
+                "ours" if entry.from_staff else "",
+            )
+            for entry in entries
         ],
     )
 
 
-def words(text: str) -> SafeString:
-    return format_html('<div class="words">{}</div>', text)
-
-
-def author_of(name: str, ours: bool, user: User | None) -> SafeString:
-    if ours:
-        return format_html("{} {}", name or "the platform", pill("support", BUSY))
-    if not name:
+def author_of(entry: Entry, user: User | None) -> SafeString:
+    if not entry.author:
         return format_html("the platform {}", pill("monitoring"))
-    return format_html("{} {}", link(user) if user else name, pill("customer"))
+    if entry.from_staff:
+        return format_html("{} {}", entry.author, pill("support", BUSY))
+    return format_html("{} {}", link(user) if user else entry.author, pill("customer"))
 
 
 def file_link(ticket: Ticket, attachment: TicketAttachment) -> SafeString:
@@ -310,7 +305,7 @@ def tickets_panel(account: Account) -> Panel:
         (
             (
                 link(each, f"{each.pk}: {each.summary}"),
-                pill(each.status, TONES[Ticket.Status(each.status)]),
+                status_pill(each.status),
                 each.opened_by,
                 moment(each.opened),
             )

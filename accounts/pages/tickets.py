@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +14,10 @@ from django.urls import reverse
 from django.views.generic import TemplateView
 
 from accounts.actors import Actor
+from accounts.display.tickets import entries_of
 from accounts.entities import EntityKind, kind_of
 from accounts.filters.tickets import TicketListFilterSet
-from accounts.models import Ticket, TicketAttachment
+from accounts.models import Ticket
 from accounts.pages.account_objects import AccountObjectPage
 from accounts.pages.entity_links import addresses_of, key_of
 from accounts.pages.objects import NewObjectForm, NewObjectPage, ObjectFormPage, ObjectListPage
@@ -138,17 +138,6 @@ class ReplyForm(BodyForm):
     description = TextField(label="Your reply", widget=forms.Textarea(attrs={"rows": 6}))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A text or a file of a ticket. `attachment` is None for a text."""
-
-    author: str
-    from_staff: bool
-    created: datetime
-    text: str = ""
-    attachment: TicketAttachment | None = None
-
-
 class TicketPage(AccountObjectPage):
     """A page of one ticket. Every user who sees tickets sees all of the account."""
 
@@ -255,16 +244,6 @@ def links_of(actor: Actor, shown: list[Ticket]) -> dict[int, str]:
         seen = set(rows.visible_to(actor).filter(label__in=vlans.values()).values_list("label", flat=True))
         links |= {pk: NOUNS["vlans"].address for pk, label in vlans.items() if label in seen}
     return links
-
-
-def entries_of(ticket: Ticket) -> Iterator[Entry]:
-    """Yield texts and files of a ticket, the oldest first. Two queries."""
-    yield Entry(ticket.opened_by, not ticket.opened_by, ticket.opened, ticket.description)
-    found = [
-        *(Entry(each.created_by, each.from_staff, each.created, each.description) for each in ticket.replies.all()),
-        *(Entry(each.created_by, False, each.created, "", each) for each in ticket.attachments.all()),
-    ]
-    yield from sorted(found, key=lambda entry: entry.created)
 
 
 def objects_of(actor: Actor) -> Iterator[tuple[str, list[tuple[str, str]]]]:

@@ -57,7 +57,7 @@ def _job_row(job: "WithAnnotations[Job, ProgressColumns]", buttons: Buttons) -> 
 
 def _event_row(event: Event) -> Row:
     about = f"with {event.secondary_label}" if event.secondary_label else ""
-    what = lines([link(event, event.action), by(event.username)])
+    what = lines([link(event, event.meaning), by(event.username)])
     took = f"took {span(timedelta(seconds=event.duration))}" if event.duration is not None else ""
     return Row((moment(event.created), what, event_state(event), lines([about, took, event.message]), ""))
 

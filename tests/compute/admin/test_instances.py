@@ -128,8 +128,8 @@ def test_the_page_tells_the_whole_story(admin, running, world, driver):
     for part in ("1/2 stop", "attempt 1 of 5", "lease free", "due since 3 min", "The host does not answer."):
         assert part in text
     assert "stuck" in text
-    assert "compute_reboot" in text
-    assert text.index("job ") < text.index("compute_create")
+    assert "An instance is rebooted." in text
+    assert text.index("job ") < text.index("An instance is created.")
     for part in ("Test 11 Disk", "512MB Swap Image", "My Test 11 Disk Profile", running.ipv4[0], "production"):
         assert part in text
 

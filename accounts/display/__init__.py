@@ -1,0 +1,1 @@
+"""Values of an account in the form that customers and staff see."""
