@@ -8,38 +8,25 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from accounts.admin.panels import account_verb, staff
+from accounts.display.quotas import QUOTA_LABELS, QuotaRow, amount_of
 from accounts.models import Account, ResourceUse
 from accounts.quotas import RESOURCE_QUOTAS
 from accounts.services import trust
-from accounts.services.quotas import EXTRA_IPV4
 from accounts.services.trust import QuotaLine
 from config.admin.attention import Notice, watcher
 from config.admin.forms import ReasonForm
 from config.admin.pages import Panel, Row
-from config.admin.value_formats import BAD, BUSY, gigabytes, list_of, pill
+from config.admin.value_formats import list_of
 from config.admin.verbs import Verb
+from config.display.quantities import MB_OF_GB
+from config.display.statuses import BAD, BUSY, pill
 from config.errors import Invalid
 
-LABELS = {
-    "instances": "Instances",
-    "vcpus": "vCPUs of instances",
-    "memory": "Memory of instances",
-    "gpus": "GPUs",
-    "disk": "Disk space of instances",
-    "volumes": "Volumes",
-    "volume_storage": "Storage of volumes",
-    "backup_storage": "Storage of backups",
-    "image_storage": "Storage of images",
-    EXTRA_IPV4: "Extra public IPv4 addresses",
-    "total_ipv6_ranges": "IPv6 ranges",
-    "total_nodebalancers": "Load balancers",
-}
-"""The labels of quotas, in the order of the page."""
-MB = "MB"
-MB_PER_GB = 1024
-MAX_NUMBER = trust.MAX_LIMIT // MB_PER_GB
+MAX_NUMBER = trust.MAX_LIMIT // MB_OF_GB
 """The largest number in the form, in GB or in pieces."""
 INTERVALS = "intervals"
 """The key in `ResourceUse.difference` of the number of wrong intervals. The other keys are counters."""
@@ -75,7 +62,7 @@ class QuotaForm(ReasonForm):
     quota = forms.ChoiceField(
         choices=[
             (name, f"{label} (GB)" if name in RESOURCE_QUOTAS and RESOURCE_QUOTAS[name].unit else label)
-            for name, label in LABELS.items()
+            for name, label in QUOTA_LABELS.items()
         ],
         help_text="The panel Resources on the account's page shows the use and the present limits.",
     )
@@ -108,30 +95,18 @@ def change_quota(request: HttpRequest, account: Account, given: dict[str, Any]) 
         raise Invalid("Leave this empty, or choose “a number” as the new limit.", "limit")
     if given["to"] == DEFAULT:
         trust.reset_quota(actor, account, name, reason)
-        return f"{LABELS[name]}: the limit of the trust level applies again. {reason}"
+        return f"{QUOTA_LABELS[name]}: the limit of the trust level applies again. {reason}"
     limit = None if number is None else number * _factor(name)
     trust.set_quota(actor, account, name, limit, reason)
-    return f"{LABELS[name]}: {amount_of(name, limit)}. {reason}"
+    return f"{QUOTA_LABELS[name]}: {amount_of(name, limit)}. {reason}"
 
 
 account_verb(Verb("trust-level", "Change trust level", change_level, form=TrustLevelForm))
 account_verb(Verb("quota", "Change a quota", change_quota, form=QuotaForm))
 
 
-def _unit(name: str) -> str:
-    return RESOURCE_QUOTAS[name].unit if name in RESOURCE_QUOTAS else ""
-
-
 def _factor(name: str) -> int:
-    return MB_PER_GB if _unit(name) == MB else 1
-
-
-def amount_of(name: str, number: int | None) -> str:
-    """Format a limit or a use of a quota for people."""
-    if number is None:
-        return trust.NO_LIMIT
-    unit = _unit(name)
-    return gigabytes(number) if unit == MB else f"{number:,} {unit}".strip()
+    return MB_OF_GB if name in RESOURCE_QUOTAS and RESOURCE_QUOTAS[name].unit == "MB" else 1
 
 
 # --- on the account's page --------------------------------------------------------------------------------
@@ -149,7 +124,7 @@ def difference_panels(account: Account) -> list[Panel]:
         return []
     intervals = found.pop(INTERVALS, None)
     rows = [
-        Row((LABELS[name], amount_of(name, recorded), amount_of(name, expected)), BAD)
+        Row((QUOTA_LABELS[name], amount_of(name, recorded), amount_of(name, expected)), BAD)
         for name, (recorded, expected) in found.items()
     ]
     if intervals is not None:
@@ -160,16 +135,13 @@ def difference_panels(account: Account) -> list[Panel]:
 def resources_panel(account: Account) -> Panel:
     """The use and the limits of what costs money."""
     lines = {line.name: line for line in trust.resource_lines(account)}
-    rows = [_row(label, lines[name]) for name, label in LABELS.items()]
-    return Panel("Resources", ("Quota", "Used", "Limit", "Limit from"), rows)
+    return Panel("Resources", ("Quota", "Limit from"), [_row(lines[name]) for name in QUOTA_LABELS])
 
 
-def _row(label: str, line: QuotaLine) -> Row:
-    limit = amount_of(line.name, line.limit)
-    source = pill(line.source, BUSY) if line.is_own else line.source
-    if line.is_full:
-        limit = pill(f"{limit}, {'used up' if line.left == 0 else 'exceeded'}", BAD)
-    return Row((label, amount_of(line.name, line.used), limit, source))
+def _row(line: QuotaLine) -> Row:
+    row = QuotaRow(line.name, line.used or 0, line.limit)
+    bar = SafeString(render_to_string("components/quota.html", {"row": row}))
+    return Row((bar, pill(line.source, BUSY) if line.is_own else line.source))
 
 
 def _use(account: Account) -> ResourceUse:

@@ -45,15 +45,6 @@ class QuotaLine:
     used: int | None = None
     is_own: bool = False
 
-    @property
-    def is_full(self) -> bool:
-        return self.limit is not None and bool(self.used) and self.left <= 0
-
-    @property
-    def left(self) -> int:
-        """The difference between the limit and the use. Negative if a limit was lowered below the use."""
-        return (self.limit or 0) - (self.used or 0)
-
 
 def trust_levels() -> dict[str, str]:
     """Return the labels of all trust levels by their ids: the built-in ones first. One query."""

@@ -17,7 +17,8 @@ from django.utils.timezone import now
 
 from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import account_panel, account_verb
-from accounts.admin.quotas import LABELS, amount_of, differs
+from accounts.admin.quotas import differs
+from accounts.display.quotas import QUOTA_LABELS, amount_of
 from accounts.models import Account
 from compute.models import (
     Backup,
@@ -34,9 +35,10 @@ from compute.models import (
 from compute.services.usage.comparison import compare, repair
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import GOOD, NOTHING, lines, link, list_of, moment, pill, span
+from config.admin.value_formats import NOTHING, lines, link, list_of, moment, span
 from config.admin.verbs import Verb
 from config.display.integers import is_id
+from config.display.statuses import GOOD, pill
 from regions.models import Region
 
 MODELS: dict[str, Any] = {
@@ -181,7 +183,9 @@ class UsageIntervalPage(ReadOnlyPage):
     @admin.display(description="Part of the counters")
     def part(self, row: UsageInterval) -> SafeString | str:
         parts = (
-            f"{LABELS.get(name, name)}: {amount_of(name, count)}" for name, count in row.counts.items() if count
+            f"{QUOTA_LABELS.get(name, name)}: {amount_of(name, count)}"
+            for name, count in row.counts.items()
+            if count
         )
         return lines(parts) or NOTHING
 

@@ -112,4 +112,4 @@ class NewImageView(NewObjectPage):
 
 def storage_of(actor: Actor) -> Any:
     """Return the account's quota of storage for images, as ``components/quota.html`` shows it. One query."""
-    return row_of(resources_of(actor.account_id), "image_storage", "Storage of images")
+    return row_of(resources_of(actor.account_id), "image_storage")
