@@ -232,6 +232,10 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         """Return the panels below the fields of `obj`."""
         return []
 
+    def figures(self, request: HttpRequest, obj: Any) -> Sequence[Any]:
+        """Return the tables with bars and the charts that are between the fields and the panels of `obj`."""
+        return ()
+
     def render_change_form(
         self,
         request: HttpRequest,
@@ -242,6 +246,7 @@ class Page(ExportMixin, VerbsMixin, admin.ModelAdmin):
         obj: Any = None,
     ) -> HttpResponse:
         if obj is not None:
+            context["figures"] = self.figures(request, obj)
             context["panels"] = self.panels(request, obj)
             context["verbs"] = self.buttons(request, obj)
             context["open_forms"] = self.open_forms(request, obj)

@@ -1,18 +1,21 @@
-"""A chart of values over time, drawn by the server as SVG: stacked bars, and lines above them.
+"""A chart of values over time, drawn by the server as SVG: stacked bars, lines, and marked times.
 
 Horizontal positions are percents and heights are pixels. So a chart is as wide as its page, and its texts keep
 their size. Below the drawing there is a table of the same numbers, in fewer rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import groupby
 
 HEIGHT, TOP, BOTTOM = 150, 16, 22
 """In pixels: the height of the drawing, and the space for the texts of the axes above and below."""
 UNITS = (1, 2, 2.5, 5)
 MAX_ROWS = 12
 """The maximum number of rows in the table."""
+MIN_MARK_WIDTH = 0.3
+"""The minimum width of a mark, in percent, so that a single failed check in a month is visible."""
 HOURS_ONLY = timedelta(days=2)
 """Charts of a shorter time show hours, longer ones also the date."""
 
@@ -75,22 +78,22 @@ class TimeSeriesChart:
     @classmethod
     def of(
         cls, name: str, title: str, start: datetime, step: timedelta, bars: Sequence[Series] = (), *,
-        description: str, lines: Sequence[Series] = (), unit: str = "", more: str = "", note: str = "",
-        zone: tzinfo = UTC,
+        description: str, lines: Sequence[Series] = (), marks: Sequence[Series] = (), unit: str = "",
+        more: str = "", note: str = "", zone: tzinfo = UTC,
     ) -> "TimeSeriesChart":  # fmt: skip
-        """Return the chart of `bars`, stacked, and of `lines`.
+        """Return the chart of `bars`, stacked, of `lines`, and of `marks`: the times with a value other than 0.
 
         All have the same number of values, `step` apart, from `start` on. `name` is unique on its page. `unit` is
         shown at the highest number of the axis. Times are shown in `zone`.
         """
-        series = [*bars, *lines]
+        series = [*bars, *lines, *marks]
         steps = max([1, *(len(each.values) for each in series)])
         stacks = [sum(values) for values in zip(*(_numbers(each) for each in bars), strict=True)]
         highest = _ceiling(max([0, *stacks, *(value for each in lines for value in _numbers(each))]))
         axis = _TimeAxis(start, step, steps, zone)
         return cls(
             name, title, description, unit,
-            bars=_bars(bars, steps, highest),
+            bars=[*(mark for each in marks for mark in _marks(each, steps)), *_bars(bars, steps, highest)],
             lines=[run for each in lines for run in _runs(each, steps, highest)],
             value_ticks=[Tick(_y(value, highest), _short(value)) for value in (highest, highest / 2, 0)],
             time_ticks=axis.ticks(),
@@ -154,6 +157,18 @@ def _bars(series: Sequence[Series], steps: int, highest: float) -> list[Bar]:
                 found.append(Bar(each.tone, round(at * width, 3), round(width * 0.85, 3), y, height))
                 below += value
     return found
+
+
+def _marks(series: Series, steps: int) -> Iterator[Bar]:
+    """Yield a rectangle of the chart's height for each run of steps with a value other than 0."""
+    at = 0
+    for marked, run in groupby(series.values, bool):
+        length = len(list(run))
+        if marked:
+            width = max(100 * length / steps, MIN_MARK_WIDTH)
+            x = min(100 * at / steps, 100 - width)
+            yield Bar(series.tone, round(x, 3), round(width, 3), TOP, HEIGHT - BOTTOM - TOP)
+        at += length
 
 
 def _runs(series: Series, steps: int, highest: float) -> list[tuple[str, str]]:

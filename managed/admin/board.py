@@ -8,10 +8,11 @@ from django.http import HttpRequest
 from django.utils.timezone import now
 
 from config.admin.board.registry import Figure, Number, part
-from config.admin.value_formats import BAD, BUSY, list_of
+from config.admin.value_formats import list_of
 from config.display.charts import Series, TimeSeriesChart
 from config.display.plurals import counted
-from managed.admin.chart import milliseconds
+from config.display.quantities import milliseconds
+from config.display.statuses import BAD, BUSY
 from managed.admin.service_status import Status
 from managed.models import Measurement, Service
 

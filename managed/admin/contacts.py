@@ -11,7 +11,7 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.value_formats import link, moment
 from config.display.integers import is_id
-from managed.admin.service_status import status_pill
+from config.display.statuses import status_pill
 from managed.models import Contact, Service
 
 SERVICES_SHOWN = 50
@@ -51,6 +51,6 @@ def services_panel(contact: Contact) -> Panel:
     return Panel.of(
         "Notified about",
         ("Service", "Status"),
-        ((link(service), status_pill(service)) for service in consulted.order_by("label")[:SERVICES_SHOWN]),
+        ((link(service), status_pill(service.status)) for service in consulted.order_by("label")[:SERVICES_SHOWN]),
         empty="No service notifies this group.",
     )

@@ -17,8 +17,8 @@ from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.value_formats import NOTHING, link, moment
 from config.display.integers import is_id
+from config.display.statuses import status_pill
 from managed.admin.reveal import LABEL, Revealed, RevealPage, decryptions_panel, reveal_address
-from managed.admin.service_status import status_pill
 from managed.admin.value_formats import TARGET
 from managed.models import Credential, Decryption
 from managed.services import credentials
@@ -79,7 +79,7 @@ def services_panel(credential: Credential) -> Panel:
         "Services with this credential",
         ("Service", "Status", "Address"),
         (
-            (link(service), status_pill(service), format_html(TARGET, service.address))
+            (link(service), status_pill(service.status), format_html(TARGET, service.address))
             for service in credential.services.order_by("label")
         ),
     )

@@ -15,9 +15,9 @@ from accounts.admin.filters import AccountFilter
 from accounts.models import Account
 from config.admin.pages import Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, QUIET, link, moment, pill, span
+from config.admin.value_formats import link, moment, span
 from config.display.integers import is_id
-from managed.admin.service_status import status_pill
+from config.display.statuses import BAD, QUIET, pill, status_pill
 from managed.admin.value_formats import TARGET, ticket_link
 from managed.models import Issue, Service
 
@@ -117,4 +117,4 @@ def _row(issue: Issue, key: int, service: Service | None) -> Row:
     if service is None:
         return Row((f"service {key}, deleted since", "", "", ""))
     target, failing = format_html(TARGET, service.address), service.issue_id == issue.pk
-    return Row((link(service), status_pill(service), target, service.error), "bad" if failing else "")
+    return Row((link(service), status_pill(service.status), target, service.error), "bad" if failing else "")

@@ -19,7 +19,8 @@ from accounts.models import Account
 from compute.models import Instance
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
+from config.display.statuses import BAD, GOOD, pill
 from managed.admin.reveal import Revealed, RevealPage, decryptions_panel
 from managed.models import ComputeSettings, KeyPair
 from managed.services import keys

@@ -7,8 +7,9 @@ from django.utils.safestring import SafeString
 from accounts.admin.panels import ROWS_SHOWN, account_panel
 from accounts.models import Account
 from config.admin.pages import Panel, Row
-from config.admin.value_formats import BAD, link, list_of, moment, pill
-from managed.admin.service_status import Status, status_pill
+from config.admin.value_formats import link, list_of, moment
+from config.display.statuses import BAD, pill, status_pill
+from managed.admin.service_status import Status
 from managed.admin.value_formats import TARGET
 from managed.models import ComputeSettings, Contact, Credential, Decryption, Issue, KeyPair, Service
 
@@ -25,8 +26,8 @@ def services_panel(account: Account) -> Panel:
         [
             Row(
                 (
-                    link(each), status_pill(each), format_html(TARGET, each.address), moment(each.checked_at),
-                    each.error,
+                    link(each), status_pill(each.status), format_html(TARGET, each.address),
+                    moment(each.checked_at), each.error,
                 ),
                 "bad" if each.status == Status.PROBLEM else "",
             )

@@ -11,9 +11,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import Ticket
-from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, lines, pill, span
+from config.admin.value_formats import lines, moment_ago, span
 from config.display.plurals import counted
-from managed.admin.value_formats import moment_ago
+from config.display.statuses import BAD, QUIET, pill, status_pill
 from managed.models import Service
 from managed.services.probing import MIN_FAILURES
 
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 Status = Service.Status
-TONES = {Status.OK: GOOD, Status.PROBLEM: BAD, Status.PENDING: BUSY, Status.DISABLED: QUIET}
 LATE_INTERVALS = 3
 """The number of intervals after which a service without a check counts as late."""
-
-
-def status_pill(service: Service) -> SafeString:
-    return pill(service.status, TONES[Status(service.status)])
 
 
 def watched() -> Q:
@@ -83,7 +78,7 @@ class StatusDisplay:
         return self.watched and self.at - since > patience()
 
     def state(self) -> SafeString:
-        pills = [status_pill(self.service)]
+        pills = [status_pill(self.service.status)]
         if self.late:
             pills.append(pill("late", BAD))
         elif not self.watched and self.service.status != Status.DISABLED:

@@ -1,7 +1,6 @@
 """Monitored services: which ones are down and why, their response times, and information for repairs."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -9,27 +8,30 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter
-from accounts.admin.panels import event_state, staff
-from accounts.models import Account, Event
+from accounts.admin.panels import newest_events, staff
+from accounts.models import Account
 from compute.models import Instance
-from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
+from config.admin.board.bars import BarTable
+from config.admin.board.registry import Figure
+from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage, Row
 from config.admin.tasks import Task
-from config.admin.value_formats import NOTHING, lines, link, list_of, moment, page_of, pill
+from config.admin.value_formats import NOTHING, ago, lines, link, list_of, moment, moment_ago, page_of, words
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.display.plurals import counted
+from config.display.statuses import BAD, pill
 from config.errors import Invalid
 from managed.admin import service_status
-from managed.admin.chart import Chart, draw
 from managed.admin.credentials import credential_rows, reveal_link
 from managed.admin.keys import address, ssh
 from managed.admin.service_status import Status, StatusDisplay
-from managed.admin.value_formats import TARGET, ago, moment_ago, ticket_link
+from managed.admin.value_formats import TARGET, ticket_link
+from managed.display import charts_of
 from managed.models import Issue, KeyPair, Measurement, Service
 from managed.services import history, services, targets
 from managed.services.history import History
@@ -121,9 +123,6 @@ class ServicePage(ReadOnlyPage):
         Verb("enable", "Enable", enable, offered=lambda service: service.status == Status.DISABLED),
     )  # fmt: skip
 
-    class Media:
-        css = {"all": ("managed/admin.css",)}
-
     @admin.display(description="Checked from")
     def checked_from(self, service: Service) -> str:
         if service.region is None:
@@ -143,24 +142,14 @@ class ServicePage(ReadOnlyPage):
         owner = Account.objects.filter(Q(company__istartswith=term) | Q(email__istartswith=term))
         return super().matches(term) | Q(address__icontains=term) | Q(account__in=owner)
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: "WithAnnotations[Service, Clocked] | None" = None,
-    ) -> HttpResponse:
-        if obj is not None:
-            found = history.history(obj, obj.clock)
-            context["uptimes"] = [(name, found.uptime(period)) for name, period in history.PERIODS.items()]
-            context["charts"] = charts(found)
-        return super().render_change_form(request, context, add, change, form_url, obj)
+    def figures(self, request: HttpRequest, obj: "WithAnnotations[Service, Clocked]") -> list[Figure]:
+        found = history.history(obj, obj.clock)
+        return [uptimes(found), *charts_of(found, "UTC")]
 
     def panels(self, request: HttpRequest, obj: Service) -> list[Panel]:
         return [
-            notes_panel(obj), secrets_panel(request, obj), contacts_panel(obj), issues_panel(obj), events_panel(obj)
+            notes_panel(obj), secrets_panel(request, obj), contacts_panel(obj), issues_panel(obj),
+            newest_events("Events", obj.account_id, entity_type="managed_service", entity_id=obj.pk),
         ]  # fmt: skip
 
     @admin.display(description="Status")
@@ -242,18 +231,10 @@ class ServicePage(ReadOnlyPage):
         return moment(service.updated)
 
 
-def charts(found: History) -> list[Chart]:
-    interval = timedelta(seconds=settings.PROBE_EVERY)
-    return [
-        draw(
-            "day", "Last 24 hours, in steps of five minutes", found.day, found.at - history.DAY, found.at,
-            history.STEP, interval, timedelta(hours=3),
-        ),
-        draw(
-            "month", "Last 30 days, hourly averages", found.month, found.at - history.MONTH, found.at,
-            history.HOUR, interval, timedelta(days=5),
-        ),
-    ]  # fmt: skip
+def uptimes(found: History) -> BarTable:
+    periods = ((name, found.uptime(period)) for name, period in history.PERIODS.items())
+    rows = [Row((name, uptime.percent, uptime.checks, uptime.failed)) for name, uptime in periods]
+    return BarTable("Uptime", ("Period", "Uptime", "Checks", "Failed checks"), rows)
 
 
 def host_of(service: Service) -> SafeString | str:
@@ -271,8 +252,8 @@ def host_of(service: Service) -> SafeString | str:
 
 
 def notes_panel(service: Service) -> Panel:
-    notes = [format_html('<p class="notes">{}</p>', service.notes)] if service.notes else []
-    return Panel.of("Notes of the owner", ("Note",), ((note,) for note in notes))
+    notes = [(words(service.notes),)] if service.notes else []
+    return Panel.of("Notes of the owner", ("Note",), notes)
 
 
 def secrets_panel(request: HttpRequest, service: Service) -> Panel:
@@ -314,7 +295,7 @@ def issues_panel(service: Service) -> Panel:
         (
             (
                 link(issue),
-                pill("closed") if issue.closed else pill("open", service_status.BAD),
+                pill("closed") if issue.closed else pill("open", BAD),
                 moment(issue.created),
                 moment(issue.closed),
                 ticket_link(issue.ticket),
@@ -322,21 +303,4 @@ def issues_panel(service: Service) -> Panel:
             for issue in found.select_related("ticket").order_by("-pk")[:ROWS_SHOWN]
         ),
         more=list_of(Issue, account__id__exact=service.account_id),
-    )  # fmt: skip
-
-
-def events_panel(service: Service) -> Panel:
-    of = {"entity_type": "managed_service", "entity_id": service.pk}
-    found = Event.objects.filter(account=service.account_id, **of).order_by("-pk")[:ROWS_SHOWN]
-    return Panel.of(
-        "Events",
-        ("When", "Action", "Status", "By", "Message"),
-        (
-            (
-                moment(event.created), link(event, event.action), event_state(event),
-                event.username or "the platform", event.message,
-            )
-            for event in found
-        ),
-        more=list_of(Event, account__id__exact=service.account_id, **of),
     )  # fmt: skip

@@ -1,7 +1,6 @@
 """Services: the list, the page of a service with its uptime and response times, and its verbs."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -16,17 +15,15 @@ from accounts.pages.base import AccountPage, signed_in
 from accounts.pages.live_pages import LiveListPage, LiveObjectPage
 from accounts.pages.objects import ObjectConfirmationPage
 from compute.pages.activity import events_about
-from compute.pages.graphs import Values, line_chart
-from config.display.charts import TimeSeriesChart
 from config.pages.grants import UNRESTRICTED
 from config.pages.lists import Column, Row, Verb
 from config.pages.navigation import NOUNS
 from config.pages.views import VerbView, is_htmx
+from managed.display import charts_of
 from managed.filters import ServiceListFilterSet
 from managed.models import Service
 from managed.pages.base import SERVICES, ManagedListPage, ManagedObjectPage
 from managed.services import history, services
-from managed.services.history import History, Span
 from managed.services.incidents import contacts_of
 
 
@@ -163,26 +160,3 @@ def verbs_of(service: Service) -> tuple[Verb, ...]:
     else:
         switch = verb("disable", "Disable", posted=True)
     return verb("edit", "Edit"), switch, verb("delete", "Delete")
-
-
-def charts_of(found: History, zone: str) -> Iterator[TimeSeriesChart]:
-    """The response times of the last day and of the last 30 days, if a check succeeded. Times are in the zone."""
-    if any(span.average is not None for span in found.day):
-        start, (average, slowest) = _on_grid(found.day, history.STEP, found.at)
-        lines = [("Average", average), ("Slowest", slowest)]
-        yield line_chart("graph-day", "Response time of the last 24 hours", "ms", start, history.STEP, lines, zone)
-    if any(span.average is not None for span in found.month):
-        start, (average, _) = _on_grid(found.month, history.HOUR, found.at)
-        lines = [("Average", average)]
-        yield line_chart("graph-month", "Response time of the last 30 days", "ms", start, history.HOUR, lines, zone)
-
-
-def _on_grid(spans: Sequence[Span], step: timedelta, until: datetime) -> tuple[datetime, tuple[Values, Values]]:
-    """Return the time of the first span, and averages and highest values at equal steps, with None for gaps."""
-    start = spans[0].at
-    average: Values = [None] * ((until - start) // step + 1)
-    highest: Values = list(average)
-    for span in spans:
-        place = (span.at - start) // step
-        average[place], highest[place] = span.average, span.highest
-    return start, (average, highest)

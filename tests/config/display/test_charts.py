@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from django.template.loader import render_to_string
 
-from config.display.charts import HEIGHT, MAX_ROWS, Series, TimeSeriesChart
+from config.display.charts import HEIGHT, MAX_ROWS, MIN_MARK_WIDTH, Series, TimeSeriesChart
 
 START, MINUTE = datetime(2026, 11, 24, 12, tzinfo=UTC), timedelta(minutes=1)
 
@@ -40,6 +40,15 @@ def test_the_table_sums_additive_values_and_has_the_highest_of_others():
     assert drawn.headers == ["From", "done", "slowest"]
     assert len(drawn.rows) == MAX_ROWS
     assert drawn.rows[1] == ["12:15", "15", "29"]
+
+
+def test_a_run_of_marked_times_is_one_rectangle_that_can_be_seen():
+    failed = Series("failed", "failed", [0, 2, 1, None, *[0] * 995, 3])
+    drawn = TimeSeriesChart.of("a", "A", START, MINUTE, description="", marks=[failed])
+    assert [(bar.x, bar.width) for bar in drawn.bars] == [(0.1, MIN_MARK_WIDTH), (99.7, MIN_MARK_WIDTH)]
+    assert {(bar.y, bar.y + bar.height) for bar in drawn.bars} == {(drawn.top, drawn.baseline)}
+    assert drawn.rows[0][1] == "3"
+    assert drawn.value_ticks[0].label == "1", "marks have no height"
 
 
 def test_a_chart_without_values_is_empty():

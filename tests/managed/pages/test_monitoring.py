@@ -133,7 +133,7 @@ class TestServices:
         assert f'href="/home/tickets/{issue.ticket_id}"' in shown
         assert answer.context["uptimes"][0][1].percent == "50.00 %"
         assert [chart.name for chart in answer.context["charts"]] == ["graph-day", "graph-month"]
-        assert "Average: 30.0 ms on average" in shown
+        assert "30 ms on average, at most 40 ms. 2 of 4 checks failed." in shown
         listed = text(browser.get(f"{HOME}/issues"))
         assert "It is down" in listed
         assert f'href="{HOME}/{service.pk}">shop</a>' in listed
