@@ -6,13 +6,13 @@ from typing import Any, ClassVar, cast
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from config.admin.pages import Page
 from config.admin.roles import OPERATOR, allow
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, pill
+from config.admin.value_formats import tags
+from config.display.statuses import BAD, GOOD, QUIET, pill
 from regions.models import CAPABILITIES, Region
 
 allow(OPERATOR, Region, to="add change")
@@ -122,4 +122,4 @@ class RegionPage(Page):
 
     @admin.display(description="Offers")
     def offers(self, region: Region) -> SafeString:
-        return format_html_join(" ", "{}", ((pill(name),) for name in region.capabilities)) or NOTHING
+        return tags(region.capabilities)

@@ -14,8 +14,9 @@ from accounts.models import Authorization, Login, TrustedDevice, User
 from accounts.services import access
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import GOOD, NOTHING, QUIET, link, moment, pill
+from config.admin.value_formats import NOTHING, link, moment
 from config.admin.verbs import Verb
+from config.display.statuses import GOOD, QUIET, pill
 
 
 def forget(request: HttpRequest, device: TrustedDevice) -> str:

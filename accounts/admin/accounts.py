@@ -21,8 +21,9 @@ from accounts.services.suspension import set_account_active
 from config.admin.forms import ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import BAD, GOOD, pill
 from config.errors import Invalid
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from accounts.models import Account, Ticket
 from config.admin.board.bars import BarTable, bar
 from config.admin.board.registry import Figure, Number, part
 from config.admin.pages import CappedPaginator, Row
-from config.admin.value_formats import BAD, BUSY, list_of
+from config.admin.value_formats import list_of
+from config.display.statuses import BAD, BUSY
 
 HOUR = timedelta(hours=1)
 WAIT_GROUPS = (

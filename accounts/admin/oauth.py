@@ -30,9 +30,10 @@ from accounts.services import access, oauth_clients
 from accounts.services.oauth_clients import Ended
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, lines, link, list_of, moment, pill
+from config.admin.value_formats import NOTHING, lines, link, list_of, moment
 from config.admin.verbs import Verb
 from config.display.integers import is_id
+from config.display.statuses import BAD, GOOD, QUIET, pill
 from config.errors import Invalid
 
 admin.site.unregister((OAuthClient, OAuthAccessToken, OAuthRefreshToken, OAuthGrant, OAuthIDToken))

@@ -24,9 +24,10 @@ from accounts.services import outbox
 from config.admin.attention import Notice, watcher
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, NOTHING, QUIET, lines, list_of, moment, pill
+from config.admin.value_formats import NOTHING, lines, list_of, moment
 from config.admin.verbs import Verb
 from config.display.plurals import counted
+from config.display.statuses import BAD, QUIET, pill
 
 LATE_AFTER = timedelta(minutes=15)
 """The time that a message may wait before staff get a notice: mail servers that greylist cause some minutes."""

@@ -19,8 +19,9 @@ from accounts.services.tokens import MAX_LABEL_LENGTH
 from config.admin.forms import ReasonForm
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, link, moment, pill
+from config.admin.value_formats import link, moment
 from config.admin.verbs import Once, Verb
+from config.display.statuses import BAD, GOOD, pill
 
 MAX_DAYS = 3650
 ADVICE = (

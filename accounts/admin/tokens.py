@@ -19,8 +19,9 @@ from accounts.models import PersonalToken
 from accounts.services.tokens import revoke_token
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, link, moment, pill
+from config.admin.value_formats import link, moment
 from config.admin.verbs import Verb
+from config.display.statuses import BAD, pill
 
 
 def revoke(request: HttpRequest, token: PersonalToken) -> str:

@@ -29,8 +29,9 @@ from accounts.services import external
 from accounts.services.grants import named_grants
 from accounts.services.security_questions import ANSWERED_AT_A_TIME
 from config.admin.pages import Panel
-from config.admin.value_formats import GOOD, QUIET, link, list_of, moment, page_of, pill
+from config.admin.value_formats import link, list_of, moment, page_of
 from config.admin.verbs import VerbsMixin
+from config.display.statuses import GOOD, QUIET, pill
 
 RECENT = 10
 """The number of logins in the panel. The list has all."""

@@ -38,8 +38,9 @@ from config.admin.forms import READ_BY_CUSTOMERS, ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.roles import ROLES, is_role
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, moment, pill
+from config.admin.value_formats import moment
 from config.admin.verbs import Verb
+from config.display.statuses import BAD, GOOD, pill
 from config.errors import Invalid
 
 PRIVILEGES = ("is_staff", "is_superuser", "groups", "user_permissions")

@@ -6,7 +6,8 @@ from django.utils.safestring import SafeString
 from compute.models import Alarm
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, GOOD, moment, pill
+from config.admin.value_formats import moment
+from config.display.statuses import BAD, BUSY, GOOD, pill
 
 
 @admin.register(Alarm)

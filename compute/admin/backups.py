@@ -10,24 +10,17 @@ from compute.models import Backup, Instance
 from compute.services.backups import backups
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import status_pill
 
 Status = Backup.Status
-TONES: dict[str, str] = {
-    Status.SUCCESSFUL: GOOD, Status.FAILED: BAD, Status.PENDING: BUSY, Status.RUNNING: BUSY,
-    Status.NEEDS_POST_PROCESSING: BUSY,
-}  # fmt: skip
 BACKUPS_SHOWN = 20
 
 
 def delete(request: HttpRequest, backup: Backup) -> str:
     backups.delete(staff(request, backup.account_id), backup)
     return "deleted. Its data will be deleted in a moment."
-
-
-def status_pill(backup: Backup) -> SafeString:
-    return pill(backup.status, TONES.get(backup.status, QUIET))
 
 
 def backups_panel(instance: Instance) -> Panel:
@@ -38,7 +31,7 @@ def backups_panel(instance: Instance) -> Panel:
         ("Backup", "Type", "Kept as", "Status", "Region", "Finished", "Message"),
         (
             (
-                link(row), row.type, row.rotation, status_pill(row), row.region_id, moment(row.finished),
+                link(row), row.type, row.rotation, status_pill(row.status), row.region_id, moment(row.finished),
                 row.message,
             )
             for row in rows
@@ -78,4 +71,4 @@ class BackupPage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, backup: Backup) -> SafeString:
-        return status_pill(backup)
+        return status_pill(backup.status)

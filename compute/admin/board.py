@@ -34,9 +34,10 @@ from compute.models import Host, Instance, Job
 from config.admin.board.bars import BarTable, bar, meter
 from config.admin.board.registry import Figure, Number, part
 from config.admin.pages import Row
-from config.admin.value_formats import BAD, BUSY, GOOD, QUIET, gigabytes, link, list_of, page_of, pill, span
+from config.admin.value_formats import link, list_of, page_of, span
 from config.display.charts import Series, TimeSeriesChart
 from config.display.plurals import counted
+from config.display.statuses import BAD, BUSY, GOOD, QUIET, pill
 
 MAX_JOBS = 10_000
 """The largest number of newest jobs that are read."""
@@ -173,7 +174,7 @@ def _of(used: int, whole: int) -> str:
     """Return ``12 of 64 GB`` from MB; in TB if the text would be too long in GB."""
     if whole >= MANY_GIGABYTES * 1024:
         return f"{used / 1024**2:,.1f} of {whole / 1024**2:,.0f} TB"
-    return f"{used / 1024:,.0f} of {gigabytes(whole)}"
+    return f"{used / 1024:,.0f} of {whole / 1024:,.0f} GB"
 
 
 def newest() -> tuple[QuerySet[Job], datetime | None]:

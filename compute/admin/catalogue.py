@@ -21,7 +21,7 @@ from compute.services.usage.repricing import reprice
 from config.admin.pages import Page
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
-from config.admin.value_formats import gigabytes
+from config.display.quantities import size
 
 POSITION = (
     "The place in lists, such as 25. The smallest number comes first. The rows of the catalogue have 10, 20, 30"
@@ -113,11 +113,11 @@ class InstanceTypePage(SizesMixin, Page):
 
     @admin.display(description="Memory", ordering="memory")
     def memory_in_gb(self, kind: InstanceType) -> str:
-        return gigabytes(kind.memory)
+        return size(kind.memory)
 
     @admin.display(description="Disk", ordering="disk")
     def disk_in_gb(self, kind: InstanceType) -> str:
-        return gigabytes(kind.disk)
+        return size(kind.disk)
 
 
 class UndeletablePage(Page):
@@ -216,4 +216,4 @@ class ImagePage(SizesMixin, UndeletablePage):
 
     @admin.display(description="Size", ordering="size")
     def size_in_gb(self, image: Image) -> str:
-        return gigabytes(image.size)
+        return size(image.size)

@@ -15,8 +15,9 @@ from compute.models import ConsoleSession, Instance
 from compute.services import consoles
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import BUSY, GOOD, QUIET, pill
 
 
 def is_in_use(session: ConsoleSession) -> bool:

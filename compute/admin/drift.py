@@ -17,8 +17,9 @@ from compute.services.hosts.drift_records import SETTLED_FIRST, confirmed
 from config.admin.attention import Notice, watcher
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, QUIET, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import BAD, BUSY, QUIET, pill
 
 Kind = Drift.Kind
 NO_ACCOUNT = 0

@@ -14,7 +14,8 @@ from compute.models import Heartbeat
 from compute.services.heartbeats import alive
 from config.admin.pages import ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, QUIET, pill, span
+from config.admin.value_formats import span
+from config.display.statuses import BAD, GOOD, QUIET, pill
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

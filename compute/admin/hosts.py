@@ -13,7 +13,6 @@ from django.http import HttpRequest, QueryDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from compute.admin.power import status_pill
 from compute.jobs.data import SIMULATED
 from compute.models import Drift, Host, HostMigration, Instance, Job, Reservation
 from compute.services.hosts import draining, drift_records, maintenance
@@ -24,8 +23,10 @@ from config.admin.forms import MAX_REASON_LENGTH, ReasonForm
 from config.admin.pages import Page, Panel
 from config.admin.sizes import GigabytesField, SizesMixin
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, QUIET, gigabytes, link, list_of, moment, pill, span
+from config.admin.value_formats import NOTHING, link, list_of, moment, span
 from config.admin.verbs import Verb
+from config.display.quantities import size
+from config.display.statuses import BAD, BUSY, GOOD, QUIET, pill, status_pill
 from config.errors import Problems
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class HostForm(forms.ModelForm):
             used, asked = getattr(locked, f"{name}_used"), self.cleaned_data.get(name)
             if asked is not None and asked < used:
                 self.add_error(
-                    name, f"Must be at least {used if name == 'vcpus' else gigabytes(used)}, which instances use."
+                    name, f"Must be at least {used if name == 'vcpus' else size(used)}, which instances use."
                 )
         region, driver = self.cleaned_data.get("region", locked and locked.region), self.cleaned_data.get("driver")
         if region and driver and (locked is None or locked.driver != driver):
@@ -345,19 +346,19 @@ class HostPage(SizesMixin, Page):
 
     @admin.display(description="Memory")
     def memory_in_gb(self, host: Host) -> str:
-        return gigabytes(host.memory)
+        return size(host.memory)
 
     @admin.display(description="Disk")
     def disk_in_gb(self, host: Host) -> str:
-        return gigabytes(host.disk)
+        return size(host.disk)
 
     @admin.display(description="Memory used")
     def memory_use(self, host: Host) -> str:
-        return gigabytes(host.memory_used)
+        return size(host.memory_used)
 
     @admin.display(description="Disk used")
     def disk_use(self, host: Host) -> str:
-        return gigabytes(host.disk_used)
+        return size(host.disk_used)
 
     @admin.display(description="In maintenance since")
     def maintenance_since(self, host: Host) -> SafeString:
@@ -376,7 +377,7 @@ def draining_panel(host: Host) -> Panel:
         return Panel("Moves from here", (), empty="No moves are scheduled.")
     rows = draining.moves_from(host)[:RESERVATIONS_SHOWN]
     found: list[tuple[Any, ...]] = [
-        (link(row.instance), link(row, row.status), moment(row.when), row.reason, status_pill(row.instance))
+        (link(row.instance), link(row, row.status), moment(row.when), row.reason, status_pill(row.instance.status))
         for row in rows
     ]
     lacking = [NAMES[name] for name, (reserved, free) in draining.room(host).items() if reserved > free]
@@ -406,9 +407,9 @@ def reservations_panel(host: Host) -> Panel:
     found: list[tuple[Any, ...]] = [
         (
             link(row.instance),
-            gigabytes(row.memory),
+            size(row.memory),
             row.vcpus,
-            gigabytes(row.disk),
+            size(row.disk),
             row.instance.host_id == host.pk,
         )
         for row in rows

@@ -19,7 +19,7 @@ from compute.admin.consoles import consoles_panel
 from compute.admin.jobs import job_buttons, started
 from compute.admin.moves import migrations_panel
 from compute.admin.networking.firewalls import firewalls_panel
-from compute.admin.power import can, status_pill
+from compute.admin.power import can
 from compute.admin.timeline import timeline
 from compute.admin.volumes import volumes_panel
 from compute.models import Address, Config, Disk, Host, Instance, IPv6Range
@@ -29,9 +29,11 @@ from compute.services.networking.vlans import vlans_of
 from config.admin.forms import ReasonForm
 from config.admin.pages import ClosedFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, gigabytes, link, list_of, moment, page_of, pill
+from config.admin.value_formats import NOTHING, link, list_of, moment, page_of, tags
 from config.admin.verbs import Verb
 from config.display.integers import is_id
+from config.display.quantities import size
+from config.display.statuses import BAD, BUSY, GOOD, pill, status_pill
 
 MOVE_PERMISSION = "compute.add_hostmigration"
 """The permission to move instances, which takes capacity on hosts."""
@@ -174,7 +176,7 @@ class InstancePage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, instance: Instance) -> SafeString:
-        return status_pill(instance)
+        return status_pill(instance.status)
 
     @admin.display(description="Type")
     def type_link(self, instance: Instance) -> SafeString:
@@ -200,7 +202,7 @@ class InstancePage(ReadOnlyPage):
 
     @admin.display(description="Tags")
     def tags_list(self, instance: Instance) -> SafeString:
-        return format_html_join(" ", "{}", ((pill(tag),) for tag in instance.tags)) or NOTHING
+        return tags(instance.tags)
 
 
 def ipv4(term: str) -> str | None:
@@ -223,9 +225,9 @@ def disks_panel(instance: Instance) -> Panel:
             (
                 disk.pk,
                 disk.label,
-                gigabytes(disk.size),
+                size(disk.size),
                 disk.filesystem,
-                pill(disk.status, GOOD if disk.status == Disk.Status.READY else BUSY),
+                status_pill(disk.status),
                 link(disk.image),
                 moment(disk.created),
             )
@@ -295,7 +297,7 @@ def instances_panel(account: Account) -> Panel:
         ("Label", "Id", "Status", "Region", "Type", "IPv4", "Created"),
         (
             (
-                link(row), row.pk, status_pill(row), row.region_id, row.type.label, addresses(row.ipv4),
+                link(row), row.pk, status_pill(row.status), row.region_id, row.type.label, addresses(row.ipv4),
                 moment(row.created),
             )
             for row in rows

@@ -16,7 +16,8 @@ from accounts.models import Event
 from compute.jobs.data import UnreadableData
 from compute.jobs.definition import KINDS
 from compute.models import Host, Job
-from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, QUIET, lines, link, pill, span
+from config.admin.value_formats import NOTHING, lines, link, span
+from config.display.statuses import BAD, BUSY, GOOD, QUIET, pill
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

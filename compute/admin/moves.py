@@ -18,12 +18,12 @@ from compute.models import HostMigration, Instance
 from compute.services.hosts import moves
 from config.admin.pages import HostFilter, Page, Panel
 from config.admin.tasks import Task
-from config.admin.value_formats import BUSY, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import status_pill
 from config.errors import Invalid
 
 Status = HostMigration.Status
-TONES: dict[str, str] = {Status.PENDING: BUSY, Status.STARTED: BUSY, Status.DONE: GOOD, Status.CANCELLED: QUIET}
 
 
 def start(request: HttpRequest, migration: HostMigration) -> str:
@@ -39,10 +39,6 @@ def cancel(request: HttpRequest, migration: HostMigration) -> str:
 
 def is_pending(migration: HostMigration) -> bool:
     return migration.status == Status.PENDING
-
-
-def status_pill(migration: HostMigration) -> SafeString:
-    return pill(migration.status, TONES.get(migration.status, QUIET))
 
 
 class MigrationForm(forms.ModelForm):
@@ -114,7 +110,7 @@ class HostMigrationPage(Page):
 
     @admin.display(description="Status")
     def state(self, migration: HostMigration) -> SafeString:
-        return status_pill(migration)
+        return status_pill(migration.status)
 
     @admin.display(description="Start", ordering="when")
     def due(self, migration: HostMigration) -> SafeString:
@@ -125,7 +121,7 @@ def migrations_panel(instance: Instance) -> Panel:
     """The instance's host migrations, on its page, and a link to schedule one."""
     rows = instance.host_migrations.order_by("-pk")[:5]
     found: list[tuple[Any, ...]] = [
-        (link(row, f"{row.pk}"), status_pill(row), moment(row.when), row.reason) for row in rows
+        (link(row, f"{row.pk}"), status_pill(row.status), moment(row.when), row.reason) for row in rows
     ]
     address = f"{reverse('admin:compute_hostmigration_add')}?{urlencode({'instance': instance.pk})}"
     if not any(row.status in (Status.PENDING, Status.STARTED) for row in rows):

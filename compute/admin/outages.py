@@ -11,7 +11,8 @@ from compute.services import missing_processes
 from compute.services.hosts.unreachable_hosts import jobs_waiting, unreachable_hosts
 from compute.services.missing_processes import moment_of
 from config.admin.attention import Notice, watcher
-from config.admin.value_formats import QUIET, list_of, page_of, span
+from config.admin.value_formats import list_of, page_of, span
+from config.display.statuses import QUIET
 
 HOST, PROCESS = 2, 1
 """The urgency of notices on hosts and on processes; other notices have 0."""

@@ -6,7 +6,8 @@ from compute.admin.job_status import UNDO, JobProgress
 from compute.admin.usual_times import Usual, limit_of
 from compute.models import Job
 from config.admin.pages import Panel, Row
-from config.admin.value_formats import BAD, BUSY, NOTHING, span
+from config.admin.value_formats import NOTHING, span
+from config.display.statuses import BAD, BUSY
 
 
 def steps_panel(progress: JobProgress, usual: Usual) -> Panel:

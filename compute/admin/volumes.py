@@ -2,7 +2,6 @@
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter
@@ -15,8 +14,9 @@ from compute.models.volumes import volume_name
 from compute.services.volumes import attaching, volumes
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BUSY, GOOD, NOTHING, link, list_of, moment, page_of, pill
+from config.admin.value_formats import link, list_of, moment, page_of, tags
 from config.admin.verbs import Verb
+from config.display.statuses import status_pill
 
 
 def detach(request: HttpRequest, volume: Volume) -> str:
@@ -29,10 +29,6 @@ def detach(request: HttpRequest, volume: Volume) -> str:
 def delete(request: HttpRequest, volume: Volume) -> str:
     volumes.delete(staff(request, volume.account_id), volume)
     return "deleted. Its data will be deleted in a moment."
-
-
-def status_pill(volume: Volume) -> SafeString:
-    return pill(volume.status, GOOD if volume.status == Volume.Status.ACTIVE else BUSY)
 
 
 def slots_panel(volume: Volume) -> Panel:
@@ -88,7 +84,7 @@ class VolumePage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, volume: Volume) -> SafeString:
-        return status_pill(volume)
+        return status_pill(volume.status)
 
     @admin.display(description="Size")
     def gigabytes(self, volume: Volume) -> str:
@@ -104,7 +100,7 @@ class VolumePage(ReadOnlyPage):
 
     @admin.display(description="Tags")
     def tags_list(self, volume: Volume) -> SafeString:
-        return format_html_join(" ", "{}", ((pill(tag),) for tag in volume.tags)) or NOTHING
+        return tags(volume.tags)
 
 
 def volumes_panel(instance: Instance) -> Panel:
@@ -119,7 +115,7 @@ def volumes_panel(instance: Instance) -> Panel:
                 row.pk,
                 f"{row.size} GB",
                 row.get_hardware_type_display(),
-                status_pill(row),
+                status_pill(row.status),
                 moment(row.created),
             )
             for row in rows
@@ -136,7 +132,7 @@ def account_volumes_panel(account: Account) -> Panel:
         ("Label", "Id", "Status", "Region", "Size", "Instance", "Created"),
         (
             (
-                link(row), row.pk, status_pill(row), row.region_id, f"{row.size} GB", link(row.instance),
+                link(row), row.pk, status_pill(row.status), row.region_id, f"{row.size} GB", link(row.instance),
                 moment(row.created),
             )
             for row in rows

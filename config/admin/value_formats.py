@@ -16,19 +16,6 @@ from django.utils.timezone import now
 NOTHING = SafeString('<span class="quiet">–</span>')
 
 
-GOOD, BUSY, BAD, QUIET = "good", "busy", "bad", "quiet"
-"""The tones of a pill and of a row. The text always repeats the meaning of the colour."""
-
-
-def pill(text: str, tone: str = QUIET) -> SafeString:
-    return format_html('<span class="status {}">{}</span>', tone, text)
-
-
-def gigabytes(megabytes: float) -> str:
-    """Format a size in MB for people: ``25 GB``, ``0.5 GB``, ``1,024 GB``."""
-    return f"{megabytes / 1024:,.3f}".rstrip("0").rstrip(".") + " GB"
-
-
 def page_of(obj: Model) -> str:
     """Return the address of an object's admin page."""
     meta = obj._meta

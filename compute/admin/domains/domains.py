@@ -2,21 +2,21 @@
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter
 from accounts.admin.panels import ROWS_SHOWN, account_panel, staff
 from accounts.models import Account
-from compute.admin.domains.panels import status_pill, zone_panel
+from compute.admin.domains.panels import zone_panel
 from compute.admin.timeline import story
 from compute.models import Domain, Job
 from compute.services.domains import domains
 from compute.services.domains.domains import DomainSpec
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import NOTHING, link, list_of, moment, pill
+from config.admin.value_formats import NOTHING, link, list_of, moment, tags
 from config.admin.verbs import Verb
+from config.display.statuses import status_pill
 
 
 def disable(request: HttpRequest, domain: Domain) -> str:
@@ -79,7 +79,7 @@ class DomainPage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, domain: Domain) -> SafeString:
-        return status_pill(domain)
+        return status_pill(domain.status)
 
     @admin.display(description="Primary name servers")
     def masters(self, domain: Domain) -> str:
@@ -91,7 +91,7 @@ class DomainPage(ReadOnlyPage):
 
     @admin.display(description="Tags")
     def tags_list(self, domain: Domain) -> SafeString:
-        return format_html_join(" ", "{}", ((pill(tag),) for tag in domain.tags)) or NOTHING
+        return tags(domain.tags)
 
 
 @account_panel
@@ -101,6 +101,6 @@ def account_domains_panel(account: Account) -> Panel:
     return Panel.of(
         "Domains",
         ("Name", "Id", "Status", "Type", "Changed"),
-        ((link(row), row.pk, status_pill(row), row.type, moment(row.updated)) for row in rows),
+        ((link(row), row.pk, status_pill(row.status), row.type, moment(row.updated)) for row in rows),
         more=list_of(Domain, account__id__exact=account.pk),
     )

@@ -1,17 +1,10 @@
 """The parts of a domain's page: its status and its zone file."""
 
-from django.utils.safestring import SafeString
-
 from compute.models import Domain
 from compute.services.domains import zone_files
 from config.admin.pages import Panel
-from config.admin.value_formats import GOOD, pill
 
 LINES_SHOWN = 200
-
-
-def status_pill(domain: Domain) -> SafeString:
-    return pill(domain.status, GOOD) if domain.status == Domain.Status.ACTIVE else pill(domain.status)
 
 
 def zone_panel(domain: Domain) -> Panel:

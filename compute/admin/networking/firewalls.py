@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter, InstancesAccountFilter
@@ -19,8 +19,9 @@ from compute.services.networking.firewalls.firewalls import FirewallChanges
 from compute.services.networking.firewalls.summary import summary
 from config.admin.pages import HostFilter, Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, BUSY, GOOD, NOTHING, QUIET, link, list_of, moment, pill, pretty
+from config.admin.value_formats import NOTHING, link, list_of, moment, pretty, tags
 from config.admin.verbs import Verb
+from config.display.statuses import BAD, BUSY, GOOD, pill, status_pill
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -50,10 +51,6 @@ def deliver_again(request: HttpRequest, row: PacketFilter) -> str:
     return "the host gets the rules in a moment."
 
 
-def status_pill(firewall: Firewall) -> SafeString:
-    return pill(firewall.status, GOOD if firewall.status == Firewall.Status.ENABLED else QUIET)
-
-
 def host_pill(row: PacketFilter | None) -> SafeString:
     """Whether the host of an instance has its newest packet filter."""
     if row is None:
@@ -72,7 +69,12 @@ def firewalls_panel(instance: Instance) -> Panel:
         "Firewalls",
         ("Label", "Id", "Status", "Rules on the host"),
         (
-            (link(each.firewall), each.firewall_id, status_pill(each.firewall), state if each.enabled else NOTHING)
+            (
+                link(each.firewall),
+                each.firewall_id,
+                status_pill(each.firewall.status),
+                state if each.enabled else NOTHING,
+            )
             for each in devices
         ),
         more=list_of(PacketFilter, instance__id__exact=instance.pk) if row else "",
@@ -128,7 +130,7 @@ class FirewallPage(ReadOnlyPage):
 
     @admin.display(description="Status")
     def state(self, firewall: Firewall) -> SafeString:
-        return status_pill(firewall)
+        return status_pill(firewall.status)
 
     @admin.display(description="Rules")
     def rules_count(self, firewall: Firewall) -> int:
@@ -144,7 +146,7 @@ class FirewallPage(ReadOnlyPage):
 
     @admin.display(description="Tags")
     def tags_list(self, firewall: Firewall) -> SafeString:
-        return format_html_join(" ", "{}", ((pill(tag),) for tag in firewall.tags)) or NOTHING
+        return tags(firewall.tags)
 
 
 class VersionFilter(admin.SimpleListFilter):

@@ -7,9 +7,9 @@ from accounts.admin.panels import account_panel, account_verb, staff
 from accounts.models import Account
 from compute.services.networking.firewalls import mail_ports
 from config.admin.pages import Panel
-from config.admin.value_formats import GOOD, QUIET, pill
 from config.admin.verbs import Verb
 from config.display.plurals import counted
+from config.display.statuses import GOOD, QUIET, pill
 
 
 def open_ports(request: HttpRequest, account: Account) -> str:

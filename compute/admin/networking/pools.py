@@ -18,10 +18,11 @@ from compute.models import Address, AddressPool, IPv6Range
 from compute.services.networking import pools
 from config.admin.pages import HostFilter, Page, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, link, list_of, pill
+from config.admin.value_formats import NOTHING, link, list_of
 from config.admin.verbs import Verb
 from config.display.integers import is_id
 from config.display.plurals import counted
+from config.display.statuses import BAD, GOOD, QUIET, pill
 from config.errors import Invalid
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from accounts.admin.filters import AccountFilter
-from compute.admin.power import status_pill
 from compute.models import VLAN, Instance
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
 from config.admin.value_formats import link
+from config.display.statuses import status_pill
 
 
 @admin.register(VLAN)
@@ -32,5 +32,5 @@ class VLANPage(ReadOnlyPage):
         interface = [{"purpose": "vlan", "label": obj.label}]
         there = Instance.objects.filter(account=obj.account_id, region=obj.region_id)
         on_it = there.filter(configs__interfaces__contains=interface).distinct().order_by("pk")
-        rows = ((link(instance), instance.pk, status_pill(instance)) for instance in on_it)
+        rows = ((link(instance), instance.pk, status_pill(instance.status)) for instance in on_it)
         return [Panel.of("Instances in this VLAN", ("Label", "Id", "Status"), rows)]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar, TypedDict
 from django.contrib import admin
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.admin.filters import AccountFilter
@@ -18,8 +17,9 @@ from compute.models import NodeBalancer, NodeBalancerNode
 from compute.services.nodebalancers import nodebalancers
 from config.admin.pages import Panel, ReadOnlyPage
 from config.admin.tasks import Task
-from config.admin.value_formats import BAD, GOOD, QUIET, link, list_of, moment, pill
+from config.admin.value_formats import link, list_of, moment
 from config.admin.verbs import Verb
+from config.display.statuses import pill, status_counts
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -44,14 +44,10 @@ def counted(rows: QuerySet[NodeBalancer]) -> "QuerySet[WithAnnotations[NodeBalan
 
 
 def health(balancer: "WithAnnotations[NodeBalancer, Counted]") -> SafeString:
-    """Pills for a row of `counted`: how many nodes are up, down or unknown."""
-    number, up, down = balancer.nodes, balancer.up, balancer.down
-    if not number:
-        return pill("no nodes", QUIET)
-    pills = [pill(f"{up} up", GOOD)] if up else []
-    pills += [pill(f"{down} down", BAD)] if down else []
-    pills += [pill(f"{number - up - down} unknown", QUIET)] if up + down < number else []
-    return format_html_join(" ", "{}", ((each,) for each in pills))
+    """Labels for a row of `counted`: how many nodes are up, down or unknown."""
+    up, down = balancer.up, balancer.down
+    counts = ((Status.UP, up), (Status.DOWN, down), (Status.UNKNOWN, balancer.nodes - up - down))
+    return status_counts((status.value, number) for status, number in counts) or pill("no nodes")
 
 
 def delete(request: HttpRequest, balancer: NodeBalancer) -> str:

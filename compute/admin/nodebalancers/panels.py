@@ -1,12 +1,10 @@
 """The parts of a load balancer's page: its configs, and their nodes."""
 
 from compute.admin.instances import addresses
-from compute.models import NodeBalancerConfig, NodeBalancerNode
+from compute.models import NodeBalancerConfig
 from config.admin.pages import Panel
-from config.admin.value_formats import BAD, GOOD, NOTHING, QUIET, link, pill
-
-Status = NodeBalancerNode.Status
-TONES: dict[str, str] = {Status.UP: GOOD, Status.DOWN: BAD, Status.UNKNOWN: QUIET}
+from config.admin.value_formats import NOTHING, link
+from config.display.statuses import status_pill
 
 
 def configs_panel(configs: list[NodeBalancerConfig]) -> Panel:
@@ -40,7 +38,7 @@ def nodes_panel(configs: list[NodeBalancerConfig]) -> Panel:
         (
             (
                 config.port, node.label, addresses([node.address]), link(node.instance), node.mode, node.weight,
-                pill(node.status, TONES[node.status]),
+                status_pill(node.status),
             )
             for config in configs
             for node in config.nodes.all()

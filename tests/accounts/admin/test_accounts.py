@@ -64,7 +64,7 @@ def test_the_customer_is_changed_by_the_service(admin, world):
     assert (event.username, event.account) == ("staff", account)
     text = admin.get(page_address(account)).content.decode()
     assert 'value="Vestland"' in text
-    assert '<span class="pill good">active</span>' in text
+    assert '<span class="status good">active</span>' in text
 
 
 def test_staff_enter_payments(admin, client_for, world):

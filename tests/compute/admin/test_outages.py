@@ -298,7 +298,7 @@ def test_an_object_deleted_while_it_is_made_is_no_failure(admin, world, driver):
     for page in (list_address(Job), list_address(Event), page_address(made.account)):
         text = admin.get(page).content.decode()
         assert "superseded" in text.lower()
-        assert 'pill bad">failed' not in text
+        assert 'status bad">failed' not in text
     assert event in admin.get(list_address(Event), {"outcome": "superseded"}).context["cl"].result_list
     assert not admin.get(list_address(Event), {"outcome": "failed"}).context["cl"].result_list
 
