@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,7 +17,7 @@ from accounts.actors import Actor
 from accounts.entities import kind_of
 from accounts.models import Account, Event
 from config.admin.pages import Panel
-from config.admin.value_formats import lines, link, list_of, moment
+from config.admin.value_formats import lines, link, list_of, moment, rendered
 from config.admin.verbs import Verb
 from config.display.statuses import QUIET, pill, status_pill
 
@@ -63,7 +62,7 @@ def event_state(event: Event) -> SafeString:
     state = status_pill(event.status)
     if event.status != Event.Status.STARTED:
         return state
-    return format_html("{} {}", state, SafeString(render_to_string("components/row_job.html", {"event": event})))
+    return format_html("{} {}", state, rendered("components/row_job.html", event=event))
 
 
 def event_entity(event: Event) -> str:

@@ -8,8 +8,6 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 
 from accounts.admin.panels import account_verb, staff
 from accounts.display.quotas import QUOTA_LABELS, QuotaRow, amount_of
@@ -20,7 +18,7 @@ from accounts.services.trust import QuotaLine
 from config.admin.attention import Notice, watcher
 from config.admin.forms import ReasonForm
 from config.admin.pages import Panel, Row
-from config.admin.value_formats import list_of
+from config.admin.value_formats import list_of, rendered
 from config.admin.verbs import Verb
 from config.display.quantities import MB_OF_GB
 from config.display.statuses import BAD, BUSY, pill
@@ -140,8 +138,8 @@ def resources_panel(account: Account) -> Panel:
 
 def _row(line: QuotaLine) -> Row:
     row = QuotaRow(line.name, line.used or 0, line.limit)
-    bar = SafeString(render_to_string("components/quota.html", {"row": row}))
-    return Row((bar, pill(line.source, BUSY) if line.is_own else line.source))
+    source = pill(line.source, BUSY) if line.is_own else line.source
+    return Row((rendered("components/quota.html", row=row), source))
 
 
 def _use(account: Account) -> ResourceUse:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin.utils import quote
 from django.db.models import Model
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
@@ -84,6 +85,11 @@ def distance(time: datetime) -> str:
 
 def _time(time: datetime, title: str, text: str) -> SafeString:
     return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), title, text)
+
+
+def rendered(template: str, **context: Any) -> SafeString:
+    """Return a component of the customer's pages for a cell or a field."""
+    return SafeString(render_to_string(template, context))
 
 
 def words(text: str) -> SafeString:

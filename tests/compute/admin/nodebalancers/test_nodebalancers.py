@@ -26,7 +26,7 @@ def balancer(running) -> NodeBalancer:
 
 def test_a_page_shows_nodes_and_their_statuses(admin, balancer, running):
     page = admin.get(page_address(balancer)).content.decode()
-    for text in ("1 UP", "1 DOWN", "1 Unknown", "8443", "http /health every 31 s", running.label, "10.0.1."):
+    for text in ("1 UP", "1 DOWN", "1 Unknown", "8443", "http of /health, every 31 s", running.label, "10.0.1."):
         assert text in page
     page = admin.get(page_address(balancer.account)).content.decode()
     assert "Load balancers" in page
