@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from inspect import isfunction
 from typing import Any
 
+from django.conf import settings
 from django.core import validators
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
@@ -29,6 +30,11 @@ MAY_BE_MADE = (
     "check before you send it again"
 )
 UNEXPECTED = "An unexpected error occurred"
+TEXTS_TOO_LONG = (
+    "The texts of the form are too long. They must be at most "
+    f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 1024**2:.3g} MB together."
+)
+"""The reason for a form without a file that is too large. Forms with a file have reasons of their own."""
 
 
 def required(name: str) -> str:

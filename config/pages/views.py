@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from hashlib import blake2b
 from typing import Any, ClassVar
 
-from django.conf import settings
 from django.contrib import messages
 from django.db import IntegrityError
 from django.forms import Form
@@ -16,6 +15,7 @@ from django.shortcuts import redirect, render
 from django.views.generic import FormView, View
 
 from config.api.exceptions import violated
+from config.api.reasons import TEXTS_TOO_LONG
 from config.errors import DomainError, Invalid, Missing, TooMany
 from config.pages.forms import add_problems
 from config.pages.reasons import reason_on_page, text_on_page
@@ -79,8 +79,7 @@ class ServiceFormView(FormView, Limited):
     def _too_large(self) -> str:
         if self.file_limit:
             return f"The file is too large. It must be at most {self.file_limit}."
-        most = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 1024**2:.3g} MB"
-        return f"The texts of the form are too long. They must be at most {most} together."
+        return TEXTS_TOO_LONG
 
     def perform(self, form: Any) -> str:
         """Call the service. Return the message for the next page; empty for none."""

@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Callable
 
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
@@ -36,8 +35,6 @@ REASONS = {
     503: reasons.UNAVAILABLE,
 }
 """The reason of the error body, and the page to render, by status."""
-_MEGABYTES = settings.ATTACHMENT_LIMIT // 1024**2
-"""The maximum size of a file in a form."""
 ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """The paths that are answered without the database while it is silent."""
 
@@ -48,7 +45,7 @@ def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse
         response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
     else:
         # Without the request: its session or its user may be the cause of the failure.
-        context = {"status": status, "path": request.path, "reason": reason, "megabytes": _MEGABYTES}
+        context = {"status": status, "path": request.path, "reason": reason}
         page = render_to_string("error.html", context)
         headers = {"Content-Security-Policy": POLICY_OF_PAGES, "Cache-Control": "no-store"}
         response = HttpResponse(page, status=status, headers=headers)
@@ -60,7 +57,9 @@ def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a request that Django refuses. Browsers are told that a form is too large; programs get 400."""
     is_page = not is_api(request.path_info) and prefers_html(request)
-    return failure(request, 413 if is_page and isinstance(exception, RequestDataTooBig) else 400)
+    if is_page and isinstance(exception, RequestDataTooBig):
+        return failure(request, 413, reasons.TEXTS_TOO_LONG)
+    return failure(request, 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -68,7 +68,7 @@ def test_the_form_of_a_picture_comes_back_with_its_own_limit(browser: Client, ac
 def test_a_form_without_a_file_says_that_its_texts_are_too_long(browser: Client):
     status, page = upload(browser, "/home/tickets/new")
     assert status == 413
-    assert "The texts of the form are too long. They must be at most " in page
+    assert "The texts of the form are too long. They must be at most 2.5 MB together." in page
 
 
 def test_a_page_that_nobody_may_see_stays_unseen():
@@ -80,7 +80,7 @@ def test_a_page_that_nobody_may_see_stays_unseen():
 def test_other_pages_answer_with_a_page_that_leads_back(browser: Client):
     status, page = upload(browser, "/login")
     assert status == 413
-    assert "A file can have at most 5 MB." in page
+    assert "The texts of the form are too long. They must be at most 2.5 MB together." in page
     assert '<a href="/login">' in page
 
 
