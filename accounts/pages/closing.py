@@ -44,7 +44,10 @@ class CloseForm(forms.Form):
 
 
 class CloseAccountView(OwnAccountPage, FormPage, Confirmed):
-    """``/home/account/close``: closes the account, or names the objects that must be deleted first."""
+    """``/home/account/close``: closes the account, or names the objects that must be deleted first.
+
+    Restricted users learn only that there are such objects.
+    """
 
     grant = GRANT
     template_name = "accounts/account_close.html"
@@ -67,7 +70,7 @@ class CloseAccountView(OwnAccountPage, FormPage, Confirmed):
         return granted(self.actor, ACCOUNT_READ)
 
     def unavailable(self) -> str:
-        return refusal_of(self.remaining)
+        return refusal_of(self.actor, self.remaining)
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "account_name": str(self.account)}
@@ -84,6 +87,7 @@ class CloseAccountView(OwnAccountPage, FormPage, Confirmed):
         return reverse("account" if self.may_read else "home")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        objects = [(str(each), NOUNS[each.kind.noun].address) for each in self.remaining]
+        shown = [] if self.actor.restricted else self.remaining
+        objects = [(str(each), NOUNS[each.kind.noun].address) for each in shown]
         context = super().get_context_data(remaining=objects, **kwargs)
         return context if self.may_read else context | {"trail": []}

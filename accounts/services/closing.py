@@ -20,6 +20,12 @@ from config.errors import Denied, Invalid
 GRANT = "cancel_account"
 """The grant that a restricted user needs to close the account."""
 
+NOT_EMPTY = (
+    "All instances, volumes, domains and similar objects of the account must be deleted first. "
+    "Unrestricted users see a list of them on this page."
+)
+"""The reason for restricted users why the account cannot be closed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
@@ -45,9 +51,14 @@ def remaining(account_id: int) -> list[Remaining]:
     return [each for each in found if each.number]
 
 
-def refusal_of(objects: list[Remaining]) -> str:
-    """Return the reason why an account with these objects cannot be closed. Empty without any."""
-    return f"Delete these objects first: {', '.join(map(str, objects))}." if objects else ""
+def refusal_of(actor: Actor, objects: list[Remaining]) -> str:
+    """Return the reason why an account with these objects cannot be closed. Empty without any.
+
+    Restricted users may not see all objects, so their reason has no kinds and numbers.
+    """
+    if not objects:
+        return ""
+    return NOT_EMPTY if actor.restricted else f"Delete these objects first: {', '.join(map(str, objects))}."
 
 
 def _may_close(actor: Actor) -> bool:
@@ -77,7 +88,7 @@ def close_account(actor: Actor, comment: str = "") -> None:
     lock_use(account.pk)
     if not account.is_active:
         raise Invalid(account.refusal)
-    if reason := refusal_of(remaining(account.pk)):
+    if reason := refusal_of(actor, remaining(account.pk)):
         raise Invalid(reason)
     values = {"closed": now(), "closed_by": actor.username, "closing_comment": comment}
     Account.objects.filter(pk=account.pk).update(is_active=False, **values)

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account, Event
+from accounts.services.closing import NOT_EMPTY
 from tests.accounts.pages.browsers import problems, sign_in, signed_in_ago
 from tests.accounts.signing_in import PASSWORD, words
 from tests.factories import DomainFactory, GlobalGrantsFactory, VolumeFactory
@@ -72,6 +73,16 @@ class TestRestrictedUsers:
         page = browser.get("/home/account")
         assert PAGE not in page.content.decode()
         assert "You need the grant Close the account" in words(page)
+
+    def test_learn_no_kinds_and_numbers_of_objects(self, account):
+        for _ in range(2):
+            VolumeFactory(account=account)
+        browser = holder(account, cancel_account=True)
+        for page in (browser.get(PAGE), browser.post(PAGE, GIVEN)):
+            assert NOT_EMPTY in words(page)
+            assert "2 volumes" not in words(page)
+            assert "Delete these first" not in words(page)
+        assert Account.objects.get(pk=account.pk).is_active
 
     def test_need_no_access_to_the_account(self, account):
         browser = holder(account, cancel_account=True)
