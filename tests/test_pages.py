@@ -125,6 +125,14 @@ def test_a_filtered_list_is_in_the_lane_of_filters(lanes, path):
     assert lanes.lane_of("GET", address, filtered=True) == "slow"
 
 
+def test_the_form_of_a_filtered_page_is_in_the_lane_of_filters(lanes):
+    """If the form is refused, the page is shown again with its filter."""
+    forms = {name: path for name, path in FILTERED.items() if hasattr(VIEWS[name][1], "post")}
+    assert forms.keys() == {"user-grants-on"}
+    for path in forms.values():
+        assert lanes.lane_of("POST", PARAMETER.sub("7", path), filtered=True) == "slow"
+
+
 def test_a_filter_that_takes_too_long_is_ended_with_a_reason_on_every_list(world, monkeypatch, settings):
     settings.FILTER_TIMEOUT = 7
     pages, given = PageWorld.of(world), []

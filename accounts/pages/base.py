@@ -84,8 +84,8 @@ class AccountPage(SignInRequired, Page, Limited):
             attempts.check_with_api(self.throttle_scope, self.actor.person, self.actor.account_id)
         return self.measured() if self.expensive else nullcontext()
 
-    def measured(self) -> AbstractContextManager[None]:
-        return attempts.measured_with_api(self.actor.account_id)
+    def measured(self, *, polls: bool = False) -> AbstractContextManager[None]:
+        return attempts.measured_with_api(self.actor.account_id, polls=polls)
 
     @cached_property
     def actor(self) -> Actor:

@@ -44,12 +44,13 @@ def check_with_api(what: str, user_id: int, account_id: int) -> None:
         raise too_many(verdict.limit, verdict.reset)
 
 
-def measured_with_api(account_id: int) -> AbstractContextManager[None]:
+def measured_with_api(account_id: int, *, polls: bool = False) -> AbstractContextManager[None]:
     """Count the work of a block under the API's limit on expensive calls (`config.limits.metering`).
 
-    Pages and the API share the seconds of an account. Raises `TooMany` if earlier work reached the limit.
+    Pages and the API share the seconds of an account. With `polls`, the work of its open pages counts, which has
+    as many seconds of its own. Raises `TooMany` if earlier work reached the limit.
     """
-    return limits().meter.limited(f"account:{account_id}", too_many)
+    return limits().meter.limited(f"{'polls' if polls else 'account'}:{account_id}", too_many)
 
 
 def wait(what: str, subject: str) -> float:

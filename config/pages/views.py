@@ -51,10 +51,11 @@ class Limited:
         """Return a context in which `perform` runs. It raises `TooMany` beyond a limit."""
         return nullcontext()
 
-    def measured(self) -> AbstractContextManager[None]:
+    def measured(self, *, polls: bool = False) -> AbstractContextManager[None]:
         """Return a context whose work counts under the API's limit on expensive calls.
 
-        It raises `TooMany` if earlier work reached the limit.
+        With `polls`, the work counts under an equal limit for pages that update themselves. Raises `TooMany` if
+        earlier work reached the limit.
         """
         return nullcontext()
 

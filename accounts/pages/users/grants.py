@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from accounts.actors import Actor
@@ -257,6 +257,10 @@ class ObjectGrantsView(FilteredPage, GrantsPage):
         given = form.given
         set_grants(self.actor, self.object, {}, given, given.problems)
         return "The grants were saved."
+
+    def form_invalid(self, form: forms.Form) -> HttpResponse:
+        """Show the page again, whose search is a filter."""
+        return self.within_limits(lambda: super(ObjectGrantsView, self).form_invalid(form))
 
     def refused(self, form: forms.Form, error: DomainError) -> Any:
         """Show the reasons at the objects. Lists in the body have positions, and fields have keys."""

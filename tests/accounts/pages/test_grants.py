@@ -1,10 +1,16 @@
 """The pages of a restricted user's grants."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
 import pytest
 
 from accounts.entities import grantable
 from accounts.models import Event, GlobalGrants, Grant, Level
 from accounts.pages.users.grants import OBJECTS_ON_A_PAGE
+from config.db import prepared
+from config.db.prepared import TookTooLong
+from config.pages.filtered import TOO_SLOW
 from config.pages.navigation import NOUNS
 from tests.accounts.pages.browsers import problems
 from tests.accounts.signing_in import words
@@ -116,6 +122,42 @@ class TestOnObjects:
         assert "not valid" in problems(answer, f"level-{two.pk}")
         assert not problems(answer, f"level-{one.pk}")
         assert level(restricted, one) is None
+
+    def test_a_refused_form_shows_its_page_within_the_limits_of_filters(
+        self, browser, account, page, restricted, monkeypatch, settings
+    ):
+        settings.FILTER_TIMEOUT = 7
+        volume = VolumeFactory(account=account, label="data")
+        address, wrong = f"{page}/volumes?label=data", {f"level-{volume.pk}": "all"}
+        answer = browser.post(address, wrong)
+        assert answer.status_code == 200
+        assert "not valid" in problems(answer, f"level-{volume.pk}")
+        given, counted = [], []
+
+        def measured(account_id: int, **options: bool) -> nullcontext[None]:
+            counted.append((account_id, options))
+            return nullcontext()
+
+        monkeypatch.setattr("accounts.services.attempts.measured_with_api", measured)
+        browser.post(f"{page}/volumes", wrong)
+        assert counted == [(account.pk, {"polls": False})], "The work of saving."
+        browser.post(address, wrong)
+        assert counted == [(account.pk, {"polls": False})] * 3, "And the work of the filter."
+
+        @contextmanager
+        def end(seconds: float) -> Iterator[None]:
+            given.append(seconds)
+            yield
+            raise TookTooLong
+
+        monkeypatch.setattr(prepared, "ending_after", end)
+        answer = browser.post(address, wrong)
+        assert (answer.status_code, given) == (400, [7])
+        assert TOO_SLOW in words(answer)
+        assert "not valid" in problems(answer, f"level-{volume.pk}")
+        assert browser.post(address, {f"level-{volume.pk}": "read_only"}).status_code == 302
+        assert given == [7], "The limit is for filters, not for saving."
+        assert level(restricted, volume) == "read_only"
 
     def test_many_objects_have_pages_and_a_search(self, browser, account, page, restricted):
         for number in range(OBJECTS_ON_A_PAGE + 1):
