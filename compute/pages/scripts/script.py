@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 from django.views.generic import TemplateView
 
@@ -50,13 +50,16 @@ class ScriptView(ScriptPage, TemplateView):
     template_name = "compute/script.html"
     tab = "script"
 
+    def get_queryset(self) -> QuerySet[StackScript]:
+        readable = StackScript.objects.readable_in_account(self.actor).filter(pk=OuterRef("pk"))
+        return super().get_queryset().annotate(has_revisions=Exists(readable))
+
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         script = self.script
         images = dict(Image.objects.visible_to(self.actor).filter(pk__in=script.images).values_list("pk", "label"))
         events = events_about(self.actor, "stackscript", script.pk, self.request.GET.get("page"))
         return super().get_context_data(
             verbs=verbs_of(self.actor, script, may_change=self.may_change),
-            has_revisions=StackScript.objects.readable_in_account(self.actor).filter(pk=script.pk).exists(),
             fields=describe(script.user_defined_fields),
             every_image=stackscripts.ANY in script.images,
             images=[images.get(each, word.on_wire(each)) for each in script.images],

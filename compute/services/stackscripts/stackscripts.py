@@ -20,7 +20,7 @@ from compute.services.stackscripts.fields import read_fields, read_values
 from compute.services.stackscripts.includes import NOT_PUBLIC, NOT_YOURS, Included, include
 from config import word
 from config.db.rows import differing, lock
-from config.errors import Invalid, Problems, wrong_length
+from config.errors import Invalid, Missing, Problems, wrong_length
 
 ANY = "any/all"
 """The entry of a script's images that stands for every image."""
@@ -57,8 +57,10 @@ def update(actor: Actor, script: StackScript, given: Mapping[str, Any], problems
     A new text (a revision), the publication, and all other changes together have an event each.
     """
     # locked, so that the checks below still hold at the write: revisions of one script take turns
-    lock(StackScript.objects.filter(pk=script.pk))
-    script.refresh_from_db()
+    try:
+        script.refresh_from_db(from_queryset=StackScript.objects.select_for_update(no_key=True))
+    except StackScript.DoesNotExist:
+        raise Missing from None
     given = differing(script, given)
     was = {name: getattr(script, name) for name in given}
     before = revisions.Text(script.script, script.rev_note, script.updated)

@@ -1,11 +1,14 @@
 """The revisions of scripts, which are written with each change of the text."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.actors import Actor
 from accounts.pages.base import actor_of
 from compute.models import StackScript
 from compute.services.stackscripts import revisions, stackscripts
+from config.errors import Missing
 from tests.factories import StackScriptFactory, StackScriptRevisionFactory
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +42,21 @@ def test_a_changed_note_belongs_to_the_present_text(actor, script):
     stackscripts.update(actor, script, {"script": "echo 2"})
     stackscripts.update(actor, script, {"rev_note": "corrected"})
     assert [(number, note) for number, _, note, _ in kept(script)] == [(2, "corrected"), (1, "first")]
+
+
+def test_a_change_reads_the_row_once_with_its_lock(actor, script):
+    StackScript.objects.filter(pk=script.pk).update(label="renamed meanwhile")
+    with CaptureQueriesContext(connection) as queries:
+        stackscripts.update(actor, script, {"description": "new"})
+    (read,) = [each["sql"] for each in queries if each["sql"].startswith("SELECT") and '"rev_note"' in each["sql"]]
+    assert "FOR NO KEY UPDATE" in read
+    assert (script.label, script.description) == ("renamed meanwhile", "new")
+
+
+def test_a_deleted_script_is_missing(actor, script):
+    StackScript.objects.all().delete()
+    with pytest.raises(Missing):
+        stackscripts.update(actor, script, {"label": "renamed"})
 
 
 def test_a_refused_change_leaves_none(actor, script):
