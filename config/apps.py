@@ -26,8 +26,7 @@ class ConfigConfig(AppConfig):
         from config.environment import checks  # noqa: F401  (registers itself)
 
         import_named("DRIVERS", "RDNS_RESOLVER", "SMS_GATEWAY")
-        if word.IS_SET:
-            Problem.spell = word.unquoted  # web processes answer clients, and replace it (config/wsgi.py)
+        Problem.spell = word.unquoted  # with a word, web processes replace it (config/wsgi.py)
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)
         request_finished.disconnect(close_caches)

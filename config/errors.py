@@ -19,8 +19,8 @@ PIECE = re.compile(r"(\[[0-9]+\])")
 class Problem:
     """One problem of a request: `field` is a dotted path (``devices.sda.disk_id``) or None, `reason` a sentence.
 
-    In processes that answer clients, `spell` gives each reason the word of the installation (`config.word`).
-    Then a reason marks a text that a client sent as `quoted`. The field keeps its neutral form.
+    A reason marks a text that a client sent as `quoted` (`config.word`). `spell` removes the marks. In processes
+    that answer clients, it also gives each reason the word of the installation. The field keeps its neutral form.
     """
 
     reason: str

@@ -17,7 +17,17 @@ QUOTE = "\ue000"
 
 
 class Spoken(str):
-    """A reason that has the word already. It may have a text that a client sent, so it is not translated again."""
+    """A reason for clients, without marks. It may have a text that a client sent, so it is not translated again.
+
+    `marked` is the reason with its marks, for pages, which translate it into words of their own.
+    """
+
+    marked: str
+
+    def __new__(cls, marked: str) -> "Spoken":
+        made = super().__new__(cls, marked.replace(QUOTE, ""))
+        made.marked = marked
+        return made
 
 
 class Word:
@@ -39,15 +49,15 @@ class Word:
         """Return a name or a text of the platform as clients read it. A text of a customer has to be `quoted`."""
         if not self.is_set:
             return text
-        if QUOTE not in text:
-            return self._to_wire(text)
+        return self.with_marks(text).replace(QUOTE, "")
+
+    def with_marks(self, text: str) -> str:
+        """Return a text of the platform as clients read it, with the marks of texts that clients sent."""
+        if not self.is_set:
+            return text
         parts = text.split(QUOTE)
         parts[::2] = map(self._to_wire, parts[::2])
-        return "".join(parts)
-
-    def quoted(self, text: str) -> str:
-        """Return a text that a client sent, for a reason: `on_wire` leaves it as it was sent."""
-        return QUOTE + text.replace(QUOTE, "") + QUOTE if self.is_set else text
+        return QUOTE.join(parts)
 
     def to_neutral(self, text: str) -> str:
         """Return the neutral form of a name that the platform wrote with the word."""
@@ -105,14 +115,19 @@ BELOW = ("/v4/compute/", "/v4/images/", "/v4/managed/")
 """Beginnings of the paths that can have the word. No name that a customer chose stands below them."""
 
 
+def quoted(text: str) -> str:
+    """Return a text that a client sent, for a reason of a `Problem`. Neither `spell` nor pages change the text."""
+    return QUOTE + text.replace(QUOTE, "") + QUOTE
+
+
 def spell(reason: str) -> str:
     """Return a reason of an error as clients read it. A reason that is translated already is returned unchanged."""
-    return reason if isinstance(reason, Spoken) else Spoken(on_wire(reason))
+    return reason if isinstance(reason, Spoken) else Spoken(WORD.with_marks(reason))
 
 
 def unquoted(reason: str) -> str:
     """Return a reason in the neutral form, without marks: for commands and workers, as in rows and files."""
-    return reason.replace(QUOTE, "")
+    return Spoken(reason) if QUOTE in reason else reason
 
 
 def slug_on_wire(key: str) -> str:
@@ -128,7 +143,6 @@ def path_on_wire(path: str) -> str:
 WORD = Word(settings.API_WORD, settings.API_WORD_PLURAL)
 IS_SET = WORD.is_set
 on_wire = WORD.on_wire
-quoted = WORD.quoted
 to_neutral = WORD.to_neutral
 read = WORD.read
 

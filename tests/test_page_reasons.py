@@ -16,6 +16,7 @@ from config.errors import Busy, Invalid, Problem
 from config.pages.forms import ListField, TagsField, TextField, add_problems
 from config.pages.reasons import INSTEAD, MAX_ENTRY, NAMES, reason_on_page
 from config.pages.views import ServiceFormView
+from config.word import quoted
 from tests.page_world import VIEWS
 from tests.refusals import PAGE, ROW, Refusal, collected, covers, reasons_of
 
@@ -103,6 +104,12 @@ class Example(forms.Form):
         ("Compute is off. A compute of the computes-1.", None, "Instance is off. An instance of the computes-1."),
         ("Address of a nodebalancer", "label", "Address of a load balancer"),
         ("my_name has no SSH key on the profile", "authorized_users[0]", "my_name has no SSH key on the profile"),
+        (f"{quoted('compute')} has no SSH key", "authorized_users[0]", "compute has no SSH key"),
+        (f"{quoted('tags')} has no SSH key", "authorized_users[0]", "tags has no SSH key"),
+        (f"the name {quoted('rdns')} of a compute.", "region", "the name rdns of an instance."),
+        (f"A compute has no {quoted('compute_id')}", None, "An instance has no compute_id"),
+        (f"{quoted('stackscript_data.rdns')} is required", "stackscript_data.rdns", '"rdns" is required'),
+        (f"{quoted('private/1')} is not valid", "images[0]", '"Shop": private/1 is not valid'),
     ],
 )  # fmt: skip
 def test_a_reason_names_labels_and_entries(reason, field, text):

@@ -1,7 +1,7 @@
 """Reasons of services in the words of pages: labels of forms in place of field names, and nouns of pages.
 
 The API names fields as its requests spell them, and calls an instance a compute. Pages show the same reasons to
-people, who know neither.
+people, who know neither. Texts of customers in reasons are marked (`config.word.quoted`), and stay.
 """
 
 import re
@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from config import word
 from config.api.reasons import ITEM, spelled
 from config.errors import Problem
+from config.word import QUOTE
 
 WORDS = {
     "compute": "instance",
@@ -61,9 +62,10 @@ MAX_ENTRY = 40
 _INSTEAD = {word.on_wire(reason): shown for reason, shown in INSTEAD.items()}
 _NAMES = {word.on_wire(name): shown for name, shown in NAMES.items()}
 _PIECE = re.compile(r"[^.\[\]]+")
+_QUOTED = f"{QUOTE}[^{QUOTE}]*{QUOTE}"
 _SUBJECT = re.compile(r"[a-z]\w*(?:\.\w+|\[\w*\])*")
 _OTHER_FIELD = re.compile(r"[a-z]+(?:_[a-z]+)+(?: is | must | or | and |: )")
-_FIELD_NAME = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w/-])")
+_FIELD_NAME = re.compile(rf"{_QUOTED}|(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w/-])")
 
 
 def _nouns() -> dict[str, str]:
@@ -74,7 +76,7 @@ def _nouns() -> dict[str, str]:
 
 _NOUNS = _nouns()
 _NOUN = re.compile(
-    rf"(?<![\w./-])(?:([Aa])n? )?({'|'.join(sorted(map(re.escape, _NOUNS), key=len, reverse=True))})"
+    rf"{_QUOTED}|(?<![\w./-])(?:([Aa])n? )?({'|'.join(sorted(map(re.escape, _NOUNS), key=len, reverse=True))})"
     r"(?![\w/-]|\.\w)",
     re.IGNORECASE,
 )
@@ -89,18 +91,22 @@ def reason_on_page(
     """
     fields = fields or {}
     by_name = {alias: fields[name] for name in _nearest_last(fields, shown_at) for alias in _own_names(name)}
-    reason = _INSTEAD.get(problem.reason, problem.reason)
-    begin = _SUBJECT.match(reason)
+    reason = _INSTEAD.get(problem.reason, getattr(problem.reason, "marked", problem.reason))
+    is_quoted, plain = reason.startswith(QUOTE), reason.replace(QUOTE, "")
+    begin = _SUBJECT.match(plain)
     name = begin[0] if begin else ""
     own = _own_names(problem.field or "", shown_at)
     if name and any(name == each or name.startswith(f"{each}.") for each in own):
-        subject = f'"{entry}"' if entry else _subject(name, fields.get(shown_at))
-    elif name in by_name or _OTHER_FIELD.match(reason):
+        subject = f'"{entry}"' if entry else _subject(name, fields.get(shown_at), is_quoted)
+    elif not is_quoted and (name in by_name or _OTHER_FIELD.match(plain)):
         subject = _subject(name, by_name.get(name))
     else:
         name = subject = ""
-    text = _NOUN.sub(_noun, reason[len(name) :])
-    text = subject + _FIELD_NAME.sub(lambda found: _object(found[0], by_name.get(found[0])), text)
+    rest = reason.replace(QUOTE, "", 2) if name and is_quoted else reason
+    text = _FIELD_NAME.sub(
+        lambda found: _object(found[0], by_name.get(found[0])), _NOUN.sub(_noun, rest[len(name) :])
+    )
+    text = subject + text.replace(QUOTE, "")
     # an id of an object that the form does not offer says nothing to people
     named = not entry or entry.isdigit() or f'"{entry}"' in text or f" {entry} " in f" {problem.reason} "
     return text if named else f'"{entry}": {text}'
@@ -154,8 +160,13 @@ def _own_names(*paths: str) -> set[str]:
     return found | {word.on_wire(name) for name in found}
 
 
-def _subject(name: str, field: forms.Field | None) -> str:
-    """Return the beginning of a sentence about a field: its label, in quotes if it has several words."""
+def _subject(name: str, field: forms.Field | None, is_quoted: bool = False) -> str:
+    """Return the beginning of a sentence about a field: its label, in quotes if it has several words.
+
+    `is_quoted` is whether a customer chose the name.
+    """
+    if is_quoted and (field is None or not field.label):
+        return f'"{_PIECE.findall(name)[-1]}"'
     if field is None or not field.label:
         last = _PIECE.findall(name)[-1].removesuffix("_id").replace("_", " ")
         return _NOUN.sub(_noun, last).capitalize()
@@ -169,8 +180,12 @@ def _object(name: str, field: forms.Field | None) -> str:
 
 
 def _noun(found: re.Match[str]) -> str:
-    """Return a noun of pages, with a capital letter at the beginning of a sentence, and with its article."""
+    """Return a noun of pages, with a capital letter at the beginning of a sentence, and with its article. A text of
+    a customer stays.
+    """
     article, noun = found.groups()
+    if noun is None:
+        return found[0]
     shown = _NOUNS[noun.lower()]
     if article:
         return f"{article}{'n' if shown[0] in 'aeiou' else ''} {shown}"

@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 
 from config import word
+from config.errors import Problem
 from config.word import QUOTE, Word
 
 VESSEL, OX, NONE = Word("vessel", "vessels"), Word("ox", "oxen"), Word("", "")
@@ -48,9 +49,12 @@ def test_a_client_of_another_word_does_not_know_the_neutral_form():
 
 
 def test_a_text_that_a_client_sent_stays_as_it_was_sent():
-    reason = f"Compute {OX.quoted('compute-1')} and {OX.quoted('')}compute {OX.quoted(f'a{QUOTE}compute')}"
+    reason = f"Compute {word.quoted('compute-1')} and {word.quoted('')}compute {word.quoted(f'a{QUOTE}compute')}"
     assert OX.on_wire(reason) == "Ox compute-1 and ox acompute"
-    assert NONE.on_wire(f"Compute {NONE.quoted('compute-1')}") == "Compute compute-1"
+    assert NONE.with_marks(reason) == reason
+    for spoken in (word.spell(reason), word.unquoted(reason), Problem(reason).reason):
+        assert spoken == "Compute compute-1 and compute acompute"
+        assert spoken.marked == Problem(spoken).reason.marked == reason
 
 
 def test_names_that_customers_chose_stay_in_paths():
