@@ -12,7 +12,8 @@ def commands(port: int, stream_port: int | None = 0) -> dict[str, list[str]]:
     Without `stream_port`, the processes are few and small: one web process also serves streams, and a worker runs
     one job at a time.
     """
-    celery = ["celery", "--quiet", "-A", "config.celery"]
+    # Django's checks ran in the supervisor. Here they would copy 10 MiB of shared memory.
+    celery = ["celery", "--quiet", "--skip-checks", "-A", "config.celery"]
     clock = {"clock": [*celery, "beat"]}
     if stream_port is None:
         web = [*_SERVER, "--workers", "1", "--ws", "--port", str(port), "config.rsgi:application"]
