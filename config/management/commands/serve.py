@@ -59,6 +59,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", help=f"port of the API (default: PORT, else {demo.DEFAULT_PORT})")
 
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        if ephemeral.is_requested():
+            # Checks would import the URL configuration before the database starts, instead of at the same time.
+            options["skip_checks"] = True
+        return super().execute(*args, **options)
+
     def handle(self, *args: Any, **options: Any) -> None:
         port = read_port(options["port"] or os.environ.get("PORT") or str(demo.DEFAULT_PORT))
         self.ephemeral = ephemeral.is_requested()
