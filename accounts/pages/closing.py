@@ -7,9 +7,11 @@ from django import forms
 from django.contrib.auth import logout
 from django.core.validators import MaxLengthValidator
 from django.urls import reverse
+from django.views.generic import TemplateView
 
 from accounts.models.accounts import MAX_COMMENT_LENGTH
 from accounts.pages.account import OwnAccountPage
+from accounts.pages.base import Page
 from accounts.pages.confirm import Confirmed
 from accounts.services.closing import GRANT, Remaining, close_account, refusal_of, remaining
 from config.pages.grants import ACCOUNT_READ, granted
@@ -78,10 +80,10 @@ class CloseAccountView(OwnAccountPage, FormPage, Confirmed):
     def perform(self, form: CloseForm) -> str:
         close_account(self.actor, form.cleaned_data["comment"])
         logout(self.request)
-        return "The account is closed. To open it again, contact support."
+        return ""  # the next page says it
 
     def get_success_url(self) -> str:
-        return reverse("signed-out")
+        return reverse("account-closed")
 
     def back_address(self) -> str:
         return reverse("account" if self.may_read else "home")
@@ -91,3 +93,9 @@ class CloseAccountView(OwnAccountPage, FormPage, Confirmed):
         objects = [(str(each), NOUNS[each.kind.noun].address) for each in shown]
         context = super().get_context_data(remaining=objects, **kwargs)
         return context if self.may_read else context | {"trail": []}
+
+
+class ClosedView(Page, TemplateView):
+    """``/account-closed``: the page after the account was closed. It offers no sign-in, which would be refused."""
+
+    template_name = "accounts/account_closed.html"

@@ -56,6 +56,7 @@ urlpatterns = [
     path("home/account", account.AccountView.as_view(), name="account"),
     path("home/account/edit", account.EditAccountView.as_view(), name="account-edit"),
     path("home/account/close", closing.CloseAccountView.as_view(), name="account-close"),
+    path("account-closed", closing.ClosedView.as_view(), name="account-closed"),
     path("home/account/settings", account.SettingsView.as_view(), name="account-settings"),
     path("home/account/managed", account.EnableManagedView.as_view(), name="account-managed"),
     path("home/confirm", confirm.ConfirmView.as_view(), name="confirm"),

@@ -24,8 +24,10 @@ def test_it_closes_the_account_and_signs_out(browser, account):
     assert f'href="{PAGE}"' in browser.get("/home/account").content.decode()
     assert "Type Cast to confirm" in words(browser.get(PAGE))
     answer = browser.post(PAGE, {**GIVEN, "comment": "We move."}, follow=True)
-    assert answer.request["PATH_INFO"] == "/signed-out"
-    assert "The account is closed." in words(answer)
+    assert answer.request["PATH_INFO"] == "/account-closed"
+    assert "The account is closed" in words(answer)
+    assert "Its tokens and apps have lost their access." in words(answer)
+    assert "Sign in" not in words(answer)
     assert Event.objects.get().message == "owner closed the account: We move."
     assert browser.get("/home")["Location"].startswith("/login")
     refused = Client().post("/login", {"username": "owner", "password": PASSWORD})
@@ -46,7 +48,7 @@ def test_a_long_comment_is_refused_at_its_field(browser, account):
 def test_an_account_without_a_company_is_named_by_its_email(browser, account):
     Account.objects.update(company="")
     assert "Type cast@example.com to confirm" in words(browser.get(PAGE))
-    assert browser.post(PAGE, {"name": " cast@example.com "})["Location"] == "/signed-out"
+    assert browser.post(PAGE, {"name": " cast@example.com "})["Location"] == "/account-closed"
 
 
 def test_objects_to_delete_first_are_named_with_links(browser, account):
@@ -87,5 +89,5 @@ class TestRestrictedUsers:
     def test_need_no_access_to_the_account(self, account):
         browser = holder(account, cancel_account=True)
         assert 'href="/home/account"' not in browser.get(PAGE).content.decode()
-        assert browser.post(PAGE, GIVEN)["Location"] == "/signed-out"
+        assert browser.post(PAGE, GIVEN)["Location"] == "/account-closed"
         assert Account.objects.get(pk=account.pk).closed_by == "kari"
