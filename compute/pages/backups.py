@@ -193,7 +193,10 @@ class RestoreForm(InstanceForm):
     compute_id = ChoiceField(label="Restore to", number=True)
     overwrite = FlagField(
         label="Delete all disks and profiles of the target instance first",
-        help_text="This cannot be undone. Without it, the instance needs room for the disks of the backup.",
+        help_text=(
+            "This cannot be undone. The instance is shut down, and stays off. If you do not tick the box, the "
+            "instance needs room for the disks of the backup."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any):

@@ -92,6 +92,8 @@ def test_a_snapshot_is_taken_and_restored(world, driver):
     )
     work(job_of(instance), driver)
     kept = Backup.objects.get(instance=instance, label="today")
+    form = text(browser.get(address_of("instance-backup-restore", instance, kept.pk)))
+    assert "The instance is shut down, and stays off." in form
     answer = send(browser, "instance-backup-restore", instance, kept.pk, compute_id=instance.pk, overwrite="on")
     assert f"The backup is being restored to {instance}." in text(answer)
     work(job_of(instance), driver)
