@@ -23,6 +23,7 @@ class MigrateForm(BodyForm):
 class MigrateView(InstanceFormPage):
     """``/home/instances/<id>/migrate``."""
 
+    template_name = "compute/instance_move.html"
     operations = frozenset({"compute_instances_migrate"})
     kind = "migrate_region"
     form_class = MigrateForm
@@ -48,9 +49,6 @@ class MigrateView(InstanceFormPage):
         here = {self.instance.region_id: HERE_ALREADY}
         full = full_regions(self.instance, types)
         offer_regions(form, capability_of(self.instance.type), before=[("", first)], full=full, reasons=here)
-        if self.scheduled:
-            when = f"{self.scheduled.when:%Y-%m-%d %H:%M} UTC"
-            form.fields["region"].help_text = f"A move to another host is scheduled for {when}."
         if upgrade is None:
             del form.fields["upgrade"]
         return form

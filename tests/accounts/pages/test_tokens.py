@@ -131,9 +131,13 @@ class TestMakingOne:
         assert "until you revoke it" in browser.post(PAGE, GOOD | {"expires": "never"}).content.decode()
         assert PersonalToken.objects.get().expiry is None
 
-    def test_it_is_good_to_the_end_of_the_day_that_was_chosen(self, browser):
+    def test_it_is_good_to_the_end_of_the_day_that_was_chosen(self, browser, owner):
+        User.objects.filter(pk=owner.pk).update(timezone="Asia/Tokyo")
         day = (now() + timedelta(days=400)).date()
-        made(browser.post(PAGE, GOOD | {"expires": "day", "until": day.isoformat()}))
+        answer = browser.post(PAGE, GOOD | {"expires": "day", "until": day.isoformat()})
+        made(answer)
+        assert "until <time" in answer.content.decode()
+        assert f">{day + timedelta(days=1)} 08:59</time>." in answer.content.decode()
         assert PersonalToken.objects.get().expiry == datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
 
     def test_a_day_counts_only_where_one_is_to_be_chosen(self, browser):

@@ -1,5 +1,8 @@
 """Moves to another region or host in a browser."""
 
+import re
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from compute.jobs.data import MoveData
@@ -45,8 +48,12 @@ def test_a_scheduled_move_to_another_host_starts_now(world, instance):
     browser = owner_of(world)
     answer = browser.post(page_of(instance, "migrate"), {"region": ""})
     assert problems(answer, "region").startswith("No migration of this instance is scheduled")
-    HostMigrationFactory(instance=instance)
-    assert "Another host of this region, now" in text_of(browser.get(page_of(instance, "migrate")))
+    migration = HostMigrationFactory(instance=instance)
+    world.account.users.update(timezone="Asia/Tokyo")
+    page = text_of(browser.get(page_of(instance, "migrate")))
+    assert "Another host of this region, now" in page
+    when = migration.when.astimezone(ZoneInfo("Asia/Tokyo"))
+    assert re.search(rf"scheduled for <time [^>]*UTC\">{when:%Y-%m-%d %H:%M}</time>\.", page)
     browser.post(page_of(instance, "migrate"), {"region": ""})
     assert last_event(instance) == "compute_migrate"
 
