@@ -66,7 +66,7 @@ def _may_close(actor: Actor) -> bool:
 
     The users are locked, so no other transaction takes the grant away until this one ends.
     """
-    users = User.objects.filter(pk=actor.user_id, account_id=actor.account_id, is_active=True)
+    users = User.objects.filter(pk=actor.person, account_id=actor.account_id, is_active=True)
     return users.filter(Q(restricted=False) | Q(global_grants__cancel_account=True)).exists()
 
 
