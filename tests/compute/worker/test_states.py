@@ -39,8 +39,8 @@ values:
 - **already**: 200. No job starts, because the instance is already in the state that the action asks for. See
   [repeated requests](api.md#repeated-requests), also for the event.
 - `busy`: 400 `Compute busy.` Send the request again when the job has ended.
-- `no`: the request is refused. The status is 400, and the reason names the status of the instance. For an image of
-  a disk whose instance is `deleting`, the status is 404.
+- `no`: the request is refused with 400. The reason names the status of the instance. The exception is `image of a
+  disk` of an instance that is `deleting`: this request is refused with 404.
 
 The column `shows` has the status of the instance during the job. The cell is empty if the status does not change.
 After the job, the status is `running` or `offline`, as the hypervisor reports. During maintenance of the host, the
