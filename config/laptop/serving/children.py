@@ -12,7 +12,7 @@ def commands(port: int, stream_port: int | None = 0) -> dict[str, list[str]]:
     Without `stream_port`, the processes are few and small: one web process also serves streams, and a worker runs
     one job at a time.
     """
-    # Django's checks ran in the supervisor. Here they would copy shared memory, 10 MiB in the clock.
+    # The supervisor runs Django's checks. Here they would copy shared memory, 10 MiB in the clock.
     celery = ["celery", "--quiet", "--skip-checks", "-A", "config.celery"]
     clock = {"clock": [*celery, "beat"]}
     if stream_port is None:

@@ -60,7 +60,7 @@ def value_of_fork(
         try:
             outcome = ours.recv()
         except EOFError:
-            process.join()
+            wait([process.sentinel], END_SECONDS)  # it may still print the reason; `end` joins it
             raise SystemExit(1) from None
         if isinstance(outcome, BaseException):
             raise outcome

@@ -66,9 +66,9 @@ def keep_database_locked(supervisor: int) -> None:
     """Hold the lock of the database as long as this process runs. If its connection is lost, take the lock again.
 
     If another ``make serve`` has the lock by then, write this to the standard error, and stop the parent process
-    `supervisor` with SIGTERM.
+    `supervisor` with SIGTERM. Return if the parent process has ended.
     """
-    while True:
+    while os.getppid() == supervisor:
         try:
             with advisory_lock(connections[DEFAULT_DB_ALIAS], ADVISORY_LOCK) as take:
                 deadline = time.monotonic() + TAKE_SECONDS
@@ -76,7 +76,8 @@ def keep_database_locked(supervisor: int) -> None:
                     if time.monotonic() > deadline:
                         _stop(supervisor)
                     time.sleep(PAUSE_SECONDS)
-                while take():  # fails if the connection, and the lock with it, was lost
+                # `take` fails if the connection, and the lock with it, was lost.
+                while os.getppid() == supervisor and take():
                     time.sleep(CHECK_SECONDS)
         except (OperationalError, InterfaceError):
             time.sleep(CHECK_SECONDS)  # the database restarts, or cannot be reached: the web processes report this

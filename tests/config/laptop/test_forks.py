@@ -148,7 +148,7 @@ except KeyboardInterrupt:
 SLOW = """
 def main():
     def stop(*_):
-        time.sleep(2)
+        time.sleep(seconds)
         (folder / "ended").touch()
         os._exit(0)
 
@@ -165,7 +165,7 @@ while not (folder / "runs").exists():
 def test_a_fork_may_end_in_order_although_single_waits_are_cut_short(tmp_path):
     done = run(
         tmp_path,
-        f"""{SLOW}
+        f"""seconds = 2{SLOW}
 whole = forks.wait
 forks.wait = lambda sentinels, seconds: whole(sentinels, seconds / 1000)
 end([process], {TIMEOUT_SECONDS})
@@ -176,5 +176,8 @@ print((folder / "ended").exists(), process.exitcode)
 
 
 def test_a_fork_that_does_not_end_in_time_is_killed(tmp_path):
-    done = run(tmp_path, f"{SLOW}end([process], 0.1)\nprint((folder / 'ended').exists(), process.exitcode)\n")
+    done = run(
+        tmp_path,
+        f"seconds = 600{SLOW}end([process], 0.1)\nprint((folder / 'ended').exists(), process.exitcode)\n",
+    )
     assert (done.stdout, done.stderr) == ("False -9\n", "")
