@@ -48,7 +48,8 @@ class AttachVolumeView(ChoosingPage, VolumeFormPage):
         if instance is None:
             return super().unavailable()
         if not Instance.objects.writable_by(self.actor).filter(pk=instance.pk).exists():
-            return f"The volume is attached to {instance}, which you may not change."
+            seen = Instance.objects.visible_to(self.actor).filter(pk=instance.pk).exists()
+            return f"The volume is attached to {instance if seen else 'an instance'}, which you may not change."
         return format_html(
             'The volume is attached to {}. <a class="alert-link" href="{}">Detach volume</a> first.',
             instance, self.address("volume-detach"),
