@@ -43,8 +43,10 @@ def remember(request: HttpRequest, response: HttpResponse, user: User, address: 
 
 def note_use(request: HttpRequest, device: TrustedDevice, address: str) -> None:
     """Note another sign-in with a remembered browser."""
-    device.user_agent, device.last_remote_addr, device.last_authenticated = _agent(request), address, now()
-    device.save(update_fields=["user_agent", "last_remote_addr", "last_authenticated"])
+    # Another request may forget the browser at this moment, so the row need not exist.
+    TrustedDevice.objects.filter(pk=device.pk).update(
+        user_agent=_agent(request), last_remote_addr=address, last_authenticated=now()
+    )
 
 
 def _agent(request: HttpRequest) -> str:
