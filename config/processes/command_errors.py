@@ -60,7 +60,8 @@ def quiet_if_reader_leaves() -> Iterator[None]:
     """
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by `>&-`
+            sys.stdout.flush()
     except BrokenPipeError:
         if not _has_lost_its_reader():
             raise
