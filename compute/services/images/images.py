@@ -90,7 +90,7 @@ def _disk(actor: Actor, disk_id: int, problems: Problems) -> Disk | None:
     if disk is None:
         raise Missing(field="disk_id")
     if disk.instance.status == Instance.Status.DELETING:
-        problems.add("disk_id", "The compute of the disk is being deleted.")
+        problems.add("disk_id", "The status of the compute of the disk is deleting.")
         return None
     if disk.status == Disk.Status.DELETING:
         problems.add("disk_id", "The disk is being deleted.")
