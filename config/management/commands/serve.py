@@ -56,14 +56,14 @@ class Command(BaseCommand):
     help = "Run the database, broker, API, worker and clock in this terminal, with a demo account."
     requires_migrations_checks = False
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", help=f"port of the API (default: PORT, else {demo.DEFAULT_PORT})")
-
-    def execute(self, *args: Any, **options: Any) -> str | None:
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
         if ephemeral.is_requested():
             # Checks would import the URL configuration before the database starts, instead of at the same time.
-            options["skip_checks"] = True
-        return super().execute(*args, **options)
+            self.requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", help=f"port of the API (default: PORT, else {demo.DEFAULT_PORT})")
 
     def handle(self, *args: Any, **options: Any) -> None:
         port = read_port(options["port"] or os.environ.get("PORT") or str(demo.DEFAULT_PORT))
