@@ -115,10 +115,11 @@ def test_guests_of_one_host_and_of_two_reach_each_other(make_host, plug):
         assert sends(other, address6, one, V6) == address6
 
 
-def test_a_routed_range_leads_to_its_machine(world, host, plug):
+@pytest.mark.parametrize("next_hop", ["fd00:18::201", V6], ids=["host", "guest"])
+def test_a_routed_range_leads_to_its_machine(world, host, plug, next_hop):
     guest = plug(host, 7, ipv4=(PUBLIC,), ipv6=V6, ranges=("fd00:20::/64",))
     guest.ip("addr", "add", "fd00:20::5/64", "dev", "lo")
-    world.ip("-6", "route", "add", "fd00:20::/64", "via", "fd00:18::201")
+    world.ip("-6", "route", "add", "fd00:20::/64", "via", next_hop)
     assert sends(world, INTERNET6, guest, "fd00:20::5") == INTERNET6
     assert sends(guest, "fd00:20::5", world, INTERNET6) == "fd00:20::5"
 
