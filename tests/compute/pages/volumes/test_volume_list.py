@@ -91,7 +91,9 @@ def test_a_restricted_user_sees_no_label_of_an_instance_without_a_grant(account)
         assert "an instance that you may not see" in text_of(shown)
         assert f"/home/instances/{instance.pk}" not in text_of(shown)
     attach = f"{LIST}/{volume.pk}/attach"
-    assert "The volume is attached to an instance, which you may not change." in text_of(signed_in(user).get(attach))
+    assert "The volume is attached to an instance, which you may not change." in text_of(
+        signed_in(user).get(attach)
+    )
     assert verbs(page, "data") == ["Resize", "Clone", "Edit"]
     GrantFactory(user=user, entity_type="compute", entity_id=instance.pk, permissions="read_write")
     assert f'<a href="/home/instances/{instance.pk}">web-1</a>' in text_of(signed_in(user).get(LIST))
