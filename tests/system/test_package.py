@@ -158,6 +158,7 @@ def test_paths_in_arguments_start_where_the_command_was_run(installed, tmp_path)
     skerry = installed / "bin" / "skerry"
     env = only(LAPTOP, environment(Path("data")))
     web = [skerry, "granian", "--interface", "rsgi", "--uds", "web.socket", "--pid-file", "web.pid"]
+    web += ["--workers-kill-timeout", "3"]  # a worker that is starting misses the signal to stop
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(
             [*web, "config.rsgi:application"], cwd=elsewhere, env=env, stdout=log, stderr=log
