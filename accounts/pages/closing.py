@@ -96,6 +96,6 @@ class CloseAccountView(OwnAccountPage, FormPage, Confirmed):
 
 
 class ClosedView(Page, TemplateView):
-    """``/account-closed``: the page after the account was closed. It offers no sign-in, which would be refused."""
+    """``/account-closed``: the page after the account was closed. It offers the sign-in for other accounts only."""
 
     template_name = "accounts/account_closed.html"

@@ -27,7 +27,8 @@ def test_it_closes_the_account_and_signs_out(browser, account):
     assert answer.request["PATH_INFO"] == "/account-closed"
     assert "The account is closed" in words(answer)
     assert "Its tokens and apps have lost their access." in words(answer)
-    assert "Sign in" not in words(answer)
+    assert words(answer).count("Sign in") == 1
+    assert "Sign in as a user of another account" in words(answer)
     assert Event.objects.get().message == "owner closed the account: We move."
     assert browser.get("/home")["Location"].startswith("/login")
     refused = Client().post("/login", {"username": "owner", "password": PASSWORD})
