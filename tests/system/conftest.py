@@ -74,7 +74,8 @@ class Fleet:
         self.others.append(
             self._start(
                 "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(self.port),
-                "--workers", str(workers), "--http", "1", f"{application}:application",
+                "--workers", str(workers), "--workers-kill-timeout", "100", "--http", "1",
+                f"{application}:application",
             )
         )  # fmt: skip
         wait_for(self._listens)

@@ -34,6 +34,8 @@ class Granian:
         self.process = subprocess.Popen(
             [
                 sys.executable, "-m", "granian", "--interface", "rsgi", "--http", "1", "--workers", "2",
+                # As in the samples. Without it, granian waits for ever for a worker that misses the signal to stop.
+                "--workers-kill-timeout", "100",
                 "--host", "127.0.0.1", "--port", str(self.port), f"config.{self.application}:application",
             ],
             cwd=ROOT, env=self.fleet.env, start_new_session=True, stdout=log, stderr=log,
