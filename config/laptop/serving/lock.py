@@ -88,7 +88,7 @@ def _stop(supervisor: int) -> NoReturn:
     sys.stderr.flush()
     if os.getppid() == supervisor:
         os.kill(supervisor, signal.SIGTERM)
-    signal.pause()  # until the supervisor stops this process too
+        signal.pause()  # until the supervisor stops this process too
     sys.exit(1)
 
 
