@@ -5,8 +5,8 @@
 #     PORT=9000 . docs/shell.sh     # if `make serve` has another PORT. Do the same with STATE_DIR
 #
 # The script sets A to the address of the API, and T to a token. If A and T already work, they do not change, so you can
-# run the script again. To use another server, first set `A=https://cloud.example.com/v4 T=…`. A new token belongs to the
-# user owner. It expires at midnight UTC, but not earlier than in two hours.
+# run the script again. To use another server, first set `A=https://cloud.example.com/v4 T=…`. A new token belongs to
+# `owner`, a user of the demo account. It expires at midnight UTC, but not earlier than in two hours.
 
 # Send a request: api $A/regions. Prints the answer, and fails if the answer is an error.
 api() {
