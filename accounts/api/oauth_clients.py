@@ -103,7 +103,7 @@ class ThumbnailViewSet(GenericViewSet[Actor, OAuthClient]):
     @operation(PUBLIC, ANYONE, response=None)
     @extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY})
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Get the picture of a client. No token is needed."""
+        """Get the picture of a client. The answer is a PNG file."""
         picture = OAuthClient.objects.filter(client_id=id).values_list("thumbnail", flat=True).first()
         if picture is None:
             raise Missing

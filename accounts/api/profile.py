@@ -23,7 +23,7 @@ from config.api.views import GenericViewSet, RetrieveViewSet, expensive
 
 
 class ProfileViewSet(RetrieveViewSet[Actor, User]):
-    """The acting user. Any valid token may read it, with any scopes."""
+    """The acting user, with settings of the sign-in."""
 
     serializer_class = ProfileResource
 
@@ -39,7 +39,7 @@ class ProfileViewSet(RetrieveViewSet[Actor, User]):
         """Change the given fields of the acting user's profile.
 
         Fields that are omitted keep their values. Leaves the event `profile_update`. If `email` changes, a mail
-        tells the former address.
+        is sent to the former address.
         """
         given = self.body(partial=True)
         return Response(self.get_serializer(profile.update(self.actor, given, given.problems)).data)
@@ -74,6 +74,6 @@ class GrantsViewSet(GenericViewSet[Actor, User]):
     def retrieve(self, request: Request) -> HttpResponse:
         """List the acting user's grants.
 
-        Any valid token may read them. An unrestricted user may do everything and has no grants: 204 without a body.
+        An unrestricted user may do everything and has no grants: 204 without a body.
         """
         return shown_grants(self.actor, granted_entities)

@@ -27,9 +27,8 @@ AUTHENTICATION_TYPES = list(
 )
 """The types that clients know, and the identifier of the configured provider."""
 AUTHENTICATION_MEANS = {
-    **dict.fromkeys(AUTHENTICATION_TYPES, "With the provider of that name."),
+    **dict.fromkeys(AUTHENTICATION_TYPES, "With a provider, if the installation has one."),
     "password": "With name and password.",
-    "github": "Not used by this platform.",
 }
 
 REFERRALS_FROM = Decimal(25)

@@ -87,7 +87,7 @@ class BackupViewSet(OfInstance, GenericViewSet[Actor, Backup]):
     @action(detail=True, methods=["post"])
     @operation(WRITE, READ_WRITE, request=RestoreRequest)
     def restore(self, request: Request, compute_id: int, id: int) -> Response:
-        """Add the backup's disks and profiles to an instance of its region, or replace all of that instance's.
+        """Add the backup's disks and profiles to an instance of its region, or replace the instance's own.
 
         The instance is `restoring` until its event `backups_restore` finishes.
         """

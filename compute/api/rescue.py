@@ -26,8 +26,8 @@ class RescueViewSet(GenericViewSet[Actor, Instance]):
     def rescue(self, request: Request, id: int) -> Response:
         """Boot an instance into the platform's rescue system, with `devices` attached.
 
-        The instance is `rebooting` until it has booted. The rescue lasts until the next boot, which is from the
-        profile booted before.
+        The instance is `rebooting` until it has booted. The rescue lasts until the next boot, which uses the
+        profile that was booted before the rescue.
         """
         instance, given = self.get_object(), self.body()
         rescue(self.actor, instance, given.get("devices"), given.problems)

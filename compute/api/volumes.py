@@ -44,7 +44,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
         """Create a volume, in a region or attached to an instance of it. Follow the event `volume_create`.
 
         An attached volume is also in the profile `config_id`, by default the one that the instance boots next. If
-        the instance is busy, the volume is plugged in when it is idle.
+        the instance is busy, the volume is attached as soon as the instance is idle.
         """
         given = self.body()
         return Response(self.get_serializer(volumes.create(self.actor, spec_of(given), given.problems)).data)
@@ -86,9 +86,9 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
     def attach(self, request: Request, id: int) -> Response:
         """Attach a volume to an instance of its region, running or not.
 
-        The volume gets a free slot of the profile `config_id`, by default the one that boots next. A running
-        instance has the volume as soon as it is made, resized, or detached from its previous instance. With
-        `persist_across_boots` false, the volume is in no profile, and the next boot is without it.
+        The volume gets a free slot of the profile `config_id`, by default the one that boots next. If the volume is
+        being created, resized or detached from another instance, a running instance sees it when this has ended.
+        With `persist_across_boots` false, the volume is in no profile, and the next boot is without it.
         """
         volume, given = self.get_object(), self.body()
         changed = attaching.attach(self.actor, volume, Place(**given), given.problems)
@@ -106,7 +106,7 @@ class VolumeViewSet(ReadOnlyModelViewSet[Actor, Volume]):
 
 
 class InstanceVolumeViewSet(OfInstance, ListViewSet[Actor, Volume]):
-    """The volumes attached to an instance, of those that the caller may see."""
+    """The volumes attached to an instance. Volumes that the caller may not see are left out."""
 
     serializer_class = VolumeResource
     filterset_class = VolumeFilterSet

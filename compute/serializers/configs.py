@@ -70,7 +70,7 @@ class InterfaceResource(Resource):
                     "type": ["string", "null"],
                     "minLength": 1,
                     "maxLength": 64,
-                    "description": "The VLAN's name: letters, digits and dashes. Of a public one empty.",
+                    "description": "The VLAN's name: letters, digits and dashes. Empty for a public interface.",
                 },
                 "ipam_address": {
                     "type": ["string", "null"],

@@ -12,9 +12,9 @@ class RescueDevices(Devices):
 
 
 class RescueRequest(Resource):
-    """The body of a rescue. Without `devices`, all disks of the instance are attached, in their order."""
+    """The body of a rescue. Without `devices`, the first seven disks are attached, in the order of creation."""
 
     devices = RescueDevices(
         required=False,
-        help_text="The disks and volumes by device. By default all disks of the instance, in their order.",
+        help_text="The disks and volumes by device. By default the first seven disks, in the order of creation.",
     )

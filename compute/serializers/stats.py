@@ -41,9 +41,11 @@ class ComputeStatsData(Resource):
 
 
 class ComputeStats(Resource):
-    """Statistics of an instance. In the contract's schema, the charts are next to `title`. The published
-    service answers with the charts in `data`, where clients look for them."""
+    """Statistics of an instance. The charts are in `data`. Answers never contain `cpu`, `io`, `netv4` and
+    `netv6`."""
 
+    # In the contract's schema, the charts are next to `title`. The published service answers with the charts in
+    # `data`, where clients look for them.
     title = CharField()
     data = ComputeStatsData(help_text="The time series.")
     cpu = Absent(points(""), help_text="See `data`.")

@@ -51,7 +51,7 @@ class UsageGroup(Resource):
                 "compute": "A compute, from its creation to its deletion, running or not.",
                 "compute_backups": "The backup service of a compute.",
                 "volume": "A volume.",
-                "backup": "A backup. Its price is that of the backup service.",
+                "backup": "A backup. It is free: only the backup service has a price.",
                 "image": "An image of the account.",
                 "extra_ipv4": "Public IPv4 addresses beyond one for each compute.",
                 "ipv6_range": "An IPv6 range.",
@@ -66,7 +66,7 @@ class UsageGroup(Resource):
         "kind",
         "resource",
         help_text=(
-            "The id of the resource, which may be deleted. Of an image: the number in its id. Null for extra IPv4 "
+            "The id of the resource, which may be deleted. For an image: the number in its id. Null for extra IPv4 "
             "addresses, for transfer, and if the groups are kinds."
         ),
     )
@@ -77,11 +77,11 @@ class UsageGroup(Resource):
     type = Computed(
         CharField(allow_null=True), _or_null, "type", help_text="The id of the instance type; null for other kinds."
     )
-    hours = FloatField(help_text="Hours for which resources existed. Of transfer: 0.")
+    hours = FloatField(help_text="Hours for which resources existed. For transfer: 0.")
     quantity_hours = FloatField(
         help_text=(
-            "The quantity times the hours: GB-hours of volumes, backups and images, address-hours of extra IPv4 "
-            "addresses. Of transfer: GB. Of all others: the hours."
+            "The quantity times the hours: GB-hours for volumes, backups and images, address-hours for extra IPv4 "
+            "addresses. For transfer, the number of GB. For all other kinds, the hours."
         )
     )
     amount = FloatField(help_text="USD, with 4 decimals.")

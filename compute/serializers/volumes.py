@@ -117,8 +117,8 @@ class VolumeCreate(Resource):
 
 
 class VolumeUpdate(Resource):
-    """New label and tags of a volume. Other fields are accepted, because clients send back complete answers, and
-    have no effect."""
+    """New label and tags of a volume. Other fields are accepted and have no effect, because clients send back
+    complete answers."""
 
     UNCHANGED = ("region", "size", "compute_id")
 

@@ -12,12 +12,13 @@ LIMITS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 HEADERS: dict[str, Any] = {
     "X-RateLimit-Limit": {
-        "description": "Requests that the limit allows, of the limit that is nearest to being used up.",
+        "description": "The number of requests that the limit allows. The limit is the one that is nearest to "
+        "being used up.",
         "schema": {"type": "integer"},
         "example": 1600,
     },
     "X-RateLimit-Remaining": {
-        "description": "Requests that are left of that limit.",
+        "description": "The number of requests that are left under this limit.",
         "schema": {"type": "integer"},
         "example": 1599,
     },
@@ -36,8 +37,8 @@ HEADERS: dict[str, Any] = {
 REFUSALS: dict[int, tuple[str, str, dict[str, Any]]] = {
     400: (
         "Invalid",
-        "Refused, and nothing was changed: fields or parameters are missing or wrong, all named at once, or "
-        "the state of the object forbids it (`Compute busy.`).",
+        "The request was refused and changed nothing. Either fields or parameters are missing or wrong, and the "
+        "answer names all of them. Or the state of the object forbids the request (`Compute busy.`).",
         {"field": "label", "reason": "label is required"},
     ),
     401: (

@@ -21,7 +21,7 @@ TAGS = {
     "account settings": "Settings of the whole account.",
     "account transfer": "Network transfer of the account, which all its computes share.",
     "account users": "Users of the account, and the grants of restricted users.",
-    ADDITIONS: "Operations that the contract does not have: usage and quotas of the account.",
+    ADDITIONS: "Usage and quotas of the account. Only this platform has these operations.",
     "compute instances": "Virtual machines, with their disks, configuration profiles, backups and addresses.",
     "compute kernels": "Kernels that instances boot.",
     "compute stackscripts": "Scripts that run at the first boot of a disk.",

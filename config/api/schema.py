@@ -367,7 +367,7 @@ class ResourceSchema(AutoSchema):
         nullable = "Nullable" if "null" in schema["type"] else ""
         listed = {**schema, "description": "A list of complete objects."}
         reference = self.component(f"{nullable}{of}List", listed)
-        properties = {each: {"description": "Of each item."} for each in required}
+        properties = {each: {"description": "A field of each item."} for each in required}
         return {**reference, "description": about, "required": required, "properties": properties}
 
     def _map_serializer_field(
@@ -452,7 +452,7 @@ def _with_article(thing: str) -> str:
 
 def _needed(scope: access.Scope, names: str) -> str:
     if scope.token:
-        return f"The token needs {names}." if names else "Any valid token may."
+        return f"The token needs {names}." if names else "Any valid token is accepted, with any scopes."
     if not names:
         return "No token is needed."
     if scope.enforced:

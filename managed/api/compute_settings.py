@@ -15,7 +15,7 @@ from managed.services import compute_settings
 
 
 class ComputeSettingsViewSet(ReadOnlyModelViewSet[Actor, Instance]):
-    """SSH settings of managed: one entry for each compute of the account."""
+    """SSH settings of managed monitoring: one entry for each compute of the account."""
 
     serializer_class = ComputeSettingsResource
     filterset_class = ComputeSettingsFilterSet

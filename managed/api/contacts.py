@@ -17,7 +17,7 @@ from managed.services import contacts
 
 
 class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
-    """Contacts of managed."""
+    """People whom managed monitoring notifies of problems."""
 
     serializer_class = ContactResource
     filterset_class = ContactFilterSet
@@ -33,7 +33,7 @@ class ContactViewSet(ReadOnlyModelViewSet[Actor, Contact]):
 
     @operation(WRITE, UNRESTRICTED)
     def create(self, request: Request) -> Response:
-        """Add a contact. Contacts of a group are notified of problems of the services that consult it."""
+        """Add a contact. If a service fails, the contacts of its group are notified."""
         return Response(self.get_serializer(contacts.create(self.actor, self.validated())).data)
 
     @operation(WRITE, UNRESTRICTED)

@@ -17,7 +17,7 @@ from managed.services.credentials import Secret
 
 
 class CredentialViewSet(ReadOnlyModelViewSet[Actor, Credential]):
-    """Credentials of managed."""
+    """Usernames and passwords with which staff repair services."""
 
     serializer_class = CredentialResource
     filterset_class = CredentialFilterSet

@@ -16,7 +16,7 @@ from managed.services import services
 
 
 class ServiceViewSet(ReadOnlyModelViewSet[Actor, Service]):
-    """Services of managed."""
+    """Services that managed monitoring checks."""
 
     serializer_class = ServiceResource
     filterset_class = ServiceFilterSet

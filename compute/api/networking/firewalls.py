@@ -87,7 +87,7 @@ class FirewallRulesViewSet(GenericViewSet[Actor, Firewall]):
 
 
 class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
-    """The computes that a firewall is on, of those that the caller may see."""
+    """The computes that a firewall is on. The list leaves out computes that the caller may not see."""
 
     serializer_class = FirewallDeviceResource
     filterset_class = FirewallDeviceFilterSet
@@ -126,7 +126,7 @@ class FirewallDeviceViewSet(ReadOnlyModelViewSet[Actor, FirewallDevice]):
 
 
 class InstanceFirewallViewSet(OfInstance, ListViewSet[Actor, Firewall]):
-    """The firewalls that are on an instance, of those that the caller may see."""
+    """The firewalls on an instance. Firewalls that the caller may not see are left out."""
 
     serializer_class = FirewallResource
     filterset_class = FirewallFilterSet

@@ -68,7 +68,7 @@ class NodeBalancerViewSet(ReadOnlyModelViewSet[Actor, NodeBalancer]):
 
 
 class InstanceNodeBalancerViewSet(OfInstance, ListViewSet[Actor, NodeBalancer]):
-    """The load balancers with a node on an instance, of those that the caller may see."""
+    """The load balancers with a node on an instance. Load balancers that the caller may not see are left out."""
 
     serializer_class = NodeBalancerResource
     filterset_class = NodeBalancerFilterSet

@@ -88,7 +88,7 @@ class DomainResource(Resource):
         help_text="The mail address of the zone's administrator. Required for a master.",
     )
     master_ips = addresses(
-        "The servers that a slave is asked from; at most 1000 characters together. Required of a slave."
+        "The servers that a slave is copied from; at most 1000 characters together. Required for a slave."
     )
     axfr_ips = addresses(
         "The addresses that may transfer the zone; at most 1000 characters together. By default none."

@@ -67,7 +67,7 @@ class RecordResource(Resource):
     port = IntegerField(
         min_value=0, max_value=65535, required=False, help_text="The port of an SRV record, 0 to 65535."
     )
-    service: Field = as_sent("service", "The service of an SRV record, such as `sip`; null of others.")
+    service: Field = as_sent("service", "The service of an SRV record, such as `sip`. Null for other records.")
     protocol: Field = as_sent(
         "protocol",
         "The protocol of an SRV record, such as `tcp`. Null for other records. If missing, the zone has `_tcp`.",

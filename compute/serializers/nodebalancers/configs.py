@@ -38,7 +38,8 @@ def redacted(fingerprint: str) -> str | None:
 def pem(what: str) -> CharField:
     return CharField(
         max_length=MAX_PEM_LENGTH, allow_null=True, allow_blank=True, required=False,
-        help_text=f"{what}, as PEM. Needed with `https`; in answers `{REDACTED}`, which sent back changes nothing.",
+        help_text=f"{what}, as PEM. Needed with `https`. Answers show `{REDACTED}`. "
+        f"If you send `{REDACTED}`, nothing changes.",
     )  # fmt: skip
 
 
