@@ -47,8 +47,8 @@ After the job, the status is `running` or `offline`, as the hypervisor reports. 
 status can be `stopped`.
 
 **Jobs that do not change the status.** Jobs that work on a disk, take a backup, or attach or detach a volume do not
-change the status. While such a job exists, every action is answered `busy`, with two exceptions. `delete` cancels the
-job, and the deletion begins when the job has ended. `image of a disk` waits for the job.
+change the status. While such a job exists, every action is answered `busy`, with two exceptions. `delete` cancels
+the job, and the deletion begins when the job has ended. `image of a disk` waits for the job.
 
 **Maintenance.** While the host of an instance is in maintenance, `boot`, `reboot` and `rescue` of an instance that
 is off are refused. The reason names the maintenance. A `shutdown` of a `stopped` instance sets the status to
