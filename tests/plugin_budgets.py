@@ -7,6 +7,9 @@ one mark. A run that names tests runs them, whatever their marks. Marks of `APAR
 and ``--everything`` too. ``--services`` leaves out quick tests that use neither a database nor a broker: their
 result does not depend on these, and .ci/run has run them already.
 
+A run with slow tests begins with those that use no database of the tests, and ends with quick tests. Otherwise,
+one process would still run a test of some minutes when the others have nothing left to do.
+
 A test without the required mark fails when it starts the program: an audit hook refuses the start.
 """
 
@@ -100,9 +103,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if config.option.services and not marks_of(item) and not uses_services(item):
             chosen = False
         (kept if chosen and not unasked.intersection(APART) else left).append(item)
-    items[:] = kept
+    items[:] = sorted(kept, key=turn_of)
     config.hook.pytest_deselected(items=left)
     config.stash[LEFT_OUT] = Counter(mark for item in left for mark in marks_of(item)[:1])
+
+
+def turn_of(item: pytest.Item) -> int:
+    """Return the place of a test among all: slow tests without the tests' database first, and quick ones last.
+
+    As pytest-django orders them, tests that roll back run before tests that commit.
+    """
+    slow = bool(marks_of(item))
+    mark = item.get_closest_marker("django_db")
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if "transactional_db" in fixtures or (mark and mark.kwargs.get("transaction")):
+        return 2 if slow else 3
+    if mark or "db" in fixtures:
+        return 1
+    return 0 if slow else 4
 
 
 def uses_services(item: pytest.Item) -> bool:

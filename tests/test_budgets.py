@@ -57,7 +57,7 @@ def test_tests_of_a_mark_run_as_well(given, kept):
     asked = config(**given)
     asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
     budgets.pytest_collection_modifyitems(asked, items)
-    assert [names[id(each)] for each in items] == kept
+    assert sorted(names[id(each)] for each in items) == sorted(kept)
 
 
 def test_a_run_on_services_leaves_out_tests_without_services(tmp_path):
@@ -72,7 +72,23 @@ def test_a_run_on_services_leaves_out_tests_without_services(tmp_path):
     asked = config(everything=True, services=True)
     asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
     budgets.pytest_collection_modifyitems(asked, items)
-    assert [name_of[id(each)] for each in items] == ["names a broker", "asks for a database", "guest"]
+    assert [name_of[id(each)] for each in items] == ["guest", "asks for a database", "names a broker"]
+
+
+def test_slow_tests_come_before_quick_ones():
+    commits = SimpleNamespace(kwargs={"transaction": True})
+    marked = SimpleNamespace(get_closest_marker={"system": "system", "django_db": commits}.get, fixturenames=[])
+    items = [item(), item(), item(), item("browser"), marked, item("system")]
+    names = ("quick", "quick, rolls back", "quick, commits", "browser, commits", "system, commits", "system alone")
+    for each, fixtures in zip(items, ([], ["db"], ["transactional_db"], ["transactional_db"]), strict=False):
+        each.fixturenames = fixtures
+    name_of = dict(zip(map(id, items), names, strict=True))
+    asked = config(everything=True)
+    asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
+    budgets.pytest_collection_modifyitems(asked, items)
+    assert [name_of[id(each)] for each in items] == [
+        "system alone", "quick, rolls back", "browser, commits", "system, commits", "quick, commits", "quick",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
