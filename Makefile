@@ -104,10 +104,10 @@ test: $(VENV)/.installed-dev
 
 # A process gets a few tests at a time. By default it gets some hundreds, which could be most of the slow ones.
 test-slow: $(VENV)/.installed-dev
-	@exec $(BIN)/python -m pytest -n logical --maxschedchunk 8 --slow $(ARGS)
+	@exec $(BIN)/python -m pytest -n logical --maxschedchunk 16 --slow $(ARGS)
 
 test-all: $(VENV)/.installed-dev
-	@exec $(BIN)/python -m pytest -n logical --maxschedchunk 8 --everything $(ARGS)
+	@exec $(BIN)/python -m pytest -n logical --maxschedchunk 16 --everything $(ARGS)
 
 # Not part of `make test`: under CPython 3.11, counting branches takes 60 % more time. The tests of guests are included,
 # because only they run the code of hosts.

@@ -111,16 +111,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def turn_of(item: pytest.Item) -> int:
     """Return the place of a test among all: slow tests without the tests' database first, and quick ones last.
 
-    As pytest-django orders them, tests that roll back run before tests that commit.
+    As pytest-django orders them, tests that roll back run before tests that commit. Of these, tests with processes
+    run before those with a browser, which take less time each.
     """
-    slow = bool(marks_of(item))
+    slow = marks_of(item)
     mark = item.get_closest_marker("django_db")
     fixtures = set(getattr(item, "fixturenames", ()))
     if "transactional_db" in fixtures or (mark and mark.kwargs.get("transaction")):
-        return 2 if slow else 3
+        return 2 if "system" in slow else 3 if slow else 4
     if mark or "db" in fixtures:
         return 1
-    return 0 if slow else 4
+    return 0 if slow else 5
 
 
 def uses_services(item: pytest.Item) -> bool:

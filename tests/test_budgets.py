@@ -87,7 +87,7 @@ def test_slow_tests_come_before_quick_ones():
     asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
     budgets.pytest_collection_modifyitems(asked, items)
     assert [name_of[id(each)] for each in items] == [
-        "system alone", "quick, rolls back", "browser, commits", "system, commits", "quick, commits", "quick",
+        "system alone", "quick, rolls back", "system, commits", "browser, commits", "quick, commits", "quick",
     ]  # fmt: skip
 
 
