@@ -54,6 +54,17 @@ def _tables() -> list[str]:
 
 
 @contextmanager
+def rolled_back() -> Iterator[None]:
+    """Roll back the rows of the block, which tests of a module share.
+
+    In the block, the transaction of a test is a savepoint, so the test's own changes are rolled back at its end.
+    """
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@contextmanager
 def another_database() -> Iterator[str]:
     """Connect the default connection to a new database without tables. Yields its name."""
     usual = connection.settings_dict["NAME"]

@@ -1,5 +1,6 @@
 """All failing fields are named at once, whatever their problems: every two independent fields of every body."""
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -8,16 +9,25 @@ from rest_framework import serializers
 
 from tests.client import File, errors
 from tests.config.api.routes import Route, request_of, routes
+from tests.databases import rolled_back
 from tests.failing import DEPENDENT, FULL_BODIES, WRONG
 from tests.failing.nested import NESTED
 from tests.policy import BODIES, Scene, body_of, operation_of, prepared, scene_of
+from tests.world import make_world
 
 ROUTES = [route for route in routes() if operation_of(route) in BODIES]
 
 
+@pytest.fixture(scope="module")
+def shared_scene(django_db_setup, django_db_blocker) -> Iterator[Scene]:
+    """Create the scene once for all operations. The calls are rolled back."""
+    with django_db_blocker.unblock(), rolled_back():
+        yield scene_of(make_world())
+
+
 @pytest.fixture
-def scene(world) -> Scene:
-    return scene_of(world)
+def scene(shared_scene, db) -> Scene:
+    return shared_scene
 
 
 def fields_of(route: Route) -> dict[str, serializers.Field]:

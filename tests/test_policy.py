@@ -1,5 +1,6 @@
 """Permissions of every kind of caller, as found by calls: docs/policy.txt."""
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from compute.models import Instance
 from config.api import access
 from tests.baselines import stale
 from tests.config.api.routes import Route, routes
+from tests.databases import rolled_back
 from tests.policy import (
     BODIES,
     CALLERS,
@@ -20,6 +22,7 @@ from tests.policy import (
     status,
     status_of_wrong_body,
 )
+from tests.world import make_world
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "policy.txt"
 ROUTES = routes()
@@ -33,9 +36,16 @@ file, and tests compare it with real answers.
 """
 
 
+@pytest.fixture(scope="module")
+def shared_scene(django_db_setup, django_db_blocker) -> Iterator[Scene]:
+    """Create the scene once for all operations. The calls are rolled back."""
+    with django_db_blocker.unblock(), rolled_back():
+        yield scene_of(make_world())
+
+
 @pytest.fixture
-def scene(world) -> Scene:
-    return scene_of(world)
+def scene(shared_scene, db) -> Scene:
+    return shared_scene
 
 
 Outcome = tuple[int, int | None]

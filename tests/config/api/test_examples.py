@@ -1,7 +1,7 @@
 """Each example of the OpenAPI document is sent, and the answer has the shape of the example."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from unittest.mock import Mock
 
@@ -12,6 +12,7 @@ from config.api.examples import KEPT_SECONDS, InstalledIds
 from tests.baselines import stale
 from tests.client import answer_of, document
 from tests.config.api.routes import Route, routes
+from tests.databases import rolled_back
 from tests.examples import (
     FILE,
     example_of,
@@ -34,9 +35,16 @@ BINARY = {
 """Operations whose request or answer is not JSON, and so has no example."""
 
 
+@pytest.fixture(scope="module")
+def shared_scene(django_db_setup, django_db_blocker) -> Iterator[Scene]:
+    """Create the scene once for all operations. The calls are rolled back."""
+    with django_db_blocker.unblock(), rolled_back():
+        yield example_scene()
+
+
 @pytest.fixture
-def scene(db) -> Scene:
-    return example_scene()
+def scene(shared_scene, db) -> Scene:
+    return shared_scene
 
 
 def caller_of(route: Route, scene: Scene) -> Caller:
