@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 
 import hypothesis
 import pytest
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.test import TransactionTestCase
 
@@ -18,7 +19,7 @@ from accounts.hashers import PasswordHasher
 from accounts.models import Account, User
 from config.limits import rates
 from tests.client import APIClient
-from tests.databases import empty
+from tests.databases import commit_quickly, empty
 from tests.factories import AccountFactory, GlobalGrantsFactory, StaffFactory, UserFactory, token_of
 from tests.locks import joined
 from tests.world import world
@@ -72,6 +73,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker) -> None:
+    """Create the test database as pytest-django does. Its commits do not wait for the disk."""
+    with django_db_blocker.unblock():
+        commit_quickly(connection.settings_dict["NAME"])
+        connection.close()  # the next connection has the setting
 
 
 @pytest.fixture
