@@ -4,8 +4,8 @@ pyproject.toml.
 A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and reports their number at
 its end. ``--slow`` runs the marked tests alone, ``--everything`` runs all, ``--also guest`` adds the tests of
 one mark. A run that names tests runs them, whatever their marks. Marks of `APART` are left out of ``--slow``
-and ``--everything`` too. ``--services`` leaves out quick tests that use neither a database nor a broker: their
-result does not depend on these, and .ci/run has run them already.
+and ``--everything`` too. ``--services`` leaves out quick tests that use neither a database nor a broker, and those
+marked `alike`: their result does not depend on these, and .ci/run has run them already.
 
 A run with slow tests begins with those that use no database of the tests, and ends with quick tests. Otherwise,
 one process would still run a test of some minutes when the others have nothing left to do.
@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests alone that are marked as taking long")
     parser.addoption("--everything", action="store_true", help="run the tests that take long as well")
     parser.addoption(
-        "--services", action="store_true", help="leave out quick tests that use neither a database nor a broker"
+        "--services", action="store_true", help="leave out quick tests whose result is the same on all services"
     )
     parser.addoption(
         "--also", action="append", default=[], choices=[*MARKS], help="run those with this mark as well"
@@ -77,6 +77,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}; takes long")
+    config.addinivalue_line("markers", "alike: has the same result on all services; --services leaves it out")
     config.stash[LEFT_OUT] = Counter()
     sys.addaudithook(_refuse)
 
@@ -125,7 +126,12 @@ def turn_of(item: pytest.Item) -> int:
 
 
 def uses_services(item: pytest.Item) -> bool:
-    """Tell whether a test uses the database by a mark or a fixture, or its file names a service."""
+    """Tell whether a test uses the database by a mark or a fixture, or its file names a service.
+
+    Tests marked `alike` check permissions or bodies of requests. Other tests send the same statements.
+    """
+    if item.get_closest_marker("alike"):
+        return False
     fixtures = {"db", "transactional_db"}.intersection(getattr(item, "fixturenames", ()))
     return bool(fixtures) or item.get_closest_marker("django_db") is not None or names_service(item.path)
 

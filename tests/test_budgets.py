@@ -64,9 +64,10 @@ def test_a_run_on_services_leaves_out_tests_without_services(tmp_path):
     plain, named = tmp_path / "plain.py", tmp_path / "named.py"
     plain.write_text("assert 1 + 1 == 2")
     named.write_text('URL = "redis://127.0.0.1"')
-    items = [item(), item(), item(), item("guest")]
-    names = ("neither", "names a broker", "asks for a database", "guest")
-    for each, path, fixtures in zip(items, (plain, named, plain, plain), ([], [], ["db"], []), strict=True):
+    items = [item(), item(), item(), item("guest"), item("alike")]
+    names = ("neither", "names a broker", "asks for a database", "guest", "checks a body")
+    paths, all_fixtures = (plain, named, plain, plain, named), ([], [], ["db"], [], ["db"])
+    for each, path, fixtures in zip(items, paths, all_fixtures, strict=True):
         each.path, each.fixturenames = path, fixtures
     name_of = dict(zip(map(id, items), names, strict=True))
     asked = config(everything=True, services=True)

@@ -69,6 +69,7 @@ def test_every_field_that_is_wrong_on_its_own_exists():
     assert set(WRONG) | set(FULL_BODIES) | set(DEPENDENT) <= known
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_each_field_is_named_alone(route: Route, scene):
     if isinstance(body_of(route, scene), File):
@@ -83,6 +84,7 @@ def test_each_field_is_named_alone(route: Route, scene):
                 assert named(answer) == {field}, f"{field} = {value!r}: {answer.json()}"
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_every_two_fields_are_named_together(route: Route, scene):
     if isinstance(body_of(route, scene), File):
@@ -103,6 +105,7 @@ def test_every_two_fields_are_named_together(route: Route, scene):
     assert not unnamed, "\n".join(unnamed)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("operation", NESTED)
 def test_items_of_a_list_hide_nothing_of_each_other(operation: str, scene):
     """Wrong shapes hide no wrong values, in one item or in others. Each is named by its place in the request."""

@@ -113,6 +113,7 @@ def test_the_table_has_every_operation_and_no_other(scene, write_baselines):
     assert list(written()) == [str(route) for route in ROUTES], stale(TABLE.name)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_every_answer_follows_from_the_declarations(route: Route, scene, write_baselines):
     before = list(Instance.objects.values()), Event.objects.count()
