@@ -1,5 +1,7 @@
 """An account that has something of everything."""
 
+from typing import Any
+
 import pytest
 
 from accounts.models import Account, User
@@ -12,11 +14,19 @@ from tests.factories import (
     TicketFactory,
     VolumeFactory,
 )
+from tests.world import World
+
+Filled = tuple[World, dict[str, Any], User]
 
 
 @pytest.fixture
 def filled(world):
     """The world with an instance, and the values of path parameters that lead to it."""
+    return fill(world)
+
+
+def fill(world: World) -> Filled:
+    """Add an instance and objects of each kind to the world. Returns it, the values of paths, and its owner."""
     Account.objects.filter(pk=world.account.pk).update(managed=True)
     instance = world.create(label="guarded")
     VolumeFactory(account=world.account, region=world.region, instance=instance)

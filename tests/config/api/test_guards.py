@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -25,14 +26,29 @@ from config.api.views import GenericViewSet, ReadOnlyModelViewSet
 from config.server.lanes import Routes
 from tests.baselines import compared_with
 from tests.client import check
+from tests.config.api.conftest import Filled, fill
 from tests.config.api.more_rows import add_more
 from tests.config.api.routes import Route, lists, reachable, request_of, routes
+from tests.databases import rolled_back
 from tests.factories import GlobalGrantsFactory, GrantFactory, StackScriptFactory
 from tests.locks import touched
+from tests.world import make_world
 
 TESTS = Path(__file__).parents[2]
 ROUTES = routes()
 LISTS = lists()
+
+
+@pytest.fixture(scope="module")
+def shared(django_db_setup, django_db_blocker) -> Iterator[Filled]:
+    """Create the filled account once for all operations."""
+    with django_db_blocker.unblock(), rolled_back():
+        yield fill(make_world())
+
+
+@pytest.fixture
+def filled(shared, db) -> Filled:
+    return shared
 
 
 def needed(scope: access.Scope) -> str:
