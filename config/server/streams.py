@@ -5,11 +5,13 @@ waits for bytes. At the end the WSGI handler answers in one of these threads. Th
 or the exception that ended it. The view decides on the answer.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from django.db import close_old_connections
 
@@ -33,12 +35,17 @@ log = logging.getLogger(__name__)
 R = TypeVar("R")
 THREADS = 4
 """The threads for the database and the disk, whatever the number of bodies in progress."""
+SHARE = THREADS // 2
+"""The threads in which the last words of one account may run at once. They may wait for a locked row."""
 PIECE_BYTES = 256 * 1024
 """The bytes that are written at a time. The same number is kept in memory for each body."""
 
 
 class Receiving(Protocol):
-    """A body that is being received. `close` is always called, last."""
+    """A body that is being received for an account. `close` is always called, last."""
+
+    @property
+    def account(self) -> int: ...
 
     def write(self, data: bytes, /) -> None: ...
 
@@ -69,6 +76,8 @@ class Streams(Application):
         self.receiver = receiver
         self.pace = pace
         self.threads = ThreadPoolExecutor(THREADS, "stream")
+        self.shares: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
+        """The share of each account with a body that is being received."""
 
     async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
         if scope.proto == "ws":
@@ -102,9 +111,16 @@ class Streams(Application):
             return
         except Exception as error:  # noqa: BLE001 - whatever it was, the view answers
             outcome = error
-        await self._last_word(scope, scope.headers, exchange, outcome)
+        async with self._share_of(receiving.account):
+            await self._last_word(scope, scope.headers, exchange, outcome)
         if outcome is not receiving:
             await bodies.discard(pieces)
+
+    def _share_of(self, account: int) -> asyncio.Semaphore:
+        share = self.shares.get(account)
+        if share is None:
+            share = self.shares[account] = asyncio.Semaphore(SHARE)
+        return share
 
     async def _copy(self, pieces: bodies.Pieces, receiving: Receiving) -> None:
         """Write the body as it comes. The sender waits while a piece is being written."""

@@ -121,6 +121,11 @@ class Upload:
         self.part = part
         self.opened = opened
 
+    @property
+    def account(self) -> int:
+        """The account whose image is uploaded."""
+        return self.image.account_id or 0
+
     def write(self, data: bytes) -> None:
         """Write the next bytes. Raises `Invalid` if the file cannot be gzip."""
         if self.received < len(MAGIC):

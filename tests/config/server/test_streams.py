@@ -10,7 +10,7 @@ import pytest
 from config.api.responses import RECEIVED
 from config.errors import Invalid
 from config.server.bodies import Pace
-from config.server.streams import PIECE_BYTES, Streams
+from config.server.streams import PIECE_BYTES, SHARE, THREADS, Streams
 from tests.config.server.exchanges import Answer, Exchange, Headers
 
 PREFIX = "/uploads/"
@@ -19,8 +19,9 @@ PREFIX = "/uploads/"
 class Receiving:
     """A receiver that keeps its input. It refuses to begin or to write if the test says so."""
 
-    def __init__(self, refuses: str = ""):
+    def __init__(self, refuses: str = "", account: int = 7):
         self.refuses = refuses
+        self.account = account
         self.written: list[bytes] = []
         self.closed = False
         self.begun: tuple[str, int] | None = None
@@ -58,19 +59,21 @@ def send(exchange: Exchange, receiving: Receiving, length: int, method: str = "P
         start_response("200 OK", [])
         return Answer(b"{}")
 
-    scope = SimpleNamespace(
+    async def served() -> None:
+        streams = Streams(handler, PREFIX, receiving.begin, Pace(0.01 if exchange.stalls else 600, 1e9))
+        streams.__rsgi_init__(asyncio.get_running_loop())
+        await streams.__rsgi__(scope_of(length, method), exchange)
+
+    asyncio.run(served())
+    return received
+
+
+def scope_of(length: int, method: str = "PUT") -> Any:
+    return SimpleNamespace(
         proto="http",
         http_version="1.1", method=method, scheme="http", path="/uploads/7", query_string="", authority=None,
         client="192.0.2.1:5000", server="127.0.0.1:8000", headers=Headers(("content-length", str(length))),
     )  # fmt: skip
-
-    async def served() -> None:
-        streams = Streams(handler, PREFIX, receiving.begin, Pace(0.01 if exchange.stalls else 600, 1e9))
-        streams.__rsgi_init__(asyncio.get_running_loop())
-        await streams.__rsgi__(scope, exchange)
-
-    asyncio.run(served())
-    return received
 
 
 def test_a_body_is_written_as_it_comes_and_the_view_has_the_last_word():
@@ -104,3 +107,33 @@ def test_other_requests_are_answered_without_their_body():
     exchange, receiving = Exchange([b"x"]), Receiving()
     assert send(exchange, receiving, 1, method="POST") == [None]
     assert receiving.begun is None
+
+
+def test_the_last_words_of_one_account_occupy_half_of_the_threads():
+    ours, theirs = [Receiving() for _ in range(THREADS)], Receiving(account=8)
+    begun, opened = [], threading.Event()
+
+    def handler(environ: dict[str, Any], start_response: Any) -> Answer:
+        begun.append(environ[RECEIVED])
+        if environ[RECEIVED] is not theirs:
+            assert opened.wait(60)
+        start_response("200 OK", [])
+        return Answer(b"{}")
+
+    async def served() -> None:
+        waiting = [*ours, theirs]
+        streams = Streams(handler, PREFIX, lambda path, length: waiting.pop(0).begin(path, length), Pace(600, 1e9))
+        streams.__rsgi_init__(asyncio.get_running_loop())
+        uploads = [asyncio.create_task(streams.__rsgi__(scope_of(1), Exchange([b"x"]))) for _ in ours]
+        try:
+            while not all(each.written for each in ours) or len(begun) < SHARE:
+                await asyncio.sleep(0.001)
+            await asyncio.wait_for(streams.__rsgi__(scope_of(1), Exchange([b"x"])), 60)
+            assert len(begun) == SHARE + 1
+        finally:
+            opened.set()
+        await asyncio.gather(*uploads)
+        assert not streams.shares
+
+    asyncio.run(served())
+    assert len(begun) == THREADS + 1
