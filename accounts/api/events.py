@@ -25,6 +25,7 @@ class EventViewSet(ReadOnlyModelViewSet[Actor, Event]):
     required_scopes = READ
     required_grant = READ_ONLY
     ordering = ("-id",)
+    lane_of_list = "lists"  # counting hundreds of thousands of events takes long
 
     @action(detail=True, methods=["post"])
     @operation(READ, READ_WRITE)

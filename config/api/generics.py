@@ -32,6 +32,8 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     pagination_class = EnvelopePagination
     ordering: ClassVar[tuple[str, ...]] = ("id",)
     """The columns by which lists are ordered."""
+    lane_of_list: ClassVar[str | None] = None
+    """The lane of `list` without a filter (`config.server.lanes`). None: the event loop answers it."""
     loads_answer: bool = False
     """Whether `get_object` reads all columns that the serializer shows. `RetrieveViewSet.retrieve` turns it on."""
     lookup_url_kwarg = "id"

@@ -7,6 +7,7 @@ An action declares everything in one place, at its method::
     def resize(self, request: Request, compute_id: int, id: int) -> Response: ...
 
 `list` and `retrieve` come from mixins. Their scope and grant are the view's `required_scopes` and `required_grant`.
+The lane of `list` is the view's `lane_of_list`.
 """
 
 from collections.abc import Callable
@@ -105,7 +106,8 @@ def operations_of(view: type) -> dict[str, Operation]:
         for name in READ_ACTIONS:
             if hasattr(view, name) and name not in found:
                 expensive = getattr(getattr(view, name), "expensive", False)
-                found[name] = Operation(Scope.of(scope), check_grant_name(grant), expensive=expensive)
+                lane = getattr(view, "lane_of_list", None) if name == "list" else None
+                found[name] = Operation(Scope.of(scope), check_grant_name(grant), lane=lane, expensive=expensive)
     named = {getattr(view, "throttle_scope", None), *(each.throttle_scope for each in found.values())}
     if unknown := named - {None, *settings.RATE_LIMITS}:
         raise ImproperlyConfigured(f"{view.__name__}: RATE_LIMITS has no limit {', '.join(sorted(unknown))}")

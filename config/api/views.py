@@ -50,8 +50,10 @@ class ReadOnlyModelViewSet(ListViewSet[A, M], RetrieveViewSet[A, M]):
 class UnionViewSet(GenericViewSet[A, Any]):
     """Base of views whose list has objects of several tables.
 
-    It takes one query for the page and one for the total.
+    It takes one query for the page and one for the total. Both are built again for each request.
     """
+
+    lane_of_list = "lists"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -8,6 +8,7 @@ share.
 - ``writes``: calls of the API that change something. They may wait for the lock of a row.
 - ``slow``: calls of the API that may take long. They are lists with ``X-Filter``, and actions of views that declare
   it. Lists for browsers with a filter are in this lane too.
+- ``lists``: lists of the API that grow without a limit, or that read several tables. Their views declare it.
 - ``passwords``: requests that hash passwords
 - ``outside``: requests to other servers: name servers, the provider that people sign in with
 - ``imports``: imports of domains. They query a name server too, and then read up to 12,000 records.
@@ -16,9 +17,9 @@ share.
 - ``watch``: ``/readyz``, ``/healthz`` and ``/metrics``
 
 The method, the path and the presence of ``X-Filter`` determine the lane. A view can declare another lane than this
-list says: an action of the API by `operation(lane=…)`, a page by its attribute `lanes`. This attribute maps
-methods in lower case to lanes. A page with an attribute `lane_of_filters` is in this lane if its address has a
-filter.
+list says. An action of the API declares it by `operation(lane=…)`, and a list of the API by its view's
+`lane_of_list`. A page has an attribute `lanes`, which maps methods in lower case to lanes. A page with an attribute
+`lane_of_filters` is in this lane if its address has a filter.
 """
 
 import asyncio
@@ -79,6 +80,7 @@ class Size:
 SIZES: Mapping[str, Size] = {
     "writes": Size(3, 64),
     "slow": Size(2, 32, long=True),
+    "lists": Size(2, 64),
     "passwords": Size(2, 16, keeps=False, long=True),
     "outside": Size(16, 16, share=8, keeps=False),
     "imports": Size(4, 8, keeps=False, long=True),  # one at a time for an account: they use the processor
@@ -238,7 +240,7 @@ class Routes:
             path = normalized(path)
         for lane, pattern in self.declared.get("GET" if method == "HEAD" else method, ()):
             if pattern.fullmatch(path):
-                return lane
+                return "slow" if filtered and lane == "lists" else lane
         if api:
             return "writes" if method not in SAFE_METHODS else "slow" if filtered else None
         if path in self.LOOP:

@@ -165,6 +165,9 @@ CASES = [
     ("POST", "/v4/unknown", "writes"),
     ("GET", "/v4/profile/grants", "slow"),
     ("HEAD", "/v4beta/account//users/joe/grants/", "slow"),
+    ("GET", "/v4/account/events", "lists"),
+    ("GET", "/v4/account/events/7", None),
+    ("GET", "/v4/account/notifications", "lists"),
     ("GET", "/v4/domains/7/zone-file", "slow"),
     ("POST", "/v4/domains/7/clone", "slow"),
     ("POST", "/v4/domains/import", "imports"),
@@ -195,6 +198,7 @@ def test_the_lane_follows_from_the_method_and_the_path(routes, method, address, 
 
 def test_a_filtered_list_may_take_long(routes):
     assert routes.lane_of("GET", "/v4/compute/instances", filtered=True) == "slow"
+    assert routes.lane_of("GET", "/v4/account/events", filtered=True) == "slow"
 
 
 @pytest.mark.parametrize(
