@@ -7,6 +7,7 @@ import pytest
 
 from accounts.models import PersonalToken, Preferences, Ticket
 from accounts.services.tokens import create_token
+from config.api.parsers import MAX_VALUES
 from tests.client import File
 from tests.factories import TicketFactory
 from tests.handling import call
@@ -132,4 +133,12 @@ def test_a_body_that_is_too_large_is_refused_unread(token, settings):
     assert call("PUT", "/v4/profile", body, "application/json", token).status == 200
     large: dict[str, Any] = {"CONTENT_LENGTH": str(most + 1), "wsgi.input": Unread()}
     answer = call("PUT", "/v4/profile", b"", "application/json", token, **large)
+    assert (answer.status, answer.json()["errors"]) == (400, [{"field": None, "reason": "The body is too large"}])
+
+
+@pytest.mark.django_db
+def test_a_body_of_too_many_values_is_refused_unparsed(token):
+    body = b'{"a": [0' + b",0" * (MAX_VALUES - 2) + b"]}"
+    assert call("PUT", "/v4/profile", body, "application/json", token).status == 200
+    answer = call("PUT", "/v4/profile", body.replace(b"]}", b",]}"), "application/json", token)  # and no valid JSON
     assert (answer.status, answer.json()["errors"]) == (400, [{"field": None, "reason": "The body is too large"}])
