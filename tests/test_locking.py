@@ -117,7 +117,7 @@ def misplaced(locks: Recorder, order: Order) -> list[str]:
 def test_rows_are_locked_in_the_order_of_the_page(locks):
     order = Order.written()
     named = {table for edge, _ in locks.gates for table in (edge.before, edge.after)}
-    assert named == order.tables, "the tables of docs/locking.md"
+    assert named == order.tables, "docs/locking.md lacks a table that is locked, or has one that is not"
     wrong = misplaced(locks, order)
     for (table, gates), during in locks.unordered.items():
         if not gates & order.owners_of.get(table, set()):

@@ -51,7 +51,8 @@ def writes() -> Iterator[str]:
 
 
 def test_every_write_operation_has_a_page_or_a_reason():
-    assert not set(writes()) - OFFERED - WITHOUT_PAGES.keys()
+    missing = set(writes()) - OFFERED - WITHOUT_PAGES.keys()
+    assert not missing, "name it in `operations` of a page, or in WITHOUT_PAGES with a reason"
 
 
 def test_no_reason_is_left_over():
