@@ -14,6 +14,7 @@ from rest_framework.permissions import BasePermission
 from config.api.access import READ_WRITE
 from config.api.admission import A, M
 from config.api.generics import GenericViewSet
+from config.api.ordering import check_unordered
 from config.api.permissions import HasGrant
 from config.api.serializers import Resource
 from config.db import statements
@@ -96,6 +97,7 @@ class CompiledViewSet(GenericViewSet[A, M]):
         view = self.outside_of_requests(self.action, symbolic, path)
         rows = shape.select(view.get_queryset())
         if read == "list":
+            check_unordered(type(self), rows)
             return statements.page_of(rows, shape.columns, view.ordering)
         wanted = rows.filter(**{view.lookup_field: path[view.lookup_url_kwarg]}).order_by()
         return statements.Statement.of(wanted.values_list(*shape.columns))

@@ -19,7 +19,7 @@ from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
 from config import word
-from config.api.ordering import orders_of
+from config.api.ordering import check_unordered, orders_of
 from config.filters import OPERATORS, Filter, refuse
 
 MAX_DEPTH = 20
@@ -58,6 +58,7 @@ class XFilterBackend(DjangoFilterBackend):
 
     def filter_queryset(self, request: Request, queryset: QuerySet, view: Any) -> QuerySet:
         """Return the requested rows, in the order of the request and then of `view.ordering`."""
+        check_unordered(type(view), queryset)
         criteria = self.read(request, view)
         if criteria is None:
             return queryset.order_by(*view.ordering)

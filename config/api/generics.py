@@ -11,6 +11,7 @@ from rest_framework.serializers import BaseSerializer
 from config.api.admission import A, Admission, M
 from config.api.filters import XFilterBackend
 from config.api.operations import BY_ACTION
+from config.api.ordering import check_unordered
 from config.api.pagination import EnvelopePagination, Page
 from config.api.serializers import Body, Resource
 from config.db.statements import SymbolicRequest
@@ -31,7 +32,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
     """The filters of the list."""
     pagination_class = EnvelopePagination
     ordering: ClassVar[tuple[str, ...]] = ("id",)
-    """The columns by which lists are ordered."""
+    """The columns by which lists are ordered. An `order_by` of the queryset is refused: it would have no effect."""
     lane_of_list: ClassVar[str | None] = None
     """The lane of `list` without a filter (`config.server.lanes`). None: the event loop answers it."""
     loads_answer: bool = False
@@ -44,6 +45,8 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         super().__init_subclass__(**kwargs)
         if cls.filterset_class is not None and not issubclass(cls.filterset_class, FilterSet):
             raise ImproperlyConfigured(f"{cls.__name__}.filterset_class is no FilterSet of config.filters")
+        if cls.queryset is not None:
+            check_unordered(cls, cls.queryset)
 
     viewer: Any = None
     """The caller as far as `get_queryset` may know it. While SQL is compiled, a `SymbolicActor` takes its place."""

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from django.core.exceptions import ImproperlyConfigured
+from django.db.models import QuerySet
 from rest_framework import serializers
 
 from config.api import fields
@@ -25,6 +27,14 @@ def orders_of(
     plain = {str(name): _path(name, child) for name, child in declared if _is_plain(child)}
     filters = filterset_class.base_filters if filterset_class else {}
     return {**plain, **{name: each.field_name for name, each in filters.items()}}
+
+
+def check_unordered(view: type, queryset: QuerySet) -> None:
+    """Raise `ImproperlyConfigured` if the rows of a list have an order of their own. The list would not keep it."""
+    if queryset.query.order_by:
+        raise ImproperlyConfigured(
+            f"{view.__name__}: `order_by` of the queryset has no effect; name the columns in `ordering`."
+        )
 
 
 def _is_plain(child: serializers.Field) -> bool:

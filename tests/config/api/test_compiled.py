@@ -206,6 +206,16 @@ def test_a_queryset_that_looks_at_a_value_is_asked_for_each_request(ask: Ask):
     assert labels(ask("list", get_queryset=by_name)) == ["guarded"]
 
 
+@pytest.mark.parametrize("own", [{}, {"get_serializer": same_serializer}], ids=["fast", "ordinary"])
+def test_a_queryset_with_an_order_of_its_own_is_refused(ask: Ask, own: dict):
+    by_label = Instance.objects.order_by("-label")
+    with pytest.raises(ImproperlyConfigured, match="name the columns in `ordering`"):
+        type("Mine", (Labels,), {"queryset": by_label})
+    answer = ask("list", get_queryset=lambda self: by_label.visible_to(self.viewer), **own)
+    assert "errors" in answer
+    assert labels(ask("list", ordering=("-label",), **own)) == ["other", "guarded"]
+
+
 INSPECTIONS: list[Callable[[Any], Any]] = [
     str, int, "{}".format, lambda it: it == 7, lambda it: it < 7, lambda it: it in ("a",),
 ]  # fmt: skip
