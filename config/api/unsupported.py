@@ -25,6 +25,7 @@ VIEW_NAMES: Mapping[str, str] = {
     "perform_update": _SERVICE,
     "perform_destroy": _SERVICE,
     "get_success_headers": _SERVICE,
+    "lookup_value_regex": "name a path converter in `lookup_value_converter` (config/api/paths.py)",
     "get_format_suffix": "answers are JSON, whatever the path ends with",
     "versioning_class": _VERSION,
     "determine_version": _VERSION,
@@ -57,6 +58,7 @@ META_NAMES: Mapping[str, str] = {
     "exclude": _META,
     "depth": _META,
     "extra_kwargs": _META,
+    "list_serializer_class": "a list shows each item by itself; change the items in `to_representation`",
 }
 """The names that the Meta of a resource may not have."""
 
