@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,8 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from config.api.reasons import spelled
+
+Headers = Mapping[str, str] | None
 
 SCHEMA_KEYS = ("type", "enum", "format", "minimum", "maximum", "items", "required")
 FORMATS = jsonschema.FormatChecker(())
@@ -54,21 +57,23 @@ class APIClient:
         self._client = Client(raise_request_exception=False)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    def get(self, path: str, x_filter: Any = None, **headers: str):
+    def get(self, path: str, x_filter: Any = None, headers: Headers = None):
+        """Send a GET. A filter is the text of the header ``X-Filter``, or an object that becomes JSON."""
         if x_filter is not None:
-            headers["X-Filter"] = x_filter if isinstance(x_filter, str) else json.dumps(x_filter)
+            text = x_filter if isinstance(x_filter, str) else json.dumps(x_filter)
+            headers = {**(headers or {}), "X-Filter": text}
         return self._call("GET", path, None, headers)
 
-    def post(self, path: str, body: Any = None, **headers: str):
+    def post(self, path: str, body: Any = None, headers: Headers = None):
         return self._call("POST", path, body, headers)
 
-    def put(self, path: str, body: Any = None, **headers: str):
+    def put(self, path: str, body: Any = None, headers: Headers = None):
         return self._call("PUT", path, body, headers)
 
-    def delete(self, path: str, **headers: str):
+    def delete(self, path: str, headers: Headers = None):
         return self._call("DELETE", path, None, headers)
 
-    def _call(self, method: str, path: str, body: Any, headers: dict[str, str]):
+    def _call(self, method: str, path: str, body: Any, headers: Headers):
         media_type = "application/json"
         if isinstance(body, File):
             body, media_type = body.content, body.media_type
@@ -79,7 +84,7 @@ class APIClient:
             path,
             data,
             content_type=media_type,
-            headers={**self._headers, **headers},
+            headers={**self._headers, **(headers or {})},
             REMOTE_ADDR=self.address,
         )
         check(method, path.partition("?")[0], response)

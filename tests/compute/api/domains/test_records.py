@@ -273,7 +273,7 @@ def test_a_caller_without_an_address_of_the_family_is_refused(api, records, doma
 def test_the_address_of_a_caller_is_that_in_front_of_the_proxies(api, records, settings):
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": 1}
     headers = {"X-Forwarded-For": "192.0.2.66, 198.51.100.7"}
-    made = api.post(records, {"type": "A", "name": "home", "target": REMOTE}, **headers)
+    made = api.post(records, {"type": "A", "name": "home", "target": REMOTE}, headers=headers)
     assert made.json()["target"] == "198.51.100.7"
 
 
