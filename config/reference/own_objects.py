@@ -102,8 +102,8 @@ class Form:
 def form_of(operation: Operation, reader: Reader | None) -> Form:
     """Return the form with the reader's own ids. If the reader has no such object, the id of the example stays.
 
-    The path parameters of a GET are filled in. Other methods only get a placeholder, so that nobody deletes or
-    rebuilds an object without choosing it.
+    The path parameters of a GET and of a create are filled in. Other operations only get a placeholder, so that
+    nobody deletes or rebuilds an object without choosing it.
     """
     note = NEEDS_YOURS.get(operation.id, "")
     if reader is None:
@@ -166,7 +166,12 @@ def _list_at(address: str) -> tuple[type[ListViewSet] | None, Mapping[str, Any]]
 def _creates() -> Mapping[str, Operation]:
     """Return the operations that make an object, by the path of its list."""
     operations = reference().operations.values()
-    return {each.path: each for each in operations if each.method == "POST" and each.id.endswith("_create")}
+    return {each.path: each for each in operations if _is_create(each)}
+
+
+def _is_create(operation: Operation) -> bool:
+    """Tell whether an operation creates an object in a list."""
+    return operation.method == "POST" and operation.id.endswith("_create")
 
 
 def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Parameter:
@@ -177,7 +182,7 @@ def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Pa
     if found is None:
         return parameter
     key = str(_key(found))
-    return replace(parameter, example=key, value=key if operation.method == "GET" else "")
+    return replace(parameter, example=key, value=key if operation.method == "GET" or _is_create(operation) else "")
 
 
 def _with_own(body: Body, operation: Operation, own: _OwnObjects) -> Body:

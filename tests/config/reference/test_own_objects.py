@@ -33,6 +33,11 @@ def test_a_read_starts_with_the_first_objects(owner, account):
     assert path_values(form("compute_instances_disks_retrieve", owner)) == [str(first.pk), str(disk.pk)]
 
 
+def test_a_create_starts_with_the_first_object_too(owner, account):
+    first, _ = InstanceFactory.create_batch(2, account=account)
+    assert path_values(form("compute_instances_disks_create", owner)) == [str(first.pk)]
+
+
 def test_a_change_shows_the_id_as_a_placeholder_only(owner, account):
     volume = VolumeFactory(account=account)
     shown = form("volumes_destroy", owner)
