@@ -26,11 +26,11 @@ def ensure_demo(
     rows are kept, except that passwords which do not match are set. With `staff_account`, a new staff user belongs
     to another such account: tokens need an account. Returns the owner if the demo account is new.
     """
-    account, created = _account("Demo", "demo@example.com")
+    account, created = _account(OWNER, "Demo", "demo@example.com")
     owner = _user(OWNER, account=account)
     restricted = _user(RESTRICTED, account=account, restricted=True)
     GlobalGrants.objects.get_or_create(user=restricted, defaults={"account_access": Level.READ_ONLY})
-    own = _account("Staff", "staff@example.com")[0] if staff_account else None
+    own = _account(STAFF, "Staff", "staff@example.com")[0] if staff_account else None
     staff = _user(STAFF, account=own, is_staff=True, is_superuser=True)
     passwords = ((owner, owner_password), (staff, staff_password), (restricted, restricted_password))
     for user, password in passwords:
@@ -56,8 +56,13 @@ def ensure_token(username: str, readable: str) -> str:
     return fresh
 
 
-def _account(company: str, email: str) -> tuple[Account, bool]:
-    """Return the account, and whether it is new."""
+def _account(username: str, company: str, email: str) -> tuple[Account, bool]:
+    """Return the account, and whether it is new.
+
+    If the user exists, it is the user's account, whose company may have changed since.
+    """
+    if existing := Account.objects.filter(users__username=username).first():
+        return existing, False
     return Account.objects.get_or_create(
         company=company,
         defaults={"email": email, "extra_ipv4": EXTRA_ADDRESSES, "managed": True, "trust_level": UNLIMITED},

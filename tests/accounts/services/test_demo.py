@@ -33,6 +33,7 @@ def test_the_demo_account_is_made_once_and_its_passwords_follow():
     made = demo("first")
     assert made == Actor(Account.objects.get().pk, User.objects.get(username="owner").pk, "owner")
     GlobalGrants.objects.update(add_computes=True)
+    Account.objects.update(company="Another name")
     assert demo("second") is None
     assert (Account.objects.count(), User.objects.count()) == (1, 3)
     assert all(user.check_password("second") for user in User.objects.all())
