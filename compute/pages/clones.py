@@ -12,6 +12,7 @@ from compute.services.common.regions import capability_of
 from compute.services.hosts.free_capacity import full_regions
 from compute.services.instances.availability import is_busy
 from compute.services.instances.clones import CloneSpec, clone
+from config import word
 from config.errors import Busy
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, SelectWithReasons, TextField
 
@@ -72,7 +73,7 @@ class CloneView(InstanceFormPage):
         offer_rows(form, "compute_id", others, lambda each: (each.pk, each.label), ("", "A new instance"))
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
         types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
-        form.offer("type", types.items(), source.type_id)
+        form.offer("type", [(pk, word.on_wire(label)) for pk, label in types.items()], source.type_id)
         full = full_regions(source, types)
         offer_regions(form, capability_of(source.type), full=full, initial=source.region_id)
         form.fields["group"].initial = source.group

@@ -11,6 +11,7 @@ from compute.pages.base import InstanceForm
 from compute.pages.choices import volumes_for
 from compute.pages.device_fields import device_fields, disk_choice, renamed_devices, volume_choice
 from compute.serializers.configs import MAX_INTERFACES, ConfigRequest
+from config import word
 from config.errors import DomainError
 from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
 
@@ -63,7 +64,7 @@ class ConfigForm(InstanceForm):
         for name, label in HELPERS.items():
             self.fields[f"helpers.{name}"] = FlagField(label=label)
         kernels = Kernel.objects.filter(kvm=True).order_by("position", "pk").values_list("pk", "label")
-        self.offer("kernel", list(kernels))
+        self.offer("kernel", [(pk, word.on_wire(label)) for pk, label in kernels])
         self.fields["root_device"].widget.attrs["list"] = "slots"
 
     # --- the parts of the page ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from accounts.models import Event, Message, OAuthAccessToken, PersonalToken, User
 from accounts.quotas import RESOURCE_QUOTAS
 from accounts.services.quotas import Resources
-from compute.models import Alert, Disk, Image, Instance
+from compute.models import Alert, Disk, Image, Instance, Kernel
 from compute.serializers.backups import RestoreRequest
 from compute.serializers.disks import DeployRequest
 from compute.services.catalogue import values
@@ -62,7 +62,7 @@ def check(scene: Scene, call: Callable[..., Any]) -> None:
     check_fields(owner, scene, deployed, made[0])
     check_scopes(owner, deployed)
     check_oauth(owner, scene.member)
-    check_pages(scene.member)
+    check_pages(scene.member, made[0]["id"])
     check_mails(made[0]["id"])
     with pytest.raises(ValueError, match="neutral word, in rows and files: compute/debian12"):
         values.official(f"{ONE}/debian12")
@@ -180,11 +180,26 @@ def check_oauth(owner: Caller, user: User) -> None:
     assert redirected(app.ask(browser_of(user), "computes:read_only"))["error"] == "invalid_scope"
 
 
-def check_pages(user: User) -> None:
-    """Forms have the neutral form, and send the word. The reference has the word."""
+def check_pages(user: User, instance_id: int) -> None:
+    """Forms have the neutral form, and show and send the word. The reference has the word."""
     body = {"image": "compute/debian11", "stackscript_data": {"compute_image": "compute/debian11"}}
     assert DeployRequest.with_word(body) == body | {"image": f"{ONE}/debian11"}
     assert RestoreRequest.with_word({"compute_id": 7, "overwrite": True}) == {f"{ONE}_id": 7, "overwrite": True}
+    kernel = Kernel.objects.get(pk="compute/latest-64bit")
+    kernel.label = "Latest 64 bit (5.19-compute156)"
+    kernel.save()
+    instance = f"/home/instances/{instance_id}"
+    plan, booted = f"{ONE.capitalize()} 2GB", f"(5.19-{ONE}156)"
+    for page, name in {
+        "/home/instances": plan,
+        "/home/instances/new": plan,
+        f"{instance}/resize": plan,
+        f"{instance}/clone": plan,
+        f"{instance}/configs/new": booted,
+    }.items():
+        shown = browser_of(user).get(page).content.decode()
+        assert name in shown, page
+        assert not re.search(r"Compute 2GB|5\.19-compute", shown), page
     shown = browser_of(user).get(f"/docs/operations/{ONE}_instances_create").content.decode()
     assert f"{ONE}/debian11" in shown
     found = re.findall(r".*\bcomputes?\b.*", shown)
