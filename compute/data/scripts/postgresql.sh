@@ -1,7 +1,7 @@
 #!/bin/bash
 # <UDF name="database" label="The database, and the user it belongs to" default="app" example="app" />
 # <UDF name="db_password" label="The user's password" example="a long one" />
-# <UDF name="clients" label="The network that may connect, besides the compute itself" default=""
+# <UDF name="clients" label="The network that may connect, besides the server itself" default=""
 #      example="192.168.128.0/17" />
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive

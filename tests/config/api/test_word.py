@@ -22,8 +22,8 @@ __all__ = ["world"]
 
 pytestmark = pytest.mark.django_db  # the program needs the database of the tests
 
-OF_CUSTOMERS = {"some-compute", "The network that may connect, besides the compute itself"}
-"""The label of an object, and the label of a script's field: texts with the neutral word that stay."""
+OF_CUSTOMERS = {"some-compute"}
+"""The label of an object, a text with the neutral word that stays."""
 WORDS = {"vessel": "", "ox": "oxen"}
 """Words, each with its plural if that is irregular."""
 
