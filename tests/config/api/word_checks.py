@@ -62,7 +62,7 @@ def check(scene: Scene, call: Callable[..., Any]) -> None:
     check_fields(owner, scene, deployed, made[0])
     check_scopes(owner, deployed)
     check_oauth(owner, scene.member)
-    check_pages(scene.member, scene.compute.pk)
+    check_pages(User.objects.get(pk=scene.world.actor.user_id), scene.compute.pk)
     check_mails(made[0]["id"])
     with pytest.raises(ValueError, match="neutral word, in rows and files: compute/debian12"):
         values.official(f"{ONE}/debian12")
