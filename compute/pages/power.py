@@ -15,8 +15,8 @@ class BootView(InstancePage, VerbView):
     operations = frozenset({"compute_instances_boot"})
 
     def perform(self) -> str:
-        power.boot(self.actor, self.instance)
-        return f"{self.instance} is booting."
+        job = power.boot(self.actor, self.instance)
+        return f"{self.instance} is booting." if job else f"{self.instance} is running already."
 
 
 class RebootView(InstancePage, VerbView):
@@ -35,8 +35,8 @@ class ShutdownView(InstancePage, VerbView):
     operations = frozenset({"compute_instances_shutdown"})
 
     def perform(self) -> str:
-        power.shutdown(self.actor, self.instance)
-        return f"{self.instance} is shutting down."
+        job = power.shutdown(self.actor, self.instance)
+        return f"{self.instance} is shutting down." if job else f"{self.instance} is off already."
 
 
 class ProfileForm(BodyForm):
@@ -60,8 +60,8 @@ class BootProfileView(InstanceFormPage):
         return form
 
     def perform(self, form: ProfileForm) -> str:
-        power.boot(self.actor, self.instance, form.given.get("config_id"), form.given.problems)
-        return f"{self.instance} is booting."
+        job = power.boot(self.actor, self.instance, form.given.get("config_id"), form.given.problems)
+        return f"{self.instance} is booting." if job else f"{self.instance} is running already."
 
 
 class RebootProfileView(BootProfileView):

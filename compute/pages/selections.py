@@ -30,11 +30,14 @@ NONE_CHOSEN = "Choose at least one instance."
 TOO_MANY_CHOSEN = f"Choose at most {MAX_CHOSEN} instances."
 
 POWER = {
-    "boot": (power.boot, "Booting", "Not booted"),
-    "reboot": (power.reboot, "Rebooting", "Not rebooted"),
-    "shutdown": (power.shutdown, "Shutting down", "Not shut down"),
+    "boot": (power.boot, "Booting", "Not booted", "Running already"),
+    "reboot": (power.reboot, "Rebooting", "Not rebooted", ""),
+    "shutdown": (power.shutdown, "Shutting down", "Not shut down", "Off already"),
 }
-"""The verbs that need no other page, by the value of their button: the service, and the words of the result."""
+"""The verbs that need no other page, by the value of their button: the service, and the words of the results.
+
+The last words are for a service that returns None, because the instance needs no job.
+"""
 PAGES = {"tag": "instances-tag", "delete": "instances-delete"}
 """The verbs that have a page of their own, by the value of their button."""
 
@@ -73,11 +76,18 @@ class SelectionPage(AccountPage):
         back = self.get_success_url()
         return {"rows": list(rows), "back": back, "trail": [("Instances", back)]}
 
-    def change_each(self, service: Service, done: str, refused: str) -> HttpResponse:
-        """Call the service for each chosen instance. The messages of the next page name all, with the reasons."""
-        changed, reasons = _change_each(self.actor, self.chosen, service)
+    def change_each(self, service: Service, done: str, refused: str, unneeded: str = "") -> HttpResponse:
+        """Call the service for each chosen instance. The messages of the next page name all, with the reasons.
+
+        With `unneeded`, a separate message names the instances for which the service returned None.
+        """
+        results, reasons = _change_each(self.actor, self.chosen, service)
+        same = [label for label, result in results if unneeded and result is None]
+        changed = [label for label, result in results if not unneeded or result is not None]
         if changed:
             messages.success(self.request, f"{done}: {', '.join(changed)}")
+        if same:
+            messages.info(self.request, f"{unneeded}: {', '.join(same)}")
         if reasons:
             lines = format_html_join("", "<li>{}: {}</li>", reasons)
             messages.error(self.request, format_html("<div>{}:<ul>{}</ul></div>", refused, lines))
@@ -176,21 +186,25 @@ def _without(tag: str) -> Service:
     return lambda actor, instance: instances.remove_tag(actor, instance, tag)
 
 
-def _change_each(actor: Actor, ids: Collection[int], service: Service) -> tuple[list[str], list[tuple[str, str]]]:
-    """The labels of the changed instances, and the labels of the others with the reasons of the service."""
+def _change_each(
+    actor: Actor, ids: Collection[int], service: Service
+) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
+    """The labels of the instances with the results of the service, and the labels of the refused ones with the
+    reasons."""
     rows = Instance.objects.visible_to(actor).in_bulk(ids)
     writable = Instance.objects.writable_keys(actor, list(rows))
-    changed, reasons = [], []
+    results: list[tuple[str, Any]] = []
+    reasons = []
     for pk in ids:
         try:
             if pk not in rows:
                 raise Missing
             if pk not in writable:
                 raise Denied
-            service(actor, rows[pk])
+            result = service(actor, rows[pk])
         except DomainError as error:
             label = rows[pk].label if pk in rows else f"Instance {pk}"
             reasons.append((label, " ".join(map(reason_on_page, error.problems))))
         else:
-            changed.append(rows[pk].label)
-    return changed, reasons
+            results.append((rows[pk].label, result))
+    return results, reasons

@@ -24,6 +24,10 @@ def test_an_instance_is_shut_down_booted_and_rebooted(world, driver):
         assert (instance.status, last_event(instance)) == (during, f"compute_{verb}")
         finish(instance, driver)
         assert instance.status == after
+        if verb != "reboot":  # the page of somebody else may be older
+            page = text_of(browser.post(page_of(instance, verb), follow=True))
+            assert f"{instance} is {'off' if verb == 'shutdown' else 'running'} already." in page
+            assert not instance.jobs.filter(finished_at=None).exists()
 
 
 def test_a_confirmation_is_for_the_time_of_the_job(world, driver):

@@ -81,6 +81,19 @@ class TestPower:
         ]
         assert statuses() == {"web-1": "migrating", "<empty>": "offline", "web-2": "booting"}
 
+    @pytest.mark.parametrize(
+        ("verb", "status", "messages"),
+        [
+            ("boot", "running", ["Booting: web-2", "Running already: web-1"]),
+            ("shutdown", "offline", ["Shutting down: web-2", "Off already: web-1"]),
+        ],
+    )
+    def test_instances_that_need_no_job_are_named_apart(self, owner, web_1, web_2, verb, status, messages):
+        Instance.objects.filter(pk=web_1.pk).update(status=status)
+        Instance.objects.filter(pk=web_2.pk).update(status="running" if verb == "shutdown" else "offline")
+        assert alerts(post(signed_in(owner), verb, web_1, web_2)) == messages
+        assert statuses()["web-1"] == status
+
     def test_others_instances_do_not_exist(self, stranger, web_1):
         assert alerts(post(signed_in(stranger), "boot", web_1)) == [f"Not booted: Instance {web_1.pk}: Not found"]
         assert statuses() == {"web-1": "offline"}
