@@ -105,7 +105,7 @@ class InstancePage(ReadOnlyPage):
     }
     help_texts: ClassVar[Mapping[str, str]] = {
         "alert_cpu": "Percent, 100 for each core. 0: no alert.",
-        "alert_io": "Operations per second. 0: no alert.",
+        "alert_io": "Blocks read and written per second. 0: no alert.",
         "alert_network_in": "Mbit/s. 0: no alert.",
         "alert_network_out": "Mbit/s. 0: no alert.",
         "alert_transfer_quota": "Percent of the plan's transfer. 0: no alert.",

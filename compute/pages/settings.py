@@ -17,7 +17,7 @@ from config.pages.views import ServiceFormView
 ALERT_OFF_HINT = "0 turns the alert off."
 ALERTS = {
     "alerts.cpu": "Processor usage, % (100 for each processor)",
-    "alerts.io": "Disk operations per second",
+    "alerts.io": "Disk blocks read and written per second",
     "alerts.network_in": "Incoming traffic, Mbit/s",
     "alerts.network_out": "Outgoing traffic, Mbit/s",
     "alerts.transfer_quota": "Traffic sent this month, % of the transfer of the type",

@@ -57,7 +57,7 @@ class Alerts(Resource):
     alert off."""
 
     cpu = threshold("alert_cpu", "Percent, 100 for each core; by default 90 for each.")
-    io = threshold("alert_io", "Disk operations a second; by default 10000.")
+    io = threshold("alert_io", "Disk blocks read and written a second; by default 10000.")
     network_in = threshold("alert_network_in", "Mbit/s; by default 10.")
     network_out = threshold("alert_network_out", "Mbit/s; by default 10.")
     transfer_quota = threshold("alert_transfer_quota", "Percent of the month's transfer; by default 80.")

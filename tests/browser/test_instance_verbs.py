@@ -348,11 +348,11 @@ def test_settings_and_selections(journey: Journey, world: World):
     visitor.type("Label", "shop")
     visitor.type("Tags", "live, europe")
     journey.press("Save", "The settings were saved.")
-    visitor.type("Disk operations per second", "-1")
+    visitor.type("Disk blocks read and written per second", "-1")
     visitor.press("Save alerts")
     assert "The settings were saved." not in journey.shown
-    assert visitor.field("Disk operations per second").get_attribute("value") == "-1"
-    visitor.type("Disk operations per second", "500")
+    assert visitor.field("Disk blocks read and written per second").get_attribute("value") == "-1"
+    visitor.type("Disk blocks read and written per second", "500")
     journey.press("Save alerts", "The settings were saved.")
     visitor.tick("Boot the instance again if it powers off unexpectedly")
     journey.press("Save watchdog", "The settings were saved.")

@@ -20,7 +20,7 @@ from config import word
 AVERAGED_TIME = timedelta(hours=2)
 WORDS = {
     Alert.Metric.CPU: ("CPU usage", "%"),
-    Alert.Metric.IO: ("Disk I/O", "operations a second"),
+    Alert.Metric.IO: ("Disk I/O", "blocks a second"),
     Alert.Metric.NETWORK_IN: ("Incoming traffic", "Mbit/s"),
     Alert.Metric.NETWORK_OUT: ("Outgoing traffic", "Mbit/s"),
     Alert.Metric.TRANSFER_QUOTA: ("Network transfer", "% of this month's quota"),
