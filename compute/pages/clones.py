@@ -13,6 +13,7 @@ from compute.services.hosts.free_capacity import full_regions
 from compute.services.instances.availability import is_busy
 from compute.services.instances.clones import CloneSpec, clone
 from config import word
+from config.display.quantities import price
 from config.errors import Busy
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, SelectWithReasons, TextField
 
@@ -72,8 +73,11 @@ class CloneView(InstanceFormPage):
         )
         offer_rows(form, "compute_id", others, lambda each: (each.pk, each.label), ("", "A new instance"))
         plans = InstanceType.objects.filter(deprecated=False).order_by("position", "pk")
-        types = {source.type_id: source.type.label, **dict(plans.values_list("pk", "label"))}
-        form.offer("type", [(pk, word.on_wire(label)) for pk, label in types.items()], source.type_id)
+        types = {each.pk: each for each in (source.type, *plans)}
+        priced = [
+            (pk, f"{word.on_wire(each.label)}, {price(each.price_monthly)} a month") for pk, each in types.items()
+        ]
+        form.offer("type", priced, source.type_id)
         full = full_regions(source, types)
         offer_regions(form, capability_of(source.type), full=full, initial=source.region_id)
         form.fields["group"].initial = source.group

@@ -47,6 +47,12 @@ def test_the_new_instance_shows_the_progress_of_the_clone(world, source):
     assert rows.count("40 %") == 2
 
 
+def test_types_are_offered_with_their_prices(world, source):
+    InstanceTypeFactory(id="small", label="Small", price_monthly=2.5)
+    page = text_of(owner_of(world).get(page_of(source, "clone")))
+    assert '<option value="small">Small, $2.50 a month</option>' in page
+
+
 def test_an_instance_is_cloned_into_another(world, driver, source):
     target = deployed(world, driver, image=None)
     disk = source.disks.order_by("pk")[0]
