@@ -76,10 +76,10 @@ class ProofForm(ReasonForm):
 
     def __init__(self, user: User, data: QueryDict | None = None):
         super().__init__(user, data)
-        self.fields[
-            "reason"
-        ].help_text = "How you verified the identity of the caller, such as: Answered two security questions."
-        f" {READ_BY_CUSTOMERS}"
+        self.fields["reason"].help_text = (
+            "How you verified the identity of the caller, such as: Answered two security questions. "
+            f"{READ_BY_CUSTOMERS}"
+        )
 
 
 class LogOutForm(ReasonForm):

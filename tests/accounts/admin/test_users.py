@@ -1,5 +1,7 @@
 """Users in the admin: only services change them, and how users sign in."""
 
+from html import unescape
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
@@ -19,6 +21,7 @@ from accounts.models import (
 )
 from accounts.services import external, security_questions
 from accounts.services.security_questions import QUESTIONS, Answer
+from config.admin.forms import READ_BY_CUSTOMERS
 from config.encryption import decrypt_json
 from config.limits import rates
 from tests.config.admin.pages import do, list_address, messages_of, page_address
@@ -144,6 +147,7 @@ class TestSigningIn:
         User.objects.filter(pk=owner.pk).update(two_factor_auth=True)
         asked = admin.post(page_address(owner).replace("/change/", "/do/second-factor-off/"))
         assert "the password alone is enough" in asked.content.decode()
+        assert READ_BY_CUSTOMERS in unescape(asked.content.decode())
         assert "This field is required." in do(admin, owner, "second-factor-off", reason=" ").content.decode()
         assert SecondFactor.objects.exists()
 
