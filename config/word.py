@@ -154,24 +154,28 @@ def sentence(text: str) -> str:
 
     The sentence may have places for values, as for `str.format`: ``The window of the compute is {when}.``
     """
-    if IS_SET:
-        literals = re.split(r"\{\w+\}", text)
-        pattern = "(.*)".join(map(re.escape, literals))
-        _sentences[text] = re.compile(f"{pattern}( .*)?", re.DOTALL), list(map(on_wire, literals))
+    literals = re.split(r"\{\w+\}", text)
+    pattern = "(.*)".join(map(re.escape, literals))
+    _sentences[text] = re.compile(f"{pattern}( .*)?", re.DOTALL), literals
     return text
 
 
 def message_on_wire(message: str) -> str:
-    """Return a message of a row as clients read it. Only a `sentence` at its beginning has the word.
+    """Return a message of a row as clients read it. Only a `sentence` at its beginning has the word."""
+    return translated(message, on_wire) if IS_SET else message
 
-    The values in the sentence, and the text behind it, may be a customer's.
+
+def translated(message: str, translate: Callable[[str], str]) -> str:
+    """Return a message of a row with a `sentence` at its beginning translated by a function.
+
+    The values in the sentence, and the text behind it, may be a customer's. They stay as they are.
     """
-    if not IS_SET or NEUTRAL not in message.lower():
+    if NEUTRAL not in message.lower():
         return message
     for pattern, literals in _sentences.values():
         if found := pattern.fullmatch(message):
             *values, rest = found.groups("")
             # a job that fails adds a sentence to the message of its event
-            following = rest and f" {message_on_wire(rest[1:])}"
-            return "".join(map("".join, zip(literals, [*values, following], strict=True)))
+            following = rest and f" {translated(rest[1:], translate)}"
+            return "".join(map("".join, zip(map(translate, literals), [*values, following], strict=True)))
     return message

@@ -168,6 +168,11 @@ class Event(models.Model):
         return f"{self.action} {self.status}"
 
     @property
+    def has_customer_message(self) -> bool:
+        """Whether a customer wrote the message."""
+        return self.action in event_names.MESSAGES_OF_CUSTOMERS
+
+    @property
     def message_on_wire(self) -> str | None:
         """The message as clients read it."""
         return event_names.message_on_wire(self.action, self.message)

@@ -120,6 +120,11 @@ def text_on_page(reason: str) -> str:
     return reason if not reason or isinstance(reason, SafeString) else reason_on_page(Problem(reason))
 
 
+def message_on_page(message: str) -> str:
+    """Return the message of an event in the words of a page. Only sentences of the platform are changed."""
+    return word.translated(message, lambda text: _NOUN.sub(_noun, text))
+
+
 def entry_at(body: Mapping[str, Any], path: str) -> Any:
     """Return the entry of a list in a body, such as ``tags[1]``. None if the path names no entry, or an object."""
     if not path.endswith("]"):

@@ -13,7 +13,7 @@ from config import word
 from config.display.quantities import dollars, duration, price, size, traffic
 from config.display.statuses import pill, status_counts, status_pill
 from config.display.time_zones import zone_of
-from config.pages.reasons import text_on_page
+from config.pages.reasons import message_on_page, text_on_page
 
 register = template.Library()
 register.filter("size", size)
@@ -78,6 +78,13 @@ def styled(field: BoundField) -> SafeString:
 def on_page(reason: str) -> str:
     """Return a reason of a service in the words of pages."""
     return text_on_page(reason)
+
+
+@register.filter
+def event_message(event: Any) -> str:
+    """Return the message of an event in the words of pages. Texts of customers stay as they are."""
+    message: str = event.message or ""
+    return message if event.has_customer_message else message_on_page(message)
 
 
 @register.filter

@@ -30,6 +30,17 @@ def seen_in(answer) -> str:
     return found[1]
 
 
+def test_messages_of_the_platform_have_the_words_of_pages(world, instance):
+    sentence = "The volume my-compute in sdb is not attached to the compute."
+    happened(instance, message=f"{sentence} The compute was deleted.")
+    happened(instance, action="stackscript_revise", message="The compute was deleted.")
+    happened(instance, message="Our compute is slow.")
+    page = text_of(owner_of(world).get(page_of(instance, "activity")))
+    assert "The volume my-compute in sdb is not attached to the instance. The instance was deleted." in page
+    assert ">The compute was deleted." in page, "a customer wrote it"
+    assert "Our compute is slow." in page
+
+
 def test_events_are_listed_with_the_newest_first(world, instance):
     happened(instance, message="first")
     happened(instance, message="second")
