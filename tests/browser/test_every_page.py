@@ -7,7 +7,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from accounts.actors import Actor
-from accounts.models import Authorization, OAuthClient, SecurityAnswer, SSHKey, User
+from accounts.models import Authorization, OAuthClient, SecurityAnswer, SSHKey, TicketReply, User
 from accounts.services import external, token_links
 from accounts.services.users import password_path
 from tests.browser.looks import check
@@ -16,7 +16,14 @@ from tests.browser.site import AppSite, consent
 from tests.browser.visitor import Visitor
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.visiting import confirmed
-from tests.factories import PICTURE, OAuthClientFactory, TrustedDeviceFactory, token_of
+from tests.factories import (
+    PICTURE,
+    EventFactory,
+    OAuthClientFactory,
+    TicketFactory,
+    TrustedDeviceFactory,
+    token_of,
+)
 from tests.page_world import KEY, PROVIDER, SHOWN, PageWorld
 
 pytestmark = pytest.mark.browser
@@ -160,6 +167,20 @@ def _monitoring_off(visitor: Visitor, user: User, client: OAuthClient) -> None:
     assert "has not enabled managed monitoring" in visitor.text
 
 
+def _two_pages_of_events(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    EventFactory.create_batch(51, account=user.account)
+    visitor.come_in(signed_in(user), "/home/events")
+    assert "1 of 2" in visitor.text
+
+
+def _two_replies_in_a_minute(visitor: Visitor, user: User, client: OAuthClient) -> None:
+    ticket = TicketFactory(account=user.account, opened_by=user.username)
+    TicketReply.objects.bulk_create(
+        TicketReply(ticket=ticket, description=LONG_WORD, created_by=user.username) for _ in range(2)
+    )
+    visitor.come_in(signed_in(user), f"/home/tickets/{ticket.pk}")
+
+
 def _menu(visitor: Visitor, user: User, client: OAuthClient) -> None:
     _empty_home(visitor, user, client)
     visitor.driver.find_element(By.CSS_SELECTOR, ".user-menu > summary").click()
@@ -197,7 +218,8 @@ PAGES: list[Callable] = [
     _wrong_password, _second_factor, _mail_sent, _choosing_a_password, _used_address, _profile, _new_token,
     _made_token, _second_factor_of_staff, _turning_the_second_factor_on, _turning_the_second_factor_off,
     _provider_instead_of_a_password, _changing_the_password, _empty_profile, _empty_home, _monitoring_off,
-    _menu, _refused_consent, _open_for_too_long, _not_found, _token_of_a_link, _used_link,
+    _two_pages_of_events, _two_replies_in_a_minute, _menu, _refused_consent, _open_for_too_long, _not_found,
+    _token_of_a_link, _used_link,
 ]  # fmt: skip
 
 
