@@ -58,8 +58,8 @@ class NetworkView(PartTab):
         ipv4 = [
             *(self._ipv4(row, "public", moving, last=len(found.public) == 1) for row in found.public),
             *(self._ipv4(row, "private", moving) for row in found.private),
-            *(AddressRow(row.address, f"reserved in {row.region_id}") for row in found.reserved),
-            *(AddressRow(row.address, "shared: belongs to another instance") for row in found.shared),
+            *(AddressRow(row.address, f"reserved in {row.region_id}", name_of(row)) for row in found.reserved),
+            *(AddressRow(row.address, "shared: belongs to another instance", name_of(row)) for row in found.shared),
         ]
         ipv6 = [
             *([AddressRow(found.slaac.address, "SLAAC")] if found.slaac else []),
@@ -85,7 +85,6 @@ class NetworkView(PartTab):
         return Verb(label, reverse(f"instance-{page}", args=[self.instance.pk, *args]), reason)
 
     def _ipv4(self, row: Address, kind: str, moving: str, *, last: bool = False) -> AddressRow:
-        name = reverse_name(row.address, row.public, row.rdns) or ""
         verbs = [
             self._verb("Move or swap", "address-move", row.address, reason=moving),
             self._verb(
@@ -94,7 +93,7 @@ class NetworkView(PartTab):
         ]
         if row.public:
             verbs.insert(0, self._verb("Edit reverse name", "address-rdns", row.address, reason=moving))
-        return AddressRow(row.address, kind, name, tuple(verbs) if self.may_change else ())
+        return AddressRow(row.address, kind, name_of(row), tuple(verbs) if self.may_change else ())
 
     def _range(self, row: IPv6Range, moving: str) -> AddressRow:
         slaac = row.instance.ipv6 if row.instance else None
@@ -126,6 +125,11 @@ class NetworkView(PartTab):
             return (verb,) if device.firewall_id in writable else ()
 
         return [Row(device, verbs(device)) for device in devices]
+
+
+def name_of(row: Address) -> str:
+    """Return the reverse name of an address. Empty without one."""
+    return reverse_name(row.address, row.public, row.rdns) or ""
 
 
 def moving_reason(status: str) -> str:

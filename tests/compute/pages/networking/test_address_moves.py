@@ -114,10 +114,12 @@ class TestMoving:
 class TestSharing:
     def test_addresses_and_ranges_are_shared_and_no_longer(self, browser, instance, other):
         one, made = other.ipv4[0], other.ipv6_ranges.get()
+        other.addresses.filter(address=one).update(rdns="mail.example.com")
         send(browser, "instance-addresses-share", instance, ips=[one, str(made)])
         assert AddressShare.objects.get().instance == RangeShare.objects.get().instance == instance
         shown = text(browser.get(address_of("instance-network", instance)))
         assert "shared: belongs to another instance" in shown
+        assert "mail.example.com" in shown
         form = browser.get(address_of("instance-addresses-share", instance)).context["form"]
         assert form["ips"].value() == [one, str(made)]
         send(browser, "instance-addresses-share", instance)
