@@ -114,6 +114,7 @@ class TestProgress:
         part = text(browser.get(f"/home/images/{made.pk}?seen={seen}", headers=HTMX))
         assert part.lstrip().startswith('<div id="image"')
         assert "available" in part
+        assert "Its creation from a disk is an event of the instance." in part
 
     def test_the_page_says_why_an_image_could_not_be_made(self, world: World, driver):
         made = begin_upload(world.actor, label="mine", description=None, region=world.region.pk)
