@@ -121,9 +121,10 @@ class _TimeAxis:
         return f"{moment:%H:%M}" if self.step * self.steps < HOURS_ONLY else f"{moment:%m-%d %H:%M}"
 
     def ticks(self) -> list[Tick]:
-        """Return the times at the beginning, the middle and the end."""
-        positions = [(0, "start"), (self.steps // 2, "middle"), (self.steps, "end")]
-        return [Tick(round(100 * at / self.steps, 2), self.label(at), anchor) for at, anchor in positions]
+        """Return the times at the beginning, the middle and the end. A single step has no middle."""
+        middle = {self.steps // 2: "middle"} if self.steps > 1 else {}
+        positions = {0: "start", **middle, self.steps: "end"}
+        return [Tick(round(100 * at / self.steps, 2), self.label(at), anchor) for at, anchor in positions.items()]
 
 
 def _numbers(series: Series) -> list[float]:

@@ -72,6 +72,10 @@ def test_times_are_shown_in_the_zone_of_the_reader():
     assert [tick.label for tick in drawn.time_ticks] == ["13:00", "13:01", "13:02"]
 
 
+def test_the_times_of_one_step_are_its_start_and_its_end():
+    assert [(tick.position, tick.label) for tick in chart(1).time_ticks] == [(0, "12:00"), (100, "12:01")]
+
+
 def test_the_days_of_a_long_time_are_shown():
     drawn = chart(*[1] * 48, step=timedelta(hours=1))
     assert drawn.time_ticks[0].label == "11-24 12:00"
