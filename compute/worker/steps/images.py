@@ -28,7 +28,8 @@ POLL_SECONDS = 2.0
 def await_instance(run: Run[ImagizeData]) -> Outcome:
     """Wait until no job works on the disk and its instance. Then make this job the job of the instance.
 
-    From then on, the disk is ``not ready``.
+    From then on, the disk is ``not ready``. The disk may have been resized since the request, so its size is
+    counted again. Raises `Fail` if the account's quotas do not allow the new size.
     """
     _require_wanted(run)
     if run.job.instance_id is not None:
@@ -38,12 +39,16 @@ def await_instance(run: Run[ImagizeData]) -> Outcome:
         raise Fail("The disk was deleted.")
     if disk.status != Disk.Status.READY:
         return Wait(POLL_SECONDS)
-    with transaction.atomic():
-        if not store.join_instance(run.job, disk.instance_id):
-            return Wait(POLL_SECONDS)
-        ready = Disk.objects.filter(pk=disk.pk, status=Disk.Status.READY)
-        if not ready.update(status=Disk.Status.NOT_READY, updated=Now()):
-            raise Fail("The disk was deleted.")
+    try:
+        with transaction.atomic():
+            if not store.join_instance(run.job, disk.instance_id):
+                return Wait(POLL_SECONDS)
+            ready = Disk.objects.filter(pk=disk.pk, status=Disk.Status.READY)
+            if not ready.update(status=Disk.Status.NOT_READY, updated=Now()):
+                raise Fail("The disk was deleted.")
+            _record(run, check=True)
+    except Invalid as error:
+        raise Fail(unquoted(str(error))) from error
     return None
 
 
@@ -183,10 +188,10 @@ def keep_image(run: Run[ImageData]) -> None:
         _record(run)
 
 
-def _record(run: Run[ImageData]) -> None:
+def _record(run: Run[ImageData], *, check: bool = False) -> None:
     account_id = Image.objects.filter(number=run.data.image_number).values_list("account_id", flat=True).first()
     if account_id is not None:
-        record(account_id, check=False, images=[run.data.image_number])
+        record(account_id, check=check, images=[run.data.image_number])
 
 
 def _archive(run: Run[ImageData]) -> str:

@@ -15,6 +15,7 @@ from compute.services.backups.backups import cancel, enable, snapshot
 from compute.services.hosts.moves import migrate
 from compute.services.images.images import begin_upload, create_from_disk
 from compute.services.images.uploads import receive, sign
+from compute.services.instances import disks
 from compute.services.instances.clones import CloneSpec, clone
 from compute.services.instances.instances import delete
 from compute.services.instances.resize import resize
@@ -185,6 +186,34 @@ def test_an_upload_that_unpacks_to_more_than_the_quota_fails(world: World):
         "The account's quota of storage of images is 2 MB: 0 MB used, 3 MB more needed."
     )
     assert not Image.objects.filter(number__isnull=False).exists()
+    assert compare(world.account.pk) == {}
+
+
+@pytest.mark.parametrize("more", [0, -1])
+def test_an_image_counts_the_size_of_a_disk_that_grew_while_the_image_waited(world: World, more):
+    driver = MemoryDriver()
+    instance = deployed(world, driver, running=False)
+    disk = instance.disks.earliest("pk")
+    disk.size = 1000
+    disk.save(update_fields=["size"])
+    disks.resize(world.actor, disk, 1100)
+    allow(world, image_storage=1100 + more)
+    create_from_disk(world.actor, disk.pk, label="mine", description=None)
+    finish(instance, driver)
+    found: list[dict[str, list[int]]] = []
+    driver.before = lambda number, name: found.append(compare(world.account.pk))
+
+    job = work(Job.objects.get(kind="imagize"), driver)
+
+    if more == 0:
+        assert job.state == Job.State.DONE
+        assert found
+        assert not any(found)
+    else:
+        assert job.state == Job.State.FAILED
+        reason = "storage of images is 1099 MB: 1000 MB used, 100 MB more needed."
+        assert reason in Event.objects.get(action="disk_imagize").message
+        assert not Image.objects.filter(number__isnull=False).exists()
     assert compare(world.account.pk) == {}
 
 
