@@ -39,10 +39,10 @@ RESOURCES_ON_A_PAGE = 50
 MAX_DIGITS = 6
 """Digits of a page number."""
 UNITS = {
-    UsageKind.VOLUME: "GB", UsageKind.BACKUP: "GB", UsageKind.IMAGE: "GB", UsageKind.EXTRA_IPV4: "addresses",
-    TRANSFER: "GB",
+    UsageKind.VOLUME: ("GB", "GB"), UsageKind.BACKUP: ("GB", "GB"), UsageKind.IMAGE: ("GB", "GB"),
+    UsageKind.EXTRA_IPV4: ("address", "addresses"), TRANSFER: ("GB", "GB"),
 }  # fmt: skip
-"""The units of quantities. The others are counted in pieces."""
+"""The units of one and of other quantities. Kinds without a unit are counted in pieces."""
 
 
 class UsagePage(ContextMixin, AccountPage):
@@ -102,7 +102,10 @@ class Row:
         group = self.group
         average = group.quantity_hours / group.hours if group.hours else group.quantity_hours
         text = f"{average:,.2f}".rstrip("0").rstrip(".")
-        return f"{text} {UNITS[group.kind]}" if group.kind in UNITS else text
+        if group.kind not in UNITS:
+            return text
+        one, many = UNITS[group.kind]
+        return f"{text} {one if text == '1' else many}"
 
 
 class UsageView(_MonthPage, TemplateView):

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Event, GlobalGrants
-from compute.models import UsageSettings, UsageStatement
+from compute.models import UsageInterval, UsageSettings, UsageStatement
 from compute.services.usage import statements
 from compute.services.usage.export import COLUMNS
 from compute.services.usage.preferences import WRONG_THRESHOLD
@@ -52,6 +52,8 @@ class TestAMonth:
         ):
             assert shown in page
         assert page.index("films volume") < page.index("web-1 g6-two") < page.index("10 2 addresses")
+        UsageInterval.objects.filter(kind="extra_ipv4").update(quantity=1)
+        assert "10 1 address $0.0300" in words(browser.get(PAGE))
 
     def test_a_month_that_is_over_shows_its_statement(self, account, browser, usage_clock: Clock):
         used(account, NOVEMBER, DECEMBER, label="films")
