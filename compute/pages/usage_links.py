@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from accounts.actors import Actor
+from accounts.pages.entity_links import addresses_of
 from compute.models import Backup, Instance, IPv6Range, UsageKind, Volume
 from compute.services.usage.reports import Group
 
@@ -21,11 +22,14 @@ OF_INSTANCES: Mapping[str, str] = {
 }  # fmt: skip
 """The kinds whose resource is an instance."""
 
+OF_THEIR_OWN = frozenset({UsageKind.VOLUME, UsageKind.IMAGE, UsageKind.NODEBALANCER})
+"""The kinds whose resource has a page. Their values are the names of the kinds of entity."""
+
 
 def links_of(actor: Actor, groups: Iterable[Group]) -> dict[tuple[str, int], str]:
     """Return the addresses of pages about resources that still exist and that the actor may see.
 
-    At most four queries. Other resources have no page yet, or no instance.
+    An attached volume has the tab of its instance if the actor may see the instance. At most seven queries.
     """
     keys = [(group.kind, group.resource) for group in groups if group.resource is not None]
     instance_of = {(kind, key): key for kind, key in keys if kind in OF_INSTANCES}
@@ -38,8 +42,10 @@ def links_of(actor: Actor, groups: Iterable[Group]) -> dict[tuple[str, int], str
         Instance.objects.visible_to(actor).filter(pk__in=set(instance_of.values())).values_list("pk", flat=True)
     )
     pages = {**OF_INSTANCES, **{kind: page for kind, (_, page) in TABS.items()}}
-    return {
+    tabs = {
         (kind, key): reverse(pages[kind], args=[instance])
         for (kind, key), instance in instance_of.items()
         if instance in visible
     }
+    own = (key for key in keys if key[0] in OF_THEIR_OWN and key not in tabs)
+    return tabs | addresses_of(actor, own)

@@ -4,7 +4,9 @@ import csv
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, GlobalGrants
 from compute.models import UsageInterval, UsageSettings, UsageStatement
@@ -17,7 +19,7 @@ from tests.compute.at_consoles import signed_in
 from tests.compute.pages.parts import backup_of
 from tests.compute.pages.visiting import text_of
 from tests.compute.services.usage.playing import DECEMBER, NOVEMBER, OCTOBER, Clock, usage_clock, used
-from tests.factories import GrantFactory, InstanceFactory, VolumeFactory
+from tests.factories import GrantFactory, ImageFactory, InstanceFactory, NodeBalancerFactory, VolumeFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -104,16 +106,19 @@ class TestLinks:
         usage_clock.move(MIDDLE)
         instance = InstanceFactory(account=account, label="web-1")
         volume, backup = VolumeFactory(account=account, instance=instance), backup_of(instance)
-        free = VolumeFactory(account=account)
+        free, balancer = VolumeFactory(account=account), NodeBalancerFactory(account=account)
+        image = ImageFactory(account=account, is_public=False, id="private/3", number=3)
         path = f"/home/instances/{instance.pk}"
         pages = {
             "web-1": ("compute", instance.pk, path),
             "its backups": ("compute_backups", instance.pk, f"{path}/backups"),
             "films": ("volume", volume.pk, f"{path}/storage"),
             "snapshot": ("backup", backup.pk, f"{path}/backups"),
-            "free": ("volume", free.pk, ""),
+            "free": ("volume", free.pk, f"/home/volumes/{free.pk}"),
+            "golden": ("image", image.number, f"/home/images/{image.pk}"),
+            "web": ("nodebalancer", balancer.pk, f"/home/load-balancers/{balancer.pk}"),
             "gone": ("compute", instance.pk + 1, ""),
-            "golden": ("image", 3, ""),
+            "gone image": ("image", image.number + 1, ""),
         }
         for label, (kind, key, _) in pages.items():
             used(account, MIDDLE - HOUR, kind=kind, resource=key, label=label)
@@ -126,10 +131,25 @@ class TestLinks:
     def test_resources_lead_to_their_pages(self, browser, pages):
         assert [label for label, address in pages.items() if not self.shown(browser, label, address)] == []
 
-    def test_a_restricted_user_gets_links_to_visible_instances(self, restricted, pages):
+    def test_more_resources_need_no_more_queries(self, account, browser, pages):
+        def count() -> int:
+            with CaptureQueriesContext(connection) as queries:
+                browser.get(PAGE)
+            return len(queries)
+
+        few = count()
+        for number in (2, 3):
+            volume, balancer = VolumeFactory(account=account), NodeBalancerFactory(account=account)
+            used(account, MIDDLE - HOUR, kind="volume", resource=volume.pk, label=f"films-{number}")
+            used(account, MIDDLE - HOUR, kind="nodebalancer", resource=balancer.pk, label=f"web-{number}")
+        assert count() == few
+
+    def test_a_restricted_user_gets_links_to_visible_resources(self, restricted, pages):
         browser = signed_in(restricted)
         assert [label for label in pages if not self.shown(browser, label, "")] == []
-        GrantFactory(user=restricted, entity_id=int(pages["web-1"].rpartition("/")[2]))
+        for kind, label in (("compute", "web-1"), ("volume", "free"), ("image", "golden"), ("nodebalancer", "web")):
+            key = int(pages[label].rpartition("/")[2])
+            GrantFactory(user=restricted, entity_type=kind, entity_id=key)
         assert [label for label, address in pages.items() if not self.shown(browser, label, address)] == []
 
 
