@@ -11,9 +11,11 @@ from compute.pages.base import InstanceForm
 from compute.pages.choices import volumes_for
 from compute.pages.device_fields import device_fields, disk_choice, renamed_devices, volume_choice
 from compute.serializers.configs import MAX_INTERFACES, ConfigRequest
+from compute.services.common.regions import VLANS
+from compute.services.networking.interfaces import NO_VLANS, PUBLIC, VLAN
 from config import word
 from config.errors import DomainError
-from config.pages.forms import ChoiceField, FlagField, NumberField, TextField
+from config.pages.forms import ChoiceField, FlagField, NumberField, SelectWithReasons, TextField
 
 HELPERS = {
     "distro": "Adjust the system to the platform: console, file systems",
@@ -22,7 +24,7 @@ HELPERS = {
     "devtmpfs_automount": "Mount /dev when the kernel starts",
     "updatedb_disabled": "Keep updatedb from running each night",
 }
-PURPOSES = (("", "none"), ("public", "public internet"), ("vlan", "VLAN"))
+PURPOSES = (("", "none"), (PUBLIC, "public internet"), (VLAN, "VLAN"))
 INTERFACE_FIELDS = ("purpose", "label", "ipam_address")
 
 
@@ -57,15 +59,28 @@ class ConfigForm(InstanceForm):
             volumes |= volume_names(self.actor, [config])
         self.fields |= device_fields(ConfigDevice.SLOTS, disks, volumes, more)
         for number in range(MAX_INTERFACES):
-            where = f"interfaces[{number}]"
-            self.fields[f"{where}.purpose"] = ChoiceField(label=f"eth{number}", choices=PURPOSES)
-            self.fields[f"{where}.label"] = TextField(label=f"VLAN of eth{number}")
-            self.fields[f"{where}.ipam_address"] = TextField(label=f"Address of eth{number}")
+            self._add_interface(number)
         for name, label in HELPERS.items():
             self.fields[f"helpers.{name}"] = FlagField(label=label)
         kernels = Kernel.objects.filter(kvm=True).order_by("position", "pk").values_list("pk", "label")
         self.offer("kernel", [(pk, word.on_wire(label)) for pk, label in kernels])
         self.fields["root_device"].widget.attrs["list"] = "slots"
+
+    def _add_interface(self, number: int) -> None:
+        """Add the fields of an interface. If the region has no VLANs, its inputs of VLANs are disabled.
+
+        An interface that is on a VLAN already keeps its inputs, so that saving the form does not empty them.
+        """
+        where = f"interfaces[{number}]"
+        select = SelectWithReasons()
+        label, address = TextField(label=f"VLAN of eth{number}"), TextField(label=f"Address of eth{number}")
+        chosen = (self.data if self.is_bound else self.initial).get(f"{where}.purpose")
+        if VLANS not in self.instance.region.capabilities and chosen != VLAN:
+            select.reasons = {VLAN: NO_VLANS}
+            label.help_text = NO_VLANS
+            label.widget.attrs["disabled"] = address.widget.attrs["disabled"] = True
+        self.fields[f"{where}.purpose"] = ChoiceField(label=f"eth{number}", choices=PURPOSES, widget=select)
+        self.fields |= {f"{where}.label": label, f"{where}.ipam_address": address}
 
     # --- the parts of the page ------------------------------------------------------------------------------
 

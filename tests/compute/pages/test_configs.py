@@ -101,6 +101,36 @@ def test_reasons_stand_at_their_fields(browser, instance):
     assert 'class="alert alert-danger"' not in text(answer), "each reason has a field"
 
 
+def test_vlans_are_disabled_with_the_reason_in_a_region_without_them(browser, instance, config):
+    pages = address_of("instance-config-new", instance), address_of("instance-config-edit", instance, config.pk)
+    reason = "This region does not offer VLANs."
+
+    def shown(page: str) -> list[tuple[bool, bool, bool]]:
+        """Return for each interface: whether the choice has the reason, and which inputs are disabled."""
+        form = browser.get(page).context["form"]
+        return [
+            (
+                f"disabled>VLAN: {reason}</option>" in str(purpose),
+                " disabled" in str(label),
+                " disabled" in str(address),
+            )
+            for purpose, label, address in form.interfaces()
+        ]
+
+    config.interfaces = []
+    config.save()
+    assert [shown(page) for page in pages] == [[(False, False, False)] * 3] * 2
+    assert reason not in text(browser.get(pages[0]))
+    Region.objects.update(capabilities=["Computes", "Block Storage"])
+    assert [shown(page) for page in pages] == [[(True, True, True)] * 3] * 2
+    # an interface that is on a VLAN keeps its values, and saving says why they are not valid
+    config.interfaces = [{"purpose": "vlan", "label": "backend", "ipam_address": ""}]
+    config.save()
+    assert shown(pages[1]) == [(False, False, False), (True, True, True), (True, True, True)]
+    answer = send(browser, "instance-config-edit", instance, config.pk, **fields_of(browser, instance, config))
+    assert problems(answer, r"interfaces\[0\]\.purpose") == reason
+
+
 def test_a_form_that_is_sent_back_changes_nothing(browser, instance, config):
     answer = send(browser, "instance-config-edit", instance, config.pk, **fields_of(browser, instance, config))
     assert "The profile default was saved." in text(answer)
