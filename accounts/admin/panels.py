@@ -99,7 +99,7 @@ def newest_events(title: str, account_id: int, **about: Any) -> Panel:
                 lines([link(event, event.meaning), "" if about else event_entity(event)]),
                 event_state(event),
                 event.username or "the platform",
-                event.message,
+                "" if event.message_is_meaning else event.message,
             )
             for event in rows
         ),

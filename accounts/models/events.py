@@ -178,8 +178,15 @@ class Event(models.Model):
         return event_names.message_on_wire(self.action, self.message)
 
     @property
+    def message_is_meaning(self) -> bool:
+        """Whether the message alone says what happened. The contract has no action of its own for such events."""
+        return bool(self.message) and self.action in event_names.TOLD_BY_MESSAGES
+
+    @property
     def meaning(self) -> str:
-        """The action as a sentence: ``An instance is booted.``"""
+        """A sentence that says what happened: ``An instance is booted.``"""
+        if self.message_is_meaning:
+            return self.message_on_wire or ""
         if (self.action, self.entity_type) == event_names.ROOT_PASSWORD:
             return "A root password is set."
         return ACTIONS.get(self.action, self.action)

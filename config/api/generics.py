@@ -45,7 +45,7 @@ class GenericViewSet(Admission[A, M], Generic[A, M]):
         super().__init_subclass__(**kwargs)
         if cls.filterset_class is not None and not issubclass(cls.filterset_class, FilterSet):
             raise ImproperlyConfigured(f"{cls.__name__}.filterset_class is no FilterSet of config.filters")
-        if cls.queryset is not None:
+        if isinstance(cls.queryset, QuerySet):
             check_unordered(cls, cls.queryset)
 
     viewer: Any = None

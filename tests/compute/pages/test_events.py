@@ -58,6 +58,21 @@ def test_the_newest_is_first_and_links_to_its_entity(browser, account, instance)
     assert gone.entity_label in words(answer)
 
 
+@pytest.mark.parametrize("page", [PAGE, "/home"])
+def test_events_without_an_action_of_their_own_say_what_happened(browser, account, page):
+    def counts() -> tuple[int, int]:
+        shown = words(browser.get(page))
+        return shown.count("shop is up."), shown.count("Settings of the account were changed.")
+
+    EventFactory(account=account, action="account_update", entity_type="account", entity_id=account.pk)
+    _, in_filter = counts()
+    service = {"entity_type": "managed_service", "entity_id": 1, "entity_label": "shop"}
+    EventFactory(account=account, action="account_settings_update", message="shop is up.", **service)
+    assert counts() == (1, in_filter)
+    EventFactory(account=account, action="account_settings_update", entity_type="account", entity_id=account.pk)
+    assert counts() == (1, in_filter + 1)
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
