@@ -120,7 +120,10 @@ class ImportView(NewDomainPage):
     lanes: ClassVar[Mapping[str, str]] = {"post": "imports"}
     operations = frozenset({"domains_import"})
     expensive = True
-    introduction = "Copies the domain with its records from the name server that answers for it now."
+    introduction = (
+        "Copies the domain with its records from the name server that answers for it now. "
+        "NS records of the domain itself are not copied: the platform's own name servers replace them."
+    )
     verb = "Import domain"
 
     def perform(self, form: ImportForm) -> str:

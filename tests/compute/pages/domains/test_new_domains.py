@@ -84,6 +84,7 @@ def test_an_import_shows_skipped_records(browser, monkeypatch):
     messages = zone(("www", "A", "203.0.113.7"), ("host", "HINFO", "a b"))
     monkeypatch.setattr(zone_import, "_transfer", lambda name, place: zone_import.read(name, messages))
     given = {"domain": "example.com", "remote_nameserver": "203.0.113.53"}
+    assert "NS records of the domain itself are not copied" in text_of(browser.get(IMPORT))
     answer = browser.post(IMPORT, given, follow=True)
     made = Domain.objects.get()
     assert list(made.records.values_list("name", "target")) == [("www", "203.0.113.7")]
