@@ -26,6 +26,7 @@ from config.pages.views import UpdatedFormPage
 
 MAX_LENGTH = stackscripts.MAX_LENGTHS["script"]
 NEW_SCRIPT = "#!/bin/sh\n"
+EVERY_OR_SINGLE = 'Choose either "Every image" or single images. To choose single images, untick "Every image".'
 NO_INTERPRETER = "The first line names no interpreter. Begin the script with #!, for example #!/bin/sh."
 
 
@@ -57,6 +58,16 @@ class ScriptForm(BodyForm):
         ),
     )  # fmt: skip
     rev_note = TextField(label="Note about this revision", help_text="At most 512 characters.")
+
+    def clean_images(self) -> list[str]:
+        """Return the images. Refuse single images together with all, which would have no effect.
+
+        The API accepts both, because its clients may send back the images of an existing script.
+        """
+        chosen: list[str] = self.cleaned_data["images"]
+        if stackscripts.ANY in chosen and len(set(chosen)) > 1:
+            raise forms.ValidationError(EVERY_OR_SINGLE)
+        return chosen
 
     def offer_images(self, actor: Actor, chosen: list[str]) -> None:
         """Offer the images that the actor can deploy, and the others that the script has. One query."""

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Event
 from compute.models import StackScript
-from compute.pages.scripts.script_forms import NO_INTERPRETER
+from compute.pages.scripts.script_forms import EVERY_OR_SINGLE, NO_INTERPRETER
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.parts import text
@@ -133,6 +133,9 @@ class TestForms:
         assert problems(answer, "description") == "Description is not valid"
         answer = browser.post(NEW, {**GIVEN, "images": "private/7"})
         assert problems(answer, "images") == "private/7 is not valid"
+        ImageFactory(id="compute/debian12")
+        answer = browser.post(NEW, {**GIVEN, "images": ["any/all", "compute/debian12"]})
+        assert problems(answer, "images") == EVERY_OR_SINGLE
         assert not StackScript.objects.exists()
 
     def test_the_fields_and_problems_of_the_text_are_shown_before_it_is_saved(self, browser):
