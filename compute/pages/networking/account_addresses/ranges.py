@@ -11,6 +11,7 @@ from accounts.pages.objects import ObjectConfirmationPage, ObjectForm, ObjectFor
 from compute.models import Instance, IPv6Range
 from compute.pages.choices import offer_rows
 from compute.pages.networking.account_addresses.addresses import OnInstanceForm, OnInstancePage
+from compute.pages.networking.address_moves import NO_INSTANCES
 from compute.pages.networking.instance_addresses import RANGE_SIZES, DeleteRangeView
 from compute.pages.networking.networking import moving_reason
 from compute.serializers.networking.addresses import AssignRequest, IPv6RangeRequest, assignments_of, range_spec
@@ -80,7 +81,8 @@ class MoveRangeForm(ObjectForm):
         super().__init__(*args, **kwargs)
         there = Instance.objects.writable_by(self.actor).filter(region=self.object.region_id)
         others = there.exclude(pk=self.object.instance_id).only("label").order_by("label", "pk")
-        offer_rows(self, "compute_id", others, lambda each: (each.pk, each.label), ("", "choose one"))
+        if not offer_rows(self, "compute_id", others, lambda each: (each.pk, each.label), ("", "choose one")):
+            self.reason = NO_INSTANCES.format(self.object.region_id)
 
     def as_body(self) -> dict[str, Any]:
         return {

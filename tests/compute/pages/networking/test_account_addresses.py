@@ -5,6 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from compute.models import Address, Instance, IPv6Range
+from compute.pages.networking.address_moves import NO_INSTANCES
 from tests.accounts.pages.browsers import problems
 from tests.compute.at_consoles import signed_in
 from tests.compute.pages.parts import events, instance_with_parts, text
@@ -127,6 +128,7 @@ def test_ranges_are_created_moved_and_deleted(browser, instance, other):
     made = instance.ipv6_ranges.latest("pk")
     assert answer.redirect_chain == [("/home/addresses/ranges", 302)]
     assert f"The range {made} is routed to web-1." in text(answer)
+    assert '<button class="btn btn-primary">' in text(browser.get(reverse("range-move", args=[made.pk])))
     answer = browser.post(reverse("range-move", args=[made.pk]), {"compute_id": other.pk}, follow=True)
     assert f"The range {made} was moved." in text(answer)
     assert other.ipv6_ranges.latest("pk") == made
@@ -149,6 +151,9 @@ def test_reasons_of_ranges_stand_at_their_fields(browser, instance):
     move = reverse("range-move", args=[instance.ipv6_ranges.get().pk])
     assert problems(browser.post(move, {"compute_id": "77777"}), "compute_id") == "Invalid instance ID 77777"
     assert problems(browser.post(move), "compute_id")
+    page = text(browser.get(move))
+    assert NO_INSTANCES.format(instance.region_id) in page
+    assert '<button class="btn btn-primary" disabled>' in page
     assert events(instance) == []
 
 
