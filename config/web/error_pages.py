@@ -39,14 +39,17 @@ ASK_NOBODY = {"/livez", "/readyz", "/version"}
 """The paths that are answered without the database while it is silent."""
 
 
-def failure(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
-    """Return the answer to a request that failed with a status of `REASONS`. `reason` replaces the usual reason."""
+def failure(request: HttpRequest, status: int, reason: str = "", *, framed: bool = False) -> HttpResponse:
+    """Return the answer to a request that failed with a status of `REASONS`. `reason` replaces the usual reason.
+
+    If it is `framed`, the page has the navigation of the request's user.
+    """
     if is_api(request.path_info) or not prefers_html(request):
         response: HttpResponse = error_response([{"field": None, "reason": reason or REASONS[status]}], status)
     else:
-        # Without the request: its session or its user may be the cause of the failure.
-        context = {"status": status, "path": request.path, "reason": reason}
-        page = render_to_string("error.html", context)
+        context = {"status": status, "path": request.path, "reason": reason, "framed": framed}
+        # Usually without the request: its session or its user may be the cause of the failure.
+        page = render_to_string("error.html", context, request if framed else None)
         headers = {"Content-Security-Policy": POLICY_OF_PAGES, "Cache-Control": "no-store"}
         response = HttpResponse(page, status=status, headers=headers)
     if status in (429, 503) and not reason:
@@ -63,7 +66,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return failure(request, 403)
+    """Answer a request that a view refuses. Customers keep the navigation of their pages.
+
+    The view has read the user. If the user has not been read, the page is rendered without the database.
+    """
+    user = getattr(request, "_cached_user", None)  # where Django's `request.user` keeps what it has read
+    return failure(request, 403, framed=getattr(user, "account_id", None) is not None)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -84,6 +84,20 @@ def test_a_missing_permission_of_staff_is_shown_as_a_page(staff):
     answer = sign_in("staff", staff).get("/admin/accounts/account/add/", headers={"Accept": BROWSER})
     assert answer.status_code == 403
     assert is_page(answer, "You are not allowed to do this")
+    assert "<nav" not in answer.content.decode()
+
+
+def test_customers_without_a_permission_keep_their_navigation(restricted, django_assert_num_queries):
+    browser = sign_in("restricted", restricted)
+    answer = browser.get("/home/scripts/new", headers={"Accept": BROWSER})
+    assert answer.status_code == 403
+    assert is_page(answer, "You are not allowed to do this")
+    page = answer.content.decode()
+    assert 'href="/home/scripts"' in page
+    assert 'href="/home/users"' not in page, "the user may not open it"
+    request = RequestFactory().get("/home/scripts/new", headers={"Accept": BROWSER})
+    with django_assert_num_queries(0):
+        assert "<nav" not in error_pages.permission_denied(request, PermissionDenied()).content.decode()
 
 
 def test_forms_of_elsewhere_and_of_before_are_pages():
