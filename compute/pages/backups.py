@@ -21,6 +21,7 @@ from compute.services.instances import instances
 from config.display.quantities import price, size
 from config.pages.forms import ChoiceField, FlagField, TextField
 from config.pages.lists import Row, Verb
+from config.pages.views import JobMessage
 
 TAB = "instance-backups"
 CHOSEN_BY_PLATFORM = "chosen by the platform"
@@ -185,7 +186,7 @@ class SnapshotView(InstanceFormPage):
 
     def perform(self, form: SnapshotForm) -> str:
         made = backups.snapshot(self.actor, self.instance, form.given.get("label"), form.given.problems)
-        return f"The snapshot {made} is being taken."
+        return JobMessage(f"The snapshot {made} is being taken.")
 
 
 class RestoreForm(InstanceForm):
@@ -238,7 +239,7 @@ class RestoreBackupView(InstanceFormPage):
         wanted = form.given.get("compute_id")
         job = restore(self.actor, self.backup, wanted, form.given.get("overwrite", False), form.given.problems)
         self.restored_to = job.instance_id
-        return f"The backup is being restored to {job.instance}."
+        return JobMessage(f"The backup is being restored to {job.instance}.")
 
     def get_success_url(self) -> str:
         """Return the page with the progress: this tab, or the page of the other instance."""

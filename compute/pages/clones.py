@@ -16,6 +16,7 @@ from config import word
 from config.display.quantities import price
 from config.errors import Busy
 from config.pages.forms import BodyForm, ChoiceField, FlagField, ListField, SelectWithReasons, TextField
+from config.pages.views import JobMessage
 
 FIELDS_OF_NEW = ("region", "type", "label", "group", "backups_enabled")
 """Fields that apply only to a clone into a new instance."""
@@ -89,7 +90,7 @@ class CloneView(InstanceFormPage):
 
     def perform(self, form: CloneForm) -> str:
         self.target = clone(self.actor, self.instance, CloneSpec(**form.given), form.given.problems)
-        return f"{self.instance} is being cloned into {self.target}."
+        return JobMessage(f"{self.instance} is being cloned into {self.target}.")
 
     def get_success_url(self) -> str:
         return reverse("instance", args=[self.target.pk])

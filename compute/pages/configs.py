@@ -18,7 +18,7 @@ from compute.serializers.configs import changes_of
 from compute.services.instances import configs, power
 from config.errors import Busy, DomainError
 from config.pages.lists import Verb
-from config.pages.views import VerbView
+from config.pages.views import JobMessage, VerbView
 
 TAB = "instance-configs"
 
@@ -177,7 +177,7 @@ class BootWithConfigView(ConfigPage, VerbView):
 
     def perform(self) -> str:
         power.boot(self.actor, self.instance, self.config.pk)
-        return f"{self.instance} is booting with {self.config}."
+        return JobMessage(f"{self.instance} is booting with {self.config}.")
 
 
 class RebootWithConfigView(ConfigPage, ConfirmationPage):
@@ -192,4 +192,4 @@ class RebootWithConfigView(ConfigPage, ConfirmationPage):
 
     def perform(self, form: forms.Form) -> str:
         power.reboot(self.actor, self.instance, self.config.pk)
-        return f"{self.instance} is rebooting with {self.config}."
+        return JobMessage(f"{self.instance} is rebooting with {self.config}.")

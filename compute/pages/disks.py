@@ -17,6 +17,7 @@ from compute.services.common.disk_space import left
 from compute.services.images import images
 from compute.services.instances import disks, root_passwords
 from config.pages.forms import ChoiceField, NumberField, TextField
+from config.pages.views import JobMessage
 
 FILESYSTEMS = (
     ("ext4", "ext4"),
@@ -77,7 +78,7 @@ class NewDiskView(DeployPage):
     def perform(self, form: DiskForm) -> str:
         spec = disks.DiskSpec(**spec_fields(form.given))
         made = disks.create(self.actor, self.instance, spec, form.given.problems)
-        return f"The disk {made} is being created."
+        return JobMessage(f"The disk {made} is being created.")
 
 
 # --- one disk -------------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ class ResizeDiskView(DiskPage, InstanceFormPage):
 
     def perform(self, form: ResizeDiskForm) -> str:
         disks.resize(self.actor, self.disk, form.given.get("size"), form.given.problems)
-        return f"The disk {self.disk} is being resized."
+        return JobMessage(f"The disk {self.disk} is being resized.")
 
 
 class CloneDiskView(DiskPage, ConfirmationPage):
@@ -169,7 +170,7 @@ class CloneDiskView(DiskPage, ConfirmationPage):
 
     def perform(self, form: forms.Form) -> str:
         copy = disks.clone(self.actor, self.disk)
-        return f"{copy} is being created."
+        return JobMessage(f"{copy} is being created.")
 
 
 class DiskPasswordForm(InstanceForm):
@@ -189,7 +190,7 @@ class DiskPasswordView(DiskPage, InstanceFormPage, Confirmed):
 
     def perform(self, form: DiskPasswordForm) -> str:
         root_passwords.reset_on(self.actor, self.disk, form.given.get("password"), form.given.problems)
-        return f"The root password of {self.disk} is being set."
+        return JobMessage(f"The root password of {self.disk} is being set.")
 
 
 class DiskImageForm(ImageForm, InstanceForm):
@@ -223,7 +224,7 @@ class DiskImageView(DiskPage, InstanceFormPage):
         return form
 
     def perform(self, form: DiskImageForm) -> str:
-        return f"The image {form.create(self.actor)} is being created."
+        return JobMessage(f"The image {form.create(self.actor)} is being created.")
 
 
 class DeleteDiskView(DiskPage, ConfirmationPage):
@@ -237,4 +238,4 @@ class DeleteDiskView(DiskPage, ConfirmationPage):
 
     def perform(self, form: forms.Form) -> str:
         disks.delete(self.actor, self.disk)
-        return f"The disk {self.disk} is being deleted."
+        return JobMessage(f"The disk {self.disk} is being deleted.")

@@ -31,7 +31,7 @@ from config import word
 from config.display.integers import is_integer
 from config.pages.curl import curl
 from config.pages.reasons import reason_on_page
-from config.pages.views import ServiceFormView
+from config.pages.views import JobMessage, ServiceFormView
 from regions.countries import country_name
 
 CREATED = "created"
@@ -200,7 +200,7 @@ class InstanceCreateView(_ChoicesPage, ServiceFormView):
             self.remember(instance)
             if password:
                 keep_to_show(self.request, instance, password)
-        return "" if password else f"{instance} is being created."
+        return "" if password else JobMessage(f"{instance} is being created.")
 
     def get_success_url(self) -> str:
         if self.made is None:  # `perform` has set it

@@ -12,6 +12,7 @@ from compute.services.hosts.free_capacity import full_regions
 from compute.services.hosts.moves import HERE_ALREADY, migrate
 from compute.services.instances.resize import upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField, SelectWithReasons
+from config.pages.views import JobMessage
 
 
 class MigrateForm(BodyForm):
@@ -56,4 +57,4 @@ class MigrateView(InstanceFormPage):
     def perform(self, form: MigrateForm) -> str:
         given = form.given
         migrate(self.actor, self.instance, given.get("region"), given.get("upgrade", False), given.problems)
-        return f"{self.instance} is being moved."
+        return JobMessage(f"{self.instance} is being moved.")

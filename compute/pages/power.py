@@ -6,7 +6,7 @@ from compute.pages.base import InstanceFormPage, InstancePage
 from compute.serializers.instances import BootRequest
 from compute.services.instances import power
 from config.pages.forms import BodyForm, ChoiceField
-from config.pages.views import VerbView
+from config.pages.views import JobMessage, VerbView
 
 
 class BootView(InstancePage, VerbView):
@@ -16,7 +16,7 @@ class BootView(InstancePage, VerbView):
 
     def perform(self) -> str:
         job = power.boot(self.actor, self.instance)
-        return f"{self.instance} is booting." if job else f"{self.instance} is running already."
+        return JobMessage(f"{self.instance} is booting.") if job else f"{self.instance} is running already."
 
 
 class RebootView(InstancePage, VerbView):
@@ -26,7 +26,7 @@ class RebootView(InstancePage, VerbView):
 
     def perform(self) -> str:
         power.reboot(self.actor, self.instance)
-        return f"{self.instance} is rebooting."
+        return JobMessage(f"{self.instance} is rebooting.")
 
 
 class ShutdownView(InstancePage, VerbView):
@@ -36,7 +36,7 @@ class ShutdownView(InstancePage, VerbView):
 
     def perform(self) -> str:
         job = power.shutdown(self.actor, self.instance)
-        return f"{self.instance} is shutting down." if job else f"{self.instance} is off already."
+        return JobMessage(f"{self.instance} is shutting down.") if job else f"{self.instance} is off already."
 
 
 class ProfileForm(BodyForm):
@@ -61,7 +61,7 @@ class BootProfileView(InstanceFormPage):
 
     def perform(self, form: ProfileForm) -> str:
         job = power.boot(self.actor, self.instance, form.given.get("config_id"), form.given.problems)
-        return f"{self.instance} is booting." if job else f"{self.instance} is running already."
+        return JobMessage(f"{self.instance} is booting.") if job else f"{self.instance} is running already."
 
 
 class RebootProfileView(BootProfileView):
@@ -75,4 +75,4 @@ class RebootProfileView(BootProfileView):
 
     def perform(self, form: ProfileForm) -> str:
         power.reboot(self.actor, self.instance, form.given.get("config_id"), form.given.problems)
-        return f"{self.instance} is rebooting."
+        return JobMessage(f"{self.instance} is rebooting.")

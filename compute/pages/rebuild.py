@@ -11,6 +11,7 @@ from compute.serializers.disks import spec_fields
 from compute.serializers.rebuild import RebuildRequest
 from compute.services.instances.rebuild import RebuildSpec, rebuild
 from config.pages.forms import FlagField
+from config.pages.views import JobMessage
 
 UNCONFIRMED = "Tick the box to confirm that all disks are deleted."
 
@@ -49,4 +50,4 @@ class RebuildView(DeployPage, RootPasswordPage, Confirmed):
 
     def perform(self, form: RebuildForm) -> str:
         rebuild(self.actor, self.instance, RebuildSpec(**spec_fields(form.given)), form.given.problems)
-        return f"{self.instance} is being rebuilt."
+        return JobMessage(f"{self.instance} is being rebuilt.")

@@ -8,6 +8,7 @@ from compute.pages.choices import volumes_for
 from compute.pages.device_fields import device_fields, disk_choice, renamed_devices
 from compute.serializers.rescue import RescueRequest
 from compute.services.instances.rescue import SLOTS, rescue
+from config.pages.views import JobMessage
 
 
 class RescueForm(InstanceForm):
@@ -44,4 +45,4 @@ class RescueView(InstanceFormPage):
 
     def perform(self, form: RescueForm) -> str:
         rescue(self.actor, self.instance, form.given.get("devices"), form.given.problems)
-        return f"{self.instance} is booting into rescue."
+        return JobMessage(f"{self.instance} is booting into rescue.")

@@ -8,6 +8,7 @@ from compute.pages.choices import by_class
 from compute.serializers.resize import MutateRequest, ResizeRequest
 from compute.services.instances.resize import NO_UPGRADE, mutate, reasons_against, resize, upgrade_of
 from config.pages.forms import BodyForm, ChoiceField, FlagField
+from config.pages.views import JobMessage
 
 AUTO_DISK_RESIZE = "allow_auto_disk_resize"
 AUTO_LABEL = "Resize the disk to fill the type"
@@ -39,7 +40,7 @@ class ResizeView(InstanceFormPage):
     def perform(self, form: ResizeForm) -> str:
         given = form.given
         resize(self.actor, self.instance, given.get("type"), given.get(AUTO_DISK_RESIZE, True), given.problems)
-        return f"{self.instance} is being resized."
+        return JobMessage(f"{self.instance} is being resized.")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         plans = list(InstanceType.objects.filter(deprecated=False).order_by("position", "pk"))
@@ -65,7 +66,7 @@ class UpgradeView(InstanceFormPage):
 
     def perform(self, form: UpgradeForm) -> str:
         mutate(self.actor, self.instance, form.given.get(AUTO_DISK_RESIZE, True), form.given.problems)
-        return f"{self.instance} is being upgraded."
+        return JobMessage(f"{self.instance} is being upgraded.")
 
     @property
     def result(self) -> str:

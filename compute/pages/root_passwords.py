@@ -16,6 +16,7 @@ from compute.serializers.rebuild import PasswordRequest
 from compute.services.common.password_strength import make_password
 from compute.services.instances import root_passwords
 from config.pages.forms import BodyForm, FlagField, TextField
+from config.pages.views import JobMessage
 
 
 def root_password_field(
@@ -108,4 +109,4 @@ class PasswordView(RootPasswordPage, Confirmed):
 
     def perform(self, form: PasswordForm) -> str:
         root_passwords.reset(self.actor, self.instance, form.given.get("root_pass"), form.given.problems)
-        return f"The root password of {self.instance} is being set."
+        return JobMessage(f"The root password of {self.instance} is being set.")

@@ -23,6 +23,7 @@ from config.display.plurals import counted
 from config.errors import Denied, DomainError, Missing
 from config.pages.lists import ListView, query_back
 from config.pages.reasons import reason_on_page
+from config.pages.views import JobMessage, confirm
 from tags.services import MAX_LABEL_LENGTH, MIN_LABEL_LENGTH, check_labels
 
 MAX_CHOSEN = ListView.paginate_by
@@ -30,9 +31,9 @@ NONE_CHOSEN = "Choose at least one instance."
 TOO_MANY_CHOSEN = f"Choose at most {MAX_CHOSEN} instances."
 
 POWER = {
-    "boot": (power.boot, "Booting", "Not booted", "Running already"),
-    "reboot": (power.reboot, "Rebooting", "Not rebooted", ""),
-    "shutdown": (power.shutdown, "Shutting down", "Not shut down", "Off already"),
+    "boot": (power.boot, JobMessage("Booting"), "Not booted", "Running already"),
+    "reboot": (power.reboot, JobMessage("Rebooting"), "Not rebooted", ""),
+    "shutdown": (power.shutdown, JobMessage("Shutting down"), "Not shut down", "Off already"),
 }
 """The verbs that need no other page, by the value of their button: the service, and the words of the results.
 
@@ -79,13 +80,14 @@ class SelectionPage(AccountPage):
     def change_each(self, service: Service, done: str, refused: str, unneeded: str = "") -> HttpResponse:
         """Call the service for each chosen instance. The messages of the next page name all, with the reasons.
 
-        With `unneeded`, a separate message names the instances for which the service returned None.
+        `done` is a `JobMessage` if the service starts jobs. With `unneeded`, a separate message names the instances
+        for which the service returned None.
         """
         results, reasons = _change_each(self.actor, self.chosen, service)
         same = [label for label, result in results if unneeded and result is None]
         changed = [label for label, result in results if not unneeded or result is not None]
         if changed:
-            messages.success(self.request, f"{done}: {', '.join(changed)}")
+            confirm(self.request, type(done)(f"{done}: {', '.join(changed)}"))
         if same:
             messages.info(self.request, f"{unneeded}: {', '.join(same)}")
         if reasons:
@@ -132,7 +134,7 @@ class DeleteSelectedView(SelectionPage, TemplateView):
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        return self.change_each(instances.delete, "Deleting", "Not deleted")
+        return self.change_each(instances.delete, JobMessage("Deleting"), "Not deleted")
 
 
 class TagForm(forms.Form):

@@ -12,7 +12,7 @@ from compute.pages.base import InstanceFormPage, InstanceTab
 from compute.serializers.instances import InstanceResource, changes_of
 from compute.services.instances import instances
 from config.pages.forms import BodyForm, FlagField, NumberField, TagsField, TextField
-from config.pages.views import ServiceFormView
+from config.pages.views import JobMessage, ServiceFormView
 
 ALERT_OFF_HINT = "0 turns the alert off."
 ALERTS = {
@@ -130,7 +130,7 @@ class DeleteView(InstanceFormPage):
 
     def perform(self, form: DeleteForm) -> str:
         instances.delete(self.actor, self.instance)
-        return f"{self.instance} is being deleted."
+        return JobMessage(f"{self.instance} is being deleted.")
 
     def get_success_url(self) -> str:
         return reverse("instances")

@@ -24,7 +24,8 @@ from config.web.headers import too_many
 UNCHANGED_STATUS = 204
 """htmx swaps nothing for an answer with this status."""
 
-
+JOB_TAG = "job"
+"""The tag of a message that a job has begun."""
 TOO_LARGE = "skerry.form_too_large"
 """The key of `META` of a request whose form is too large to be read."""
 
@@ -58,6 +59,15 @@ class Limited:
         earlier work reached the limit.
         """
         return nullcontext()
+
+
+class JobMessage(str):
+    """The message that a job has begun. It leaves the page when no job is under way. Other messages stay."""
+
+
+def confirm(request: HttpRequest, message: str) -> None:
+    """Show the message of success on the next page."""
+    messages.success(request, message, extra_tags=JOB_TAG if isinstance(message, JobMessage) else "")
 
 
 class ServiceFormView(FormView, Limited):
@@ -99,7 +109,7 @@ class ServiceFormView(FormView, Limited):
         except IntegrityError as error:
             return self.refused(form, _refusal(error))
         if message:
-            messages.success(self.request, message)
+            confirm(self.request, message)
         return redirect(self.get_success_url())
 
     def refused(self, form: Form, error: DomainError) -> HttpResponse:
@@ -210,7 +220,7 @@ class VerbView(View, Limited):
             _show(request, _refusal(error))
         else:
             if message:
-                messages.success(request, message)
+                confirm(request, message)
         return redirect(self.get_success_url())
 
 

@@ -15,6 +15,11 @@ from tests.world import World
 
 pytestmark = [pytest.mark.usefixtures("hurry"), pytest.mark.browser]
 LOST = "The connection is lost."
+SEND_ONLY = """
+const [action, sent] = arguments, form = document.querySelector(`form[action="${action}"]`);
+fetch(action, {method: "POST", body: new FormData(form), redirect: "manual"}).then(answer => sent(answer.type));
+"""
+"""Sends a form and does not follow the redirect, so that the message waits for the next page."""
 
 
 @pytest.fixture
@@ -55,6 +60,18 @@ def test_a_confirmation_leaves_when_the_job_is_over(visitor, instance):
     Instance.objects.filter(pk=instance.pk).update(status="running")
     Event.objects.update(status="finished")
     visitor.wait_for(lambda: "running" in words(visitor) and "web-1 is booting." not in words(visitor))
+
+
+def test_a_confirmation_leaves_if_the_job_was_over_before_the_page_was_made(visitor, instance):
+    visitor.visit(f"/home/instances/{instance.pk}")
+    action = f"/home/instances/{instance.pk}/boot"
+    assert visitor.driver.execute_async_script(SEND_ONLY, action) == "opaqueredirect"
+    Job.objects.all().delete()
+    Instance.objects.filter(pk=instance.pk).update(status="running")
+    Event.objects.update(status="finished")
+    visitor.visit(f"/home/instances/{instance.pk}")
+    assert "web-1 is booting." in words(visitor)
+    visitor.wait_for(lambda: "web-1 is booting." not in words(visitor))
 
 
 def test_a_deleted_instance_s_page_leads_to_the_list(visitor, instance):

@@ -18,6 +18,7 @@ from compute.services.instances.disks import NOT_READY
 from config.display.integers import is_id
 from config.display.quantities import size
 from config.pages.forms import BodyForm, ChoiceField, SelectWithReasons, TextField
+from config.pages.views import JobMessage
 
 
 class ImageForm(BodyForm):
@@ -95,7 +96,7 @@ class NewImageView(NewObjectPage):
 
     def perform(self, form: NewImageForm) -> str:
         self.made = form.create(self.actor)
-        return f"The image {self.made} is being created."
+        return JobMessage(f"The image {self.made} is being created.")
 
     def get_success_url(self) -> str:
         return reverse("image", args=[self.made.pk]) if self.made else super().get_success_url()

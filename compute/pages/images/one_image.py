@@ -22,6 +22,7 @@ from compute.serializers.images import ImageUpdate
 from compute.services.images import images
 from config.display.integers import is_id
 from config.pages.forms import TextField
+from config.pages.views import JobMessage
 
 
 class ImagePage(ObjectPage):
@@ -136,7 +137,9 @@ class DeleteImageView(ImagePage, ObjectConfirmationPage):
     def perform(self, form: forms.Form) -> str:
         waits = self.image.status == Image.Status.PENDING_UPLOAD
         images.delete(self.actor, self.image)
-        return f"The image {self.image} {'was' if waits else 'is being'} deleted."
+        if waits:
+            return f"The image {self.image} was deleted."
+        return JobMessage(f"The image {self.image} is being deleted.")
 
     def get_success_url(self) -> str:
         return reverse("images")

@@ -14,6 +14,7 @@ from compute.serializers.volumes import VolumeAttach
 from compute.services.volumes import attaching
 from compute.services.volumes.places import Place
 from config.pages.forms import ChoiceField
+from config.pages.views import JobMessage
 
 
 class AttachForm(ObjectForm):
@@ -57,7 +58,7 @@ class AttachVolumeView(ChoosingPage, VolumeFormPage):
 
     def perform(self, form: AttachForm) -> str:
         attaching.attach(self.actor, self.volume, Place(**form.given), form.given.problems)
-        return IS_ATTACHED.format(self.volume)
+        return JobMessage(IS_ATTACHED.format(self.volume))
 
 
 class DetachVolumeView(VolumeFormPage):
@@ -73,4 +74,4 @@ class DetachVolumeView(VolumeFormPage):
 
     def perform(self, form: forms.Form) -> str:
         attaching.detach(self.actor, self.volume)
-        return IS_DETACHED.format(self.volume)
+        return JobMessage(IS_DETACHED.format(self.volume))

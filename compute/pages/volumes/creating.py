@@ -21,6 +21,7 @@ from compute.serializers.volumes import VolumeClone, VolumeCreate, spec_of
 from compute.services.volumes import volumes
 from config.display.integers import is_id
 from config.pages.forms import ChoiceField, SelectWithReasons, TagsField
+from config.pages.views import JobMessage
 
 
 class NewVolumeForm(NewObjectForm):
@@ -67,7 +68,7 @@ class NewVolumeView(ChoosingPage, NewObjectPage):
 
     def perform(self, form: NewVolumeForm) -> str:
         self.made = volumes.create(self.actor, spec_of(form.given), form.given.problems)
-        return IS_CREATED.format(self.made)
+        return JobMessage(IS_CREATED.format(self.made))
 
     def get_success_url(self) -> str:
         return reverse("volume", args=[self.made.pk])
@@ -102,7 +103,7 @@ class CloneVolumeView(VolumeFormPage):
 
     def perform(self, form: CloneForm) -> str:
         self.made = volumes.clone(self.actor, self.volume, form.given.get("label"), form.given.problems)
-        return f"{self.volume} is being cloned into {self.made}."
+        return JobMessage(f"{self.volume} is being cloned into {self.made}.")
 
     def get_success_url(self) -> str:
         return reverse("volume", args=[self.made.pk])

@@ -27,6 +27,7 @@ from compute.services.volumes import attaching, volumes
 from compute.services.volumes.places import Place
 from config.errors import Invalid
 from config.pages.forms import ChoiceField
+from config.pages.views import JobMessage
 
 TAB = "instance-storage"
 NO_VOLUME = "You have no free volume in the region {} that you may change. Create a volume, or detach one first."
@@ -81,7 +82,7 @@ class AttachVolumeView(InstanceFormPage):
         if volume is None:
             raise Invalid("Choose a volume.", "volume")
         attaching.attach(self.actor, volume, Place(**form.given), form.given.problems)
-        return IS_ATTACHED.format(volume)
+        return JobMessage(IS_ATTACHED.format(volume))
 
 
 class NewVolumeForm(PlaceForm):
@@ -107,7 +108,7 @@ class NewVolumeView(InstanceFormPage):
     verb = "Create and attach"
 
     def perform(self, form: NewVolumeForm) -> str:
-        return IS_CREATED.format(volumes.create(self.actor, spec_of(form.given), form.given.problems))
+        return JobMessage(IS_CREATED.format(volumes.create(self.actor, spec_of(form.given), form.given.problems)))
 
 
 class DetachVolumeView(ConfirmationPage):
@@ -134,4 +135,4 @@ class DetachVolumeView(ConfirmationPage):
 
     def perform(self, form: forms.Form) -> str:
         attaching.detach(self.actor, self.volume)
-        return IS_DETACHED.format(self.volume)
+        return JobMessage(IS_DETACHED.format(self.volume))

@@ -17,6 +17,7 @@ from compute.serializers.volumes import VolumeResize, VolumeUpdate, changes_of, 
 from compute.services.volumes import volumes
 from config.pages.forms import TagsField
 from config.pages.navigation import NOUNS
+from config.pages.views import JobMessage
 from regions.countries import country_name
 
 
@@ -93,7 +94,7 @@ class ResizeVolumeView(ChoosingPage, VolumeFormPage):
 
     def perform(self, form: ResizeForm) -> str:
         volumes.resize(self.actor, self.volume, form.given.get("size"), form.given.problems)
-        return f"The volume {self.volume} is being resized."
+        return JobMessage(f"The volume {self.volume} is being resized.")
 
 
 class DeleteVolumeView(VolumeFormPage):
@@ -109,7 +110,7 @@ class DeleteVolumeView(VolumeFormPage):
 
     def perform(self, form: forms.Form) -> str:
         volumes.delete(self.actor, self.volume)
-        return f"The volume {self.volume} is being deleted."
+        return JobMessage(f"The volume {self.volume} is being deleted.")
 
     def get_success_url(self) -> str:
         return NOUNS[self.noun].address

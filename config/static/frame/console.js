@@ -77,13 +77,16 @@ document.addEventListener("htmx:load", ({ detail: { elt } }) => {
 });
 
 // A confirmation says that a job has begun, so it leaves the page when no job is under way. It stays long enough to be
-// read.
+// read. The job may be over when the page is made.
 const READING_TIME = 5_000;
 const shownAt = performance.now();
-document.addEventListener("htmx:load", ({ detail: { elt } }) => {
-  if (!elt.matches("[data-settled]")) return;
+function clearConfirmations() {
   const clear = () => document.querySelectorAll("[data-confirmation]").forEach(each => each.remove());
   setTimeout(clear, Math.max(0, shownAt + READING_TIME - performance.now()));
+}
+if (document.querySelector("[data-settled]")) clearConfirmations();
+document.addEventListener("htmx:load", ({ detail: { elt } }) => {
+  if (elt.matches("[data-settled]")) clearConfirmations();
 });
 
 function connected(yes) {

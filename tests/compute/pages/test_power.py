@@ -26,7 +26,9 @@ def test_an_instance_is_shut_down_booted_and_rebooted(world, driver):
         assert instance.status == after
         if verb != "reboot":  # the page of somebody else may be older
             page = text_of(browser.post(page_of(instance, verb), follow=True))
-            assert f"{instance} is {'off' if verb == 'shutdown' else 'running'} already." in page
+            # only the message of a job is a confirmation, which leaves the page
+            assert f'role="status">{instance} is {"off" if verb == "shutdown" else "running"} already.' in page
+            assert f'role="status" data-confirmation>{instance} is ' in page
             assert not instance.jobs.filter(finished_at=None).exists()
 
 
