@@ -176,7 +176,8 @@ class BootWithConfigView(ConfigPage, VerbView):
     operations = frozenset({"compute_instances_boot"})
 
     def perform(self) -> str:
-        power.boot(self.actor, self.instance, self.config.pk)
+        if power.boot(self.actor, self.instance, self.config.pk) is None:
+            return f"{self.instance} is running already."
         return JobMessage(f"{self.instance} is booting with {self.config}.")
 
 

@@ -181,6 +181,12 @@ def test_an_instance_boots_with_it(browser, instance, config):
     assert (job.kind, job.data["config"]) == ("boot", config.pk)
 
 
+def test_a_boot_of_a_running_instance_says_so(browser, instance, config):
+    Instance.objects.update(status="running")  # the page of somebody else may be older
+    answer = send(browser, "instance-config-boot", instance, config.pk)
+    assert f"{instance} is running already." in text(answer)
+
+
 def test_a_running_instance_reboots_with_it(browser, instance, config):
     Instance.objects.update(status="running")
     assert "Reboot with profile" in text(browser.get(address_of("instance-configs", instance)))
