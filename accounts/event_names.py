@@ -127,7 +127,7 @@ ACTIONS = {
 ROOT_PASSWORD = ("password_reset", "compute")
 """The action and the kind of entity of an event about root's password, which the action alone does not tell."""
 
-TOLD_BY_MESSAGES = frozenset({"account_settings_update"})
+DESCRIBED_BY_MESSAGES = frozenset({"account_settings_update"})
 """Actions that also stand for other events, such as a managed service that is down. The messages of these events
 are sentences that say what happened. Events about the settings of the account have no message.
 """

@@ -180,7 +180,7 @@ class Event(models.Model):
     @property
     def message_is_meaning(self) -> bool:
         """Whether the message alone says what happened. The contract has no action of its own for such events."""
-        return bool(self.message) and self.action in event_names.TOLD_BY_MESSAGES
+        return bool(self.message) and self.action in event_names.DESCRIBED_BY_MESSAGES
 
     @property
     def meaning(self) -> str:
