@@ -12,7 +12,7 @@ from html import unescape
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.test import Client
 
 from accounts.actors import Actor
@@ -29,6 +29,7 @@ from tests.client import APIClient
 from tests.compute.memory_driver import MemoryDriver
 from tests.compute.run_jobs import finish, work
 from tests.config.api.routes import Route, routes
+from tests.databases import rolled_back
 from tests.examples import exchange, operation_of, written
 from tests.policy import scene_of
 from tests.world import World, catalogue_rows
@@ -68,7 +69,7 @@ def installation(django_db_setup, django_db_blocker) -> Iterator[Installation]:
 
     No worker has begun the job that creates the example instance. Each test undoes its own changes.
     """
-    with django_db_blocker.unblock(), transaction.atomic():
+    with django_db_blocker.unblock(), rolled_back():
         call_command("seed", demo=True, verbosity=0)
         # Otherwise each test would check the foreign keys of all addresses again, and plan without statistics.
         connection.check_constraints()
@@ -81,7 +82,6 @@ def installation(django_db_setup, django_db_blocker) -> Iterator[Installation]:
         actor = Actor(owner.account_id, owner.pk, owner.username)
         world = World(region, plan, image, host, owner.account, actor)
         yield Installation(world, sign_in("owner"))
-        transaction.set_rollback(True)
 
 
 def first_press(operation: Operation, browser: Client) -> int:
