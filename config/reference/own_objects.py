@@ -49,6 +49,8 @@ IN_BODIES_OF: Mapping[str, Mapping[str, Source]] = {
     "nodebalancers_configs_nodes_create": {"address": (INSTANCES, _private_service)},
 }
 """The same for the body of one operation, by its id."""
+REPLACES = frozenset((word.on_wire("compute_instances_backups_create"),))
+"""The creates that replace an object which the reader has. Their paths are not filled in."""
 NEEDS_YOURS = {
     "domains_import": "No name server answers at the example's address: name a server that transfers your zone.",
     "profile_phone_number_verify": "The example's code is refused: give the code that was sent to your phone.",
@@ -174,6 +176,11 @@ def _is_create(operation: Operation) -> bool:
     return operation.method == "POST" and operation.id.endswith("_create")
 
 
+def _is_harmless(operation: Operation) -> bool:
+    """Tell whether the first press may use an object that the reader has not chosen."""
+    return operation.method == "GET" or (_is_create(operation) and operation.id not in REPLACES)
+
+
 def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Parameter:
     placed = f"/{{{parameter.field.name}}}"
     if parameter.place != "path" or placed not in operation.path:
@@ -182,7 +189,7 @@ def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Pa
     if found is None:
         return parameter
     key = str(_key(found))
-    return replace(parameter, example=key, value=key if operation.method == "GET" or _is_create(operation) else "")
+    return replace(parameter, example=key, value=key if _is_harmless(operation) else "")
 
 
 def _with_own(body: Body, operation: Operation, own: _OwnObjects) -> Body:

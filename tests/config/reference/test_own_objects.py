@@ -38,6 +38,11 @@ def test_a_create_starts_with_the_first_object_too(owner, account):
     assert path_values(form("compute_instances_disks_create", owner)) == [str(first.pk)]
 
 
+def test_a_create_that_replaces_an_object_starts_with_none(owner, account):
+    InstanceFactory(account=account)
+    assert path_values(form("compute_instances_backups_create", owner)) == [""]
+
+
 def test_a_change_shows_the_id_as_a_placeholder_only(owner, account):
     volume = VolumeFactory(account=account)
     shown = form("volumes_destroy", owner)
