@@ -71,7 +71,8 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     The view has read the user. If the user has not been read, the page is rendered without the database.
     """
     user = getattr(request, "_cached_user", None)  # where Django's `request.user` keeps what it has read
-    return failure(request, 403, framed=getattr(user, "account_id", None) is not None)
+    of_customers = not request.path_info.startswith("/admin/")
+    return failure(request, 403, framed=of_customers and getattr(user, "account_id", None) is not None)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

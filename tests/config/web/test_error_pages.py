@@ -98,6 +98,9 @@ def test_customers_without_a_permission_keep_their_navigation(restricted, django
     request = RequestFactory().get("/home/scripts/new", headers={"Accept": BROWSER})
     with django_assert_num_queries(0):
         assert "<nav" not in error_pages.permission_denied(request, PermissionDenied()).content.decode()
+        in_admin = RequestFactory().get("/admin/", headers={"Accept": BROWSER})
+        in_admin._cached_user = restricted
+        assert "<nav" not in error_pages.permission_denied(in_admin, PermissionDenied()).content.decode()
 
 
 def test_forms_of_elsewhere_and_of_before_are_pages():
