@@ -126,8 +126,9 @@ def test_the_last_words_of_one_account_occupy_half_of_the_threads():
         streams.__rsgi_init__(asyncio.get_running_loop())
         uploads = [asyncio.create_task(streams.__rsgi__(scope_of(1), Exchange([b"x"]))) for _ in ours]
         try:
-            while not all(each.written for each in ours) or len(begun) < SHARE:
-                await asyncio.sleep(0.001)
+            async with asyncio.timeout(60):
+                while not all(each.written for each in ours) or len(begun) < SHARE:
+                    await asyncio.sleep(0.001)
             await asyncio.wait_for(streams.__rsgi__(scope_of(1), Exchange([b"x"])), 60)
             assert len(begun) == SHARE + 1
         finally:
