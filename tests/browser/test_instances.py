@@ -20,6 +20,13 @@ const [action, sent] = arguments, form = document.querySelector(`form[action="${
 fetch(action, {method: "POST", body: new FormData(form), redirect: "manual"}).then(answer => sent(answer.type));
 """
 """Sends a form and does not follow the redirect, so that the message waits for the next page."""
+NOTE_CONFIRMATION = """
+new MutationObserver(() => {
+  const shown = document.querySelector("[data-confirmation]");
+  if (shown) window.confirmed = shown.textContent.trim();
+}).observe(document, {childList: true, subtree: true});
+"""
+"""Notes a confirmation, because a slow browser may have removed it before the test looks."""
 
 
 @pytest.fixture
@@ -69,9 +76,10 @@ def test_a_confirmation_leaves_if_the_job_was_over_before_the_page_was_made(visi
     Job.objects.all().delete()
     Instance.objects.filter(pk=instance.pk).update(status="running")
     Event.objects.update(status="finished")
+    visitor.command("Page.addScriptToEvaluateOnNewDocument", source=NOTE_CONFIRMATION)
     visitor.visit(f"/home/instances/{instance.pk}")
-    assert "web-1 is booting." in words(visitor)
     visitor.wait_for(lambda: "web-1 is booting." not in words(visitor))
+    assert visitor.driver.execute_script("return window.confirmed") == "web-1 is booting."
 
 
 def test_a_deleted_instance_s_page_leads_to_the_list(visitor, instance):
