@@ -29,7 +29,7 @@ class Command(BaseCommand):
     help = (
         "Manage accounts. `create` opens an account and prints its id on a line of its own. A new account has no "
         "users: add one with `user invite`. Requests of a suspended account are answered 401. Its domains are "
-        "not served, and its computes keep running. `quotas` shows limits and use. `trust` and `raise` change "
+        "not served, and its instances keep running. `quotas` shows limits and use. `trust` and `raise` change "
         "limits."
     )
 
@@ -45,14 +45,14 @@ class Command(BaseCommand):
             ("restore", "accept the users and tokens of a suspended or closed account again"),
         ):
             changed = verbs.add_parser(verb, help=about)
-            changed.add_argument("account", metavar="ID")
+            changed.add_argument("account", metavar="ID", help="id of the account")
             add_audit(changed, needs_reason=verb == "suspend")
         trusted = verbs.add_parser("trust", help="give an account another trust level, which sets its limits")
-        trusted.add_argument("account", metavar="ID")
+        trusted.add_argument("account", metavar="ID", help="id of the account")
         trusted.add_argument("level", metavar="LEVEL", help="new, trusted, unlimited, or a level of the catalogue")
         add_audit(trusted, needs_reason=True)
         raised = verbs.add_parser("raise", help="set the limit of one quota for one account")
-        raised.add_argument("account", metavar="ID")
+        raised.add_argument("account", metavar="ID", help="id of the account")
         raised.add_argument("quota", metavar="QUOTA", help="a name that `quotas` shows")
         raised.add_argument(
             "limit", metavar="LIMIT",
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         quotas = verbs.add_parser(
             "quotas", help="show the quotas of an account: use, limit and source of the limit"
         )
-        quotas.add_argument("account", metavar="ID")
+        quotas.add_argument("account", metavar="ID", help="id of the account")
         add_json(quotas)
         listed = verbs.add_parser("list", help="list accounts, the oldest first")
         standing = listed.add_mutually_exclusive_group()
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         standing.add_argument("--closed", action="store_true", help="list only accounts that their users closed")
         add_json(listed)
         shown = verbs.add_parser("show", help="show one account")
-        shown.add_argument("account", metavar="ID")
+        shown.add_argument("account", metavar="ID", help="id of the account")
         add_json(shown)
 
     def handle(self, *, verb: str, **options: Any) -> None:

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--expiry", help="time in UTC, such as 2030-01-31T12:00:00; by default the token does not expire"
         )
-        parser.add_argument("--label", default="create_token")
+        parser.add_argument("--label", default="create_token", help="label of the token (default: create_token)")
         parser.add_argument(
             "--link",
             action="store_true",

@@ -34,13 +34,13 @@ class Output(Protocol):
 
 class Command(BaseCommand):
     help = (
-        "Show the usage of accounts. `export` writes the lines of all accounts in a month as CSV or JSON. `check` "
-        "compares what is recorded with the accounts' resources, and `repair` corrects what differs."
+        "Show the usage of accounts. `export` writes the usage of all accounts in a month as CSV or JSON. `check` "
+        "compares counters and intervals with the accounts' resources, and `repair` corrects the differences."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        export = verbs.add_parser("export", help="write the lines of a month, one row for each")
+        export = verbs.add_parser("export", help="write the usage of a month (docs/usage.md describes the rows)")
         export.add_argument("--month", required=True, metavar="YYYY-MM", help="a month in UTC")
         export.add_argument("--format", choices=FORMATS, default="csv", help="format of the output (default: csv)")
         export.add_argument("--account", metavar="ID", help="only the account with this id")

@@ -42,7 +42,7 @@ class Command(migrate.Command):
         parser.add_argument(
             "--one-by-one",
             action="store_true",
-            help="Apply each migration, even to an empty database. The tables are the same.",
+            help="Run the migrations one by one, also on an empty database. The resulting tables are the same.",
         )
 
     def handle(self, *args: Any, one_by_one: bool = False, **options: Any) -> None:
