@@ -38,7 +38,7 @@ class TrustLevelForm(ReasonForm):
 
     level = forms.ChoiceField(
         label="Trust level",
-        help_text="The limits of the level apply at once. What the account has above them stays.",
+        help_text="The limits of the level apply at once. Resources beyond the limits are not deleted.",
     )
     field_order = ("level", "reason")
 

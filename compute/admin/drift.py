@@ -68,7 +68,7 @@ VERBS = (
     Verb(
         "define-again", "Define it again", define_again, offered=of(drift_verbs.KINDS_TO_DEFINE),
         confirm="Defines the machine on its host again, from the database, with the disks that exist there. If the"
-        " database has it as running, it is booted.",
+        " instance is running in the database, the machine is booted.",
     ),
     Verb(
         "point-here", "Set the host to this one", point_here, offered=of(frozenset({Kind.WRONG_HOST})),

@@ -57,9 +57,8 @@ class GiveUpForm(ReasonForm):
     gone = forms.BooleanField(
         label="The host is off permanently, or has no network any more",
         help_text=(
-            "Tick this only if nothing on the host can run or answer. The addresses and the room of the instance"
-            " are"
-            " given to others from then on."
+            "Tick this only if nothing on the host can run or answer. Afterwards, other instances can get the"
+            " addresses and the capacity of this instance."
         ),
     )
 
@@ -182,7 +181,7 @@ class JobPage(ReadOnlyPage):
     }
     help_texts: ClassVar[Mapping[str, str]] = {
         "fence": "How often a worker has claimed the job.",
-        "lease": "The time until which a worker keeps the job for itself.",
+        "lease": "Until this time, no other worker takes the job.",
         "deadline": "If the job is not finished by then, it fails.",
     }
     list_display = ("name", "instance_link", "account", "host", "progress", "details", "began")
@@ -214,8 +213,8 @@ class JobPage(ReadOnlyPage):
         Verb(
             "give-up", "Stop undoing", give_up, danger=True, form=GiveUpForm,
             offered=abandoned_undos.is_possible,
-            confirm="Only for a host that never answers again. The job ends as failed. Machines, disks and volumes"
-            " that it did not undo stay on the host. A deletion ends as if it had succeeded.",
+            confirm="Only for a host that never answers again. The job ends as failed. The machines, disks and"
+            " volumes of steps that were not undone stay on the host. A deletion ends as if it had succeeded.",
         ),
     )  # fmt: skip
 
