@@ -52,7 +52,7 @@ class Labelled(TypedDict):
 
 @admin.register(Issue)
 class IssuePage(ReadOnlyPage):
-    """Issues, which only the prober opens and closes. Open ones come first."""
+    """Issues, which checks and changes of services open and close. Open issues come first."""
 
     task = Task.MONITORING
     list_display = ("name", "state", "account", "services_list", "ticket_subject", "opened", "lasted")
