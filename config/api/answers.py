@@ -1,6 +1,6 @@
 """The statuses of an operation in the OpenAPI document, from the declarations of its view.
 
-The body of a refusal is the same for all statuses, so each is written once, below `components/responses`.
+All operations share one description of each refusal, below `components/responses`.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,14 @@
 """SQL that is compiled once for a view's `list` and `retrieve`, from its `get_queryset`.
 
-The view's own hooks decide whether this is possible. There is no statement in two cases: the view overrides a hook
-that the compiled statement replaces, or its queryset depends on more than the caller and the path. Such a view
-answers in DRF's ordinary way.
+`CompiledViewSet.compiled` decides whether this is possible. There is no statement in these cases:
+
+- The view overrides a hook that the compiled statement replaces (`HOOKS`).
+- For `retrieve`, a permission class has a `has_object_permission` of its own, or a restricted user needs the grant
+  `READ_WRITE`.
+- The resource overrides a method that DRF calls when it serializes.
+- The queryset depends on more than the caller and the path.
+
+Such a view answers in DRF's ordinary way.
 """
 
 from collections.abc import Mapping

@@ -8,7 +8,8 @@ when a resource is first used. The walk writes the source of a function such as 
 The source is then evaluated, as `dataclasses` does for ``__init__``. It contains only names of declared fields and
 columns, never a part of a request. `linecache` has the source, so that tracebacks and debuggers show it.
 
-The function does the same as DRF's walk over the fields. `hooks_of` finds the methods of an app that it omits.
+The function does the same as DRF's walk over the fields, but calls no method of DRF that an app overrides.
+`hooks_of` finds these methods, and a resource that has one is not compiled.
 """
 
 import linecache
