@@ -1,1 +1,1 @@
-"""The server's side of a request. Whole bodies are read here, before any other work is done for them."""
+"""The event loop of web and stream processes. Web processes first read a request's whole body."""

@@ -1,8 +1,8 @@
 """Django behind RSGI. The event loop first reads a request's body, and then the handler answers.
 
-The loop's own thread answers plain reads of the API, one after the other: none waits until another thread releases
-the interpreter. Requests that may wait or take long are answered in the threads of a lane (`config.server.lanes`,
-docs/decisions/slow-clients.md). Meanwhile the server's threads read and write sockets.
+The loop's own thread answers plain reads of the API, one after the other. So a plain read never waits until another
+thread releases the interpreter. Requests that may wait or take long are answered in the threads of a lane
+(`config.server.lanes`, docs/decisions/slow-clients.md). Meanwhile the server's threads read and write sockets.
 """
 
 import asyncio

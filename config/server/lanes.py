@@ -18,8 +18,8 @@ share.
 
 The method, the path and the presence of ``X-Filter`` determine the lane. A view can declare another lane than this
 list says. An action of the API declares it by `operation(lane=…)`, and a list of the API by its view's
-`lane_of_list`. A page has an attribute `lanes`, which maps methods in lower case to lanes. A page with an attribute
-`lane_of_filters` is in this lane if its address has a filter.
+`lane_of_list`. A page has an attribute `lanes`, which maps methods in lower case to lanes. If the address of a page
+has a filter, the page's attribute `lane_of_filters` names the lane.
 """
 
 import asyncio
