@@ -1,4 +1,4 @@
-"""The data of a job: one frozen record for each kind of job, stored as JSON in ``Job.data``.
+"""The data of a job: a frozen dataclass, which several kinds may share, stored as JSON in ``Job.data``.
 
 An attribute is stored under its own name without a trailing ``_id``, so that queries read like queries by a foreign
 key (``data__host=7``). Attributes at their default are left out. Every record has a version. A worker that cannot
@@ -28,9 +28,9 @@ class JobData:
     """The data that the engine itself reads, and that jobs of some kinds carry without further fields.
 
     `config_id` is the profile that the job boots. `off_status` is the status of an instance that is off after the
-    job, if it differs from the kind's. The engine writes `undo_reason` when a job begins to unwind. Staff write
-    `given_up` when the job must end without undoing more. `given_up` did not raise the versions: only jobs that
-    were given up have it, and a worker of an earlier release cannot read these and leaves them to others.
+    job, if it differs from the kind's. The engine writes `undo_reason` when a rollback begins. Staff write `given_up`
+    when the job must end without undoing more. `given_up` did not raise the versions: only jobs that were given up
+    have it, and a worker of an earlier release cannot read these and leaves them to others.
     """
 
     VERSION: ClassVar[int] = 1

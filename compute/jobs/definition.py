@@ -77,11 +77,11 @@ class Kind(Generic[R, D]):
     Three callbacks write our tables in the last settle. `on_done` runs after success, and `on_rollback` when every
     effect was undone. `on_superseded` replaces `on_rollback` if a deletion ended the job.
 
-    A kind that `supersedes` can end another live job of the instance in order to run. The superseded job is not
-    rolled back, because the whole instance is about to be deleted. It is rolled back if its kind
-    `has_external_effects`: effects outside the instance's machine, or on a disk that would stay half-made while the
-    deletion is tried. A job of a kind that `outlives` the instance is not superseded. It continues from its first
-    step as a job of no instance, with the data that `outlives` returns.
+    A kind that `supersedes` can end another live job of the instance in order to run. If the kind of the superseded
+    job `has_external_effects`, the superseded job is rolled back. Such effects are outside the instance's machine,
+    or on a disk that would stay half-made while the deletion is tried. Otherwise nothing is undone, because the
+    whole instance is about to be deleted. A job of a kind that `outlives` the instance is not superseded. It
+    continues from its first step as a job of no instance, with the data that `outlives` returns.
 
     `was_on` tells whether the machine was on before the job. If the job is given up at its deadline, as in a long
     outage, and leaves the machine off, the platform boots the machine.

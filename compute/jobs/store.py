@@ -2,9 +2,9 @@
 
 `compute.jobs.claims` chooses the job to claim. `compute.jobs.sweeps` chooses the jobs that workers are notified of.
 
-Each statement matches no row if a worker lost its lease, a notification is repeated, or two clocks or two requests
-do the same. All times are compared with the database's clock, so that workers' clocks need not agree. If job and
-event change together, they change in one statement, which is one transaction and one round trip.
+Each statement matches no row if its worker lost the lease. It also matches no row if another clock, request or
+repeated notification was faster. All times are compared with the database's clock, so that workers' clocks need not
+agree. If job and event change together, they change in one statement, which is one transaction and one round trip.
 
 Lock order, here and in `compute.jobs.queue`: the job row, then its event, then the instance. Several instances are
 locked in the order of their keys; hosts come last.

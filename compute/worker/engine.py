@@ -264,7 +264,7 @@ class Runner(Ending):
     # --- backwards ------------------------------------------------------------------------------------
 
     def _give_up(self, reason: str) -> Job | None:
-        """Begin to unwind the job from the current step, whose effect may be incomplete."""
+        """Begin to roll the job back from the current step, whose effect may be incomplete."""
         if self._moot():
             self._end_superseded()
             return None
