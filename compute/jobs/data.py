@@ -28,9 +28,9 @@ class JobData:
     """The data that the engine itself reads, and that jobs of some kinds carry without further fields.
 
     `config_id` is the profile that the job boots. `off_status` is the status of an instance that is off after the
-    job, if it differs from the kind's. The engine writes `undo_reason` when a rollback begins. Staff write `given_up`
-    when the job must end without undoing more. `given_up` did not raise the versions: only jobs that were given up
-    have it, and a worker of an earlier release cannot read these and leaves them to others.
+    job, if it differs from the kind's. The engine writes `undo_reason` when a rollback begins. Staff write
+    `given_up` when the job must end without undoing more. `given_up` did not raise the versions: only jobs that
+    were given up have it, and a worker of an earlier release cannot read these and leaves them to others.
     """
 
     VERSION: ClassVar[int] = 1

@@ -1,5 +1,5 @@
-"""The sweep's statements. They make a job ready when its wait or lease is over, and choose the jobs that workers are
-notified of.
+"""The sweep's statements. They make a job ready when its wait or lease is over, and choose the jobs that workers
+are notified of.
 
 A ready job has `notified_at` set while one message for it waits in the broker. A worker that takes a message may
 claim another job. `return_notification` keeps the number of notified jobs equal to the number of messages.
