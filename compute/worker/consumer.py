@@ -1,4 +1,4 @@
-"""A worker's consumer with a patient connection to the broker, which comes back soon after an outage."""
+"""The consumer of a worker. After an outage of the broker, it reconnects within a few seconds."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Hosts that are reached by ssh: the administrator's tasks there, carried out from a worker's machine."""
+"""An administrator's tasks on hosts that ssh reaches. They use the ssh of the user who runs this process."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,9 @@
 """A worker that is stopping returns its jobs, so that another worker continues at once.
 
 Celery's warm shutdown waits for the tasks that run. A task may run many steps of a job. After the signal, it ends
-its present step, gives the lease back and notifies other workers. Celery would drop notifications that the
-worker has taken and not begun. They are sent once more, so that they need not wait for the sweep.
+its present step, gives the lease back and notifies other workers. Celery would drop notifications that the worker
+has taken and not begun. So the worker sends these notifications once more. Otherwise their jobs would wait for the
+sweep.
 """
 
 import mmap
