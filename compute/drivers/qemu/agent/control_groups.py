@@ -1,8 +1,9 @@
 """Control groups for machines and tasks, on hosts with systemd.
 
-Each machine and each task runs in a transient scope. The agent starts the program itself, so that it inherits open
-files, and systemd counts and limits its resources. So the programs survive the end of an ssh session, and none uses
-the resources of the others. Without systemd, or if the agent is not root, there are no limits.
+Each machine and each task runs in a transient scope. The agent starts the program itself, so that the program
+inherits open files. systemd counts and limits the resources of the program. So the programs survive the end of an
+ssh session, and none uses the resources of the others. Without systemd, or if the agent is not root, there are no
+limits.
 """
 
 import os

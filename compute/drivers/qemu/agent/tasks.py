@@ -5,8 +5,8 @@ call finds it running and reports its progress. The process of the task, and eve
 task's lock. A task is running if its lock is taken; process ids are not trusted for this.
 
 If the process died, the next call starts the work again. So the work first removes the remains of an earlier run.
-The next call raises a failure once and forgets it, and the call after that starts again. A refused task leaves no
-files. Other failures leave the log.
+If the work failed, the next call deletes the record of the failure and raises the failure. The call after that
+starts the work again. A refused task leaves no files. After other failures, the log remains.
 
 The owner of the lock may delete the lock's file at the end. So each new owner checks that it locked the present
 file.

@@ -1,4 +1,5 @@
-"""Copies of disks and volumes that a machine has in use, made by its QEMU. A copy is as the disk was at its end.
+"""Copies of disks and volumes that a machine has in use, made by its QEMU. A copy has the content that the disk has
+when the copying ends.
 
 QEMU copies with a mirror job, which is ended when the mirror is complete. Meanwhile the guest's writes go to both
 sides. Backup jobs of QEMU are not used, because they write the zeros of a sparse disk as blocks.

@@ -2,8 +2,8 @@
 
 A worker reads chunks on one side and writes them on the other, with short calls. A chunk is JSON. It describes the
 file from `start` to `next`, with `pieces` of data in base64; the rest is a hole. The reader's `version` changes
-when the file changes. The writer records its progress, synced. So a repeated call, a call after a crash, or a call
-of another process continues from there.
+when the file changes. The writer records its progress after fdatasync. So a repeated call, a call after a crash, or
+a call of another process continues from there.
 
 A *place* is ``["disk", machine, disk]``, ``["outgoing", archive]`` (made by `machine_disks.save_disk`) or
 ``["incoming", archive]`` (for `machine_disks.create_disk`).
