@@ -1,1 +1,1 @@
-"""The common base of all web pages: middleware, policies, navigation, forms and lists. The package imports no app."""
+"""The common base of all web pages: middleware, policies, navigation, forms and lists. It imports no app."""
