@@ -63,7 +63,7 @@ def words_of(config: pytest.Config) -> str:
     file has the words, the test's name is computed, if it exists.
     """
     expression = config.option.keyword
-    if config.option.all_files or re.search(r"\bnot\b", expression):
+    if not expression or config.option.all_files or re.search(r"\bnot\b", expression):
         return ""
     return expression if any(could_match(path, expression) for path in test_files()) else ""
 
