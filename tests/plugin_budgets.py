@@ -4,8 +4,8 @@ pyproject.toml.
 A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and reports their number at
 its end. ``--slow`` runs the marked tests alone, ``--everything`` runs all, ``--also guest`` adds the tests of
 one mark. A run that names tests runs them, whatever their marks. Marks of `APART` are left out of ``--slow``
-and ``--everything`` too. ``--services`` leaves out quick tests that use neither a database nor a broker, and those
-marked `alike`: their result does not depend on these, and .ci/run has run them already.
+and ``--everything`` too. ``--services`` leaves out quick tests whose result does not depend on the services: those
+that use neither a database nor a broker, those marked `alike`, and those of pages. .ci/run has run them already.
 
 A run with slow tests begins with those that use no database of the tests, and ends with quick tests. Otherwise,
 one process would still run a test of some minutes when the others have nothing left to do.
@@ -32,6 +32,10 @@ MARKS = {
     "upgrade": "applies every migration by itself, one after the other",
 }
 """In alphabetical order."""
+
+TESTS = Path(__file__).parent
+PAGES = {"admin", "pages"}
+"""Folders of an app's tests, with tests of HTML pages. Browser tests open each of these pages, on the services."""
 
 APART = {"crash": "make test-crash"}
 """Marks of tests that take longer than all others together, with the command that runs them."""
@@ -116,11 +120,9 @@ def turn_of(item: pytest.Item) -> int:
     run before those with a browser, which take less time each.
     """
     slow = marks_of(item)
-    mark = item.get_closest_marker("django_db")
-    fixtures = set(getattr(item, "fixturenames", ()))
-    if "transactional_db" in fixtures or (mark and mark.kwargs.get("transaction")):
+    if commits(item):
         return 2 if "system" in slow else 3 if slow else 4
-    if mark or "db" in fixtures:
+    if uses_database(item):
         return 1
     return 0 if slow else 5
 
@@ -128,12 +130,32 @@ def turn_of(item: pytest.Item) -> int:
 def uses_services(item: pytest.Item) -> bool:
     """Tell whether a test uses the database by a mark or a fixture, or its file names a service.
 
-    Tests marked `alike` check permissions or bodies of requests. Other tests send the same statements.
+    Tests marked `alike` check permissions or bodies of requests. Other tests send the same statements. The same is
+    true of tests of pages, unless they commit: those are about locks and lost connections.
     """
     if item.get_closest_marker("alike"):
         return False
-    fixtures = {"db", "transactional_db"}.intersection(getattr(item, "fixturenames", ()))
-    return bool(fixtures) or item.get_closest_marker("django_db") is not None or names_service(item.path)
+    if is_of_pages(item.path) and not commits(item):
+        return False
+    return uses_database(item) or names_service(item.path)
+
+
+def uses_database(item: pytest.Item) -> bool:
+    return (
+        item.get_closest_marker("django_db") is not None
+        or "db" in getattr(item, "fixturenames", ())
+        or commits(item)
+    )
+
+
+def commits(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("django_db")
+    asked = bool(mark and mark.kwargs.get("transaction"))
+    return asked or "transactional_db" in getattr(item, "fixturenames", ())
+
+
+def is_of_pages(path: Path) -> bool:
+    return path.is_relative_to(TESTS) and not PAGES.isdisjoint(path.relative_to(TESTS).parts[1:2])
 
 
 @cache

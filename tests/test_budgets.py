@@ -64,16 +64,22 @@ def test_a_run_on_services_leaves_out_tests_without_services(tmp_path):
     plain, named = tmp_path / "plain.py", tmp_path / "named.py"
     plain.write_text("assert 1 + 1 == 2")
     named.write_text('URL = "redis://127.0.0.1"')
-    items = [item(), item(), item(), item("guest"), item("alike")]
-    names = ("neither", "names a broker", "asks for a database", "guest", "checks a body")
-    paths, all_fixtures = (plain, named, plain, plain, named), ([], [], ["db"], [], ["db"])
+    page = TESTS / "compute/pages/disks/test_any.py"
+    items = [item(), item(), item(), item("guest"), item("alike"), item(), item()]
+    names = (
+        "names no service", "names a broker", "asks for a database", "guest", "a body", "page", "page, commits"
+    )  # fmt: skip
+    paths = (plain, named, plain, plain, named, page, page)
+    all_fixtures = ([], [], ["db"], [], ["db"], ["db"], ["transactional_db"])
     for each, path, fixtures in zip(items, paths, all_fixtures, strict=True):
         each.path, each.fixturenames = path, fixtures
     name_of = dict(zip(map(id, items), names, strict=True))
     asked = config(everything=True, services=True)
     asked.stash, asked.hook = {}, SimpleNamespace(pytest_deselected=lambda items: None)
     budgets.pytest_collection_modifyitems(asked, items)
-    assert [name_of[id(each)] for each in items] == ["guest", "asks for a database", "names a broker"]
+    assert [name_of[id(each)] for each in items] == [
+        "guest", "asks for a database", "page, commits", "names a broker",
+    ]  # fmt: skip
 
 
 def test_slow_tests_come_before_quick_ones():

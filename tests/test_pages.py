@@ -27,6 +27,8 @@ from config.server.lanes import Routes
 from tests.config.api.routes import Route, routes
 from tests.page_world import PARAMETER, VIEWS, PageWorld
 
+pytestmark = pytest.mark.alike
+
 WITHOUT_PAGES = {
     "account_events_read": "Pages show events, and mark none as read.",
     "account_events_seen": "Pages show events, and mark none as seen.",

@@ -62,6 +62,7 @@ def test_permissions_are_as_written_down(write_baselines):
     compared_with(TESTS / "access.txt", lines, write_baselines)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_every_route_declares_scope_and_grant(route: Route):
     assert isinstance(route.scope, access.Scope)
@@ -99,6 +100,7 @@ def test_a_view_that_declares_nothing_cannot_be_routed():
         operation(access.PUBLIC, "everything")
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_every_route_has_the_permissions_and_the_limits_of_all(route: Route):
     assert issubclass(route.view, GenericViewSet)
@@ -205,6 +207,7 @@ def refused_or_served(response) -> None:
             assert error["reason"]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_garbage_never_breaks_an_endpoint(route: Route, filled, client_of):
     _, values, user = filled
