@@ -4,8 +4,8 @@ pyproject.toml.
 A run that names nothing (no ``-k``, no ``-m``, no path) leaves marked tests out, and reports their number at
 its end. ``--slow`` runs the marked tests alone, ``--everything`` runs all, ``--also guest`` adds the tests of
 one mark. A run that names tests runs them, whatever their marks. Marks of `APART` are left out of ``--slow``
-and ``--everything`` too. ``--services`` leaves out quick tests whose result does not depend on the services. These use
-neither a database nor a broker, or are marked `alike`, or are about pages. .ci/run has run them already.
+and ``--everything`` too. ``--services`` leaves out quick tests whose result does not depend on the services. These
+use neither a database nor a broker, or are marked `alike`, or are about pages. .ci/run has run them already.
 
 A run with slow tests begins with those that use no database of the tests, and ends with quick tests. Otherwise,
 one process would still run a test of some minutes when the others have nothing left to do.
