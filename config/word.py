@@ -6,6 +6,7 @@ when they are declared or compiled. If no word is set, all functions here return
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -146,7 +147,8 @@ on_wire = WORD.on_wire
 to_neutral = WORD.to_neutral
 read = WORD.read
 
-_sentences: dict[str, tuple[re.Pattern[str], list[str]]] = {}
+_sentences: dict[str, None] = {}
+"""The declared sentences, in order and each once."""
 
 
 def sentence(text: str) -> str:
@@ -154,10 +156,19 @@ def sentence(text: str) -> str:
 
     The sentence may have places for values, as for `str.format`: ``The window of the compute is {when}.``
     """
+    _sentences[text] = None
+    return text
+
+
+@cache
+def _compiled(text: str) -> tuple[re.Pattern[str], list[str]]:
+    """Return the pattern of a sentence, and its texts between the values.
+
+    Most processes translate no message, so this is not done when they start.
+    """
     literals = re.split(r"\{\w+\}", text)
     pattern = "(.*)".join(map(re.escape, literals))
-    _sentences[text] = re.compile(f"{pattern}( .*)?", re.DOTALL), literals
-    return text
+    return re.compile(f"{pattern}( .*)?", re.DOTALL), literals
 
 
 def message_on_wire(message: str) -> str:
@@ -172,7 +183,7 @@ def translated(message: str, translate: Callable[[str], str]) -> str:
     """
     if NEUTRAL not in message.lower():
         return message
-    for pattern, literals in _sentences.values():
+    for pattern, literals in map(_compiled, _sentences):
         if found := pattern.fullmatch(message):
             *values, rest = found.groups("")
             # a job that fails adds a sentence to the message of its event
