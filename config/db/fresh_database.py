@@ -14,8 +14,8 @@ Key = tuple[str, str]
 # Any number, if nothing else in the database takes this advisory lock.
 ADVISORY_LOCK = 0x736B65727279
 
-# Operations whose whole effect is in the final state of the migrations. Renaming is not one of them: indexes,
-# constraints and sequences keep names that contain the old name.
+# Operations whose whole effect is in the final state of the migrations. After a renaming, default names of
+# sequences and constraints differ. Django reads these from the database when it needs them.
 SCHEMA_OPERATIONS = (
     operations.CreateModel,
     operations.DeleteModel,
@@ -24,10 +24,13 @@ SCHEMA_OPERATIONS = (
     operations.AlterUniqueTogether,
     operations.AddField,
     operations.AlterField,
+    operations.RenameField,
+    operations.RenameModel,
     operations.RemoveField,
     operations.AddIndex,
     operations.RemoveIndex,
     operations.AddConstraint,
+    operations.AlterConstraint,
     operations.RemoveConstraint,
 )
 # Migrations of packages whose functions only rewrite rows of earlier releases. The project's own functions and SQL
