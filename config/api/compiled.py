@@ -13,8 +13,9 @@ Such a view answers in DRF's ordinary way.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
+from django.db.models import QuerySet
 from rest_framework.permissions import BasePermission
 
 from config.api.access import READ_WRITE
@@ -66,6 +67,10 @@ class CompiledViewSet(GenericViewSet[A, M]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._reads = {}
+        shown: Any = cls.serializer_class
+        plain = cls.queryset is not None and cls.get_queryset is GenericViewSet.get_queryset
+        if plain and issubclass(shown, Resource) and shown.is_compiled():
+            shown.shape().select(cast(QuerySet, cls.queryset))  # raises if the model lacks a column
 
     def kept(self, read: str) -> Read | None:
         """Return the compiled `list` or `retrieve` for this kind of caller, or None if there is none.

@@ -1,4 +1,4 @@
-"""Fields that a resource cannot have are refused when the class is created or its statement is compiled."""
+"""Fields that a resource cannot have are refused when its class or its view is made, or its statement compiled."""
 
 import datetime
 
@@ -11,6 +11,7 @@ from compute.models import Config, Instance
 from config.api import field_types
 from config.api.fields import Annotated, Computed, Constant
 from config.api.serializers import Resource
+from config.api.views import ListViewSet
 
 REFUSED = {
     serializers.SerializerMethodField: serializers.SerializerMethodField,
@@ -154,12 +155,15 @@ class Part(Resource):
     ],
     ids=str,
 )
-def test_a_source_that_is_no_column_is_refused_when_the_statement_is_compiled(field, reason):
+def test_a_source_that_is_no_column_is_refused_with_the_view_and_when_a_statement_is_compiled(field, reason):
     mine = resource(disks=field)
     for select in (mine.shape().select, mine.select):
         with pytest.raises(ImproperlyConfigured) as refused:
             select(Instance.objects.all())
         assert str(refused.value).startswith(f"Mine.disks: {reason}")
+    with pytest.raises(ImproperlyConfigured) as refused:
+        type("View", (ListViewSet,), {"queryset": Instance.objects.all(), "serializer_class": mine})
+    assert str(refused.value).startswith(f"Mine.disks: {reason}")
 
 
 def test_columns_annotations_and_keys_of_json_are_sources():

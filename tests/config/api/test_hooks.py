@@ -28,6 +28,7 @@ from config.api.serializers import Resource
 from config.api.throttling import RateLimits
 from config.api.views import ReadOnlyModelViewSet
 from regions.models import Region
+from regions.serializers import RegionResource
 from tests.config.api.more_rows import TAG, add_more
 from tests.config.api.routes import Route, routes
 from tests.factories import DiskFactory, token_of
@@ -216,7 +217,7 @@ def test_a_queryset_may_depend_on_the_whole_request(ask: Ask):
 
 
 def test_a_queryset_of_rows_without_an_owner_has_to_be_written_out(ask: Ask):
-    answer = ask("list", queryset=Region.objects.all())
+    answer = ask("list", queryset=Region.objects.all(), serializer_class=RegionResource)
     assert answer.status_code == 500
 
 
