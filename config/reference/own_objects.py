@@ -49,8 +49,12 @@ IN_BODIES_OF: Mapping[str, Mapping[str, Source]] = {
     "nodebalancers_configs_nodes_create": {"address": (INSTANCES, _private_service)},
 }
 """The same for the body of one operation, by its id."""
-REPLACES = frozenset((word.on_wire("compute_instances_backups_create"),))
-"""The creates that replace an object which the reader has. Their paths are not filled in."""
+REPLACES: Mapping[str, Callable[[Found], bool]] = {
+    word.on_wire("compute_instances_backups_create"): lambda instance: (
+        instance["backups"]["last_successful"] is not None
+    )
+}
+"""By operation: tells whether a create replaces what the object of its path has. Then the path is not filled in."""
 NEEDS_YOURS = {
     "domains_import": "No name server answers at the example's address: name a server that transfers your zone.",
     "profile_phone_number_verify": "The example's code is refused: give the code that was sent to your phone.",
@@ -176,9 +180,11 @@ def _is_create(operation: Operation) -> bool:
     return operation.method == "POST" and operation.id.endswith("_create")
 
 
-def _is_harmless(operation: Operation) -> bool:
+def _is_harmless(operation: Operation, found: Found) -> bool:
     """Tell whether the first press may use an object that the reader has not chosen."""
-    return operation.method == "GET" or (_is_create(operation) and operation.id not in REPLACES)
+    if not _is_create(operation):
+        return operation.method == "GET"
+    return operation.id not in REPLACES or not REPLACES[operation.id](found)
 
 
 def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Parameter:
@@ -189,7 +195,7 @@ def _with_id(operation: Operation, parameter: Parameter, own: _OwnObjects) -> Pa
     if found is None:
         return parameter
     key = str(_key(found))
-    return replace(parameter, example=key, value=key if _is_harmless(operation) else "")
+    return replace(parameter, example=key, value=key if _is_harmless(operation, found) else "")
 
 
 def _with_own(body: Body, operation: Operation, own: _OwnObjects) -> Body:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.utils import timezone
 
 from compute.models import Instance
 from config.reference.own_objects import NEEDS_YOURS, Form, Reader, form_of
@@ -38,8 +39,10 @@ def test_a_create_starts_with_the_first_object_too(owner, account):
     assert path_values(form("compute_instances_disks_create", owner)) == [str(first.pk)]
 
 
-def test_a_create_that_replaces_an_object_starts_with_none(owner, account):
-    InstanceFactory(account=account)
+def test_a_create_that_would_replace_an_object_starts_with_none(owner, account):
+    instance = InstanceFactory(account=account)
+    assert path_values(form("compute_instances_backups_create", owner)) == [str(instance.pk)]
+    Instance.objects.update(backups_last_successful=timezone.now())
     assert path_values(form("compute_instances_backups_create", owner)) == [""]
 
 
