@@ -243,9 +243,8 @@ class AccountPage(Page):
         user = User.objects.filter(username=term, account__isnull=False).values("account_id")
         return super().matches(term) | Q(pk__in=user)
 
-    def save_model(self, request: HttpRequest, obj: Account, form: forms.ModelForm, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Account, form: AccountForm, change: bool) -> None:
         """Save through the services, which write the values that differ, and events."""
-        assert isinstance(form, AccountForm)  # noqa: S101 - the one of this page
         if not change:
             obj.quotas = form.own_quotas()
             super().save_model(request, obj, form, change)

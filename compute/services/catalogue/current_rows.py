@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Model, Q, QuerySet
@@ -137,7 +138,7 @@ def _uses_of_trust_levels(rows: dict[str, Model]) -> dict[str, str]:
     }
 
 
-def _uses_of_pools(rows: dict[str, Model]) -> dict[str, str]:
+def _uses_of_pools(rows: dict[str, Any]) -> dict[str, str]:
     taken = Address.objects.exclude(instance=None, nodebalancer=None).order_by().values_list("pool")
     cut = IPv6Range.objects.order_by().values_list("pool")
     addresses, ranges = (dict(each.annotate(number=Count("pk"))) for each in (taken, cut))
@@ -147,7 +148,6 @@ def _uses_of_pools(rows: dict[str, Model]) -> dict[str, str]:
     slaac += Counter(dict(balancers.annotate(number=Count("pk"))))
     found = {}
     for name, row in rows.items():
-        assert isinstance(row, AddressPool)  # noqa: S101 - for the type checker
         numbers = {AddressPool.Kind.SLAAC: slaac[row.region_id], AddressPool.Kind.ROUTED: ranges.get(row.pk, 0)}
         number = numbers.get(AddressPool.Kind(row.kind), addresses.get(row.pk, 0))
         if number:
