@@ -1,5 +1,6 @@
 """The modules that a process imports before it forks others."""
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,7 @@ def test_only_web_processes_get_the_reference(monkeypatch, arguments, made):
     monkeypatch.setattr(sys, "argv", ["preload.py", *arguments])
     preload.main()
     assert done == [*(["reference"] if made else []), "load", arguments]
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("arguments", [[], ["python"], ["--help"]])

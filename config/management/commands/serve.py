@@ -1,5 +1,6 @@
 """``manage.py serve``: the whole platform in one terminal, behind ``make serve``."""
 
+import gc
 import os
 import signal
 import sys
@@ -111,6 +112,7 @@ class Command(BaseCommand):
                 with ThreadPoolExecutor(1) as threads:
                     starting_services = threads.submit(start_services)
                     load()
+                    gc.enable()  # `manage.py` turned it off
                 shared = starting_services.result()
                 known = prepared()
                 os.close(read_end)
