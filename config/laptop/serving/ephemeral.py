@@ -39,6 +39,8 @@ FORGOTTEN_AFTER = 3600
 
 started_by: tuple[int, ...] = ()
 """The `ancestors` at the start of an ephemeral installation."""
+early_copy: "Copy | None" = None
+"""The copy of the template, which runs while Django is imported."""
 
 
 def is_requested() -> bool:
@@ -58,7 +60,7 @@ def temporary_folder(argv: list[str]) -> Iterator[None]:
             raise BadVariable("EPHEMERAL", f"uses services, addresses and a folder of its own: unset {name}")
     if os.environ.get("HYPERVISOR", "").strip().lower() == "qemu":
         raise BadVariable("EPHEMERAL", "has no real machines, which would outlive it: unset HYPERVISOR")
-    global started_by
+    global started_by, early_copy
     started_by = ancestors()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -67,8 +69,11 @@ def temporary_folder(argv: list[str]) -> Iterator[None]:
         if os.environ.get("PORT", "").strip() in ("", "0"):
             os.environ["PORT"] = str(_free_port())
         os.environ.setdefault("DRIVER_SCALE", "0")
+        early_copy = Copy(folder)
         yield
     finally:
+        if early_copy:
+            early_copy.stop()
         _remove(folder)
 
 
@@ -115,15 +120,27 @@ def ancestors() -> tuple[int, ...]:
     return tuple(found)
 
 
-def copy_template(state: Path) -> bool:
-    """Copy the template of the database's cluster into the folder `state`. Return whether there is one."""
-    template = _template()
-    if not template.exists():
-        return False
-    with suppress(FileNotFoundError):  # another start has just removed it
-        os.utime(template)
-    _copy(template, Postgres(state).data)
-    return True
+class Copy:
+    """Copies the template of the database's cluster into the folder `state`, in a process of its own."""
+
+    def __init__(self, state: Path) -> None:
+        template = _template()
+        self.process: subprocess.Popen[str] | None = None
+        if template.exists():
+            with suppress(FileNotFoundError):  # another start has just removed it
+                os.utime(template)
+            self.process = _copying(template, Postgres(state).data)
+
+    def wait(self) -> bool:
+        """Wait for the end. Return whether there is a template. Raises `EmbeddedError`."""
+        if self.process:
+            _finish(self.process)
+        return self.process is not None
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.communicate()
 
 
 def keep_template(state: Path) -> None:
@@ -134,7 +151,7 @@ def keep_template(state: Path) -> None:
         partial = Path(tempfile.mkdtemp(dir=template.parent, prefix="partial-"))
     try:
         copied = Postgres(partial).data
-        _copy(Postgres(state).data, copied)
+        _finish(_copying(Postgres(state).data, copied))
         with suppress(OSError):  # another start was faster
             copied.rename(template)
     finally:
@@ -179,11 +196,14 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy a folder with its owners: as root, the database runs as another user. Raises `EmbeddedError`."""
-    done = subprocess.run(  # noqa: S603
-        ["cp", "-a", str(source), str(target)],  # noqa: S607
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise EmbeddedError(f"The template of the database cannot be copied: {done.stderr.strip()}")
+def _copying(source: Path, target: Path) -> "subprocess.Popen[str]":
+    """Begin to copy a folder with its owners: as root, the database runs as another user."""
+    command = ["cp", "-a", str(source), str(target)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603
+
+
+def _finish(copying: "subprocess.Popen[str]") -> None:
+    """Wait for the end of a copy. Raises `EmbeddedError`."""
+    _, problem = copying.communicate()
+    if copying.returncode:
+        raise EmbeddedError(f"The template of the database cannot be copied: {problem.strip()}")

@@ -126,7 +126,7 @@ class Command(BaseCommand):
 
     def _use_template(self) -> None:
         """Copy the database's cluster of an earlier ephemeral installation, or make one for later ones."""
-        if ephemeral.copy_template(settings.STATE_DIR):
+        if ephemeral.early_copy and ephemeral.early_copy.wait():
             return
         with (
             services(settings.STATE_DIR, postgres=True, durable=False),

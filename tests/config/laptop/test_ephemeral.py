@@ -67,10 +67,10 @@ def test_a_template_is_kept_copied_and_in_the_end_removed(tmp_path, monkeypatch)
     (state / "postgres").mkdir(parents=True)
     (state / "postgres" / "PG_VERSION").write_text("18")
     other.mkdir()
-    assert not ephemeral.copy_template(other)
+    assert not ephemeral.Copy(other).wait()
     ephemeral.keep_template(state)
     ephemeral.keep_template(state)  # by a second start at the same time
-    assert ephemeral.copy_template(other)
+    assert ephemeral.Copy(other).wait()
     assert (other / "postgres" / "PG_VERSION").read_text() == "18"
     cache = tmp_path / "cache" / "skerry"
     for age in range(1, 5):
