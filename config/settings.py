@@ -59,7 +59,7 @@ def _secret_key() -> str:
     if given.strip():
         return given
     if PRODUCTION:
-        advice = "is needed with PRODUCTION=1, the same on every host; `openssl rand -hex 32` makes one"
+        advice = "is needed with PRODUCTION=1, the same on every machine; `openssl rand -hex 32` makes one"
         raise BadVariable("SECRET_KEY", advice)
     return _kept_secret("secret-key")
 
