@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Django's command line. Uses the project's own environment if it was started with another Python."""
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -26,13 +25,15 @@ def main() -> None:
 
 def _run() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    if sys.argv[1:2] == ["serve"]:
-        gc.disable()  # collections would take a seventh of the time of the imports, and find nothing
     try:
         from django.core.management import execute_from_command_line
     except ImportError:
         use_project_environment()
         raise
+    from config.processes.garbage import put_off_full_collections
+
+    if sys.argv[1:2] == ["serve"]:
+        put_off_full_collections()
     from config.laptop.embedded.command_line import services_for
     from config.laptop.serving.ephemeral import temporary_folder
     from config.processes.command_errors import migrated, one_line_errors, quiet_if_reader_leaves

@@ -10,6 +10,7 @@ from importlib import import_module
 
 import django
 
+from config.processes.garbage import put_off_full_collections, resume_full_collections
 from config.processes.programs import run_program
 
 PROGRAMS = ("celery", "granian")
@@ -50,7 +51,7 @@ def main() -> None:
     """Run the program in `sys.argv`. Raises `SystemExit` if it is not one of `PROGRAMS`."""
     if not (arguments := sys.argv[1:]) or arguments[0] not in PROGRAMS:
         sys.exit(f"usage: python -m config.preload {' or '.join(PROGRAMS)}, and its arguments")
-    gc.disable()  # collections would take a seventh of the time of the imports, and find nothing
+    put_off_full_collections()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup(set_prefix=False)
     if arguments[0] == "granian" and STREAMS not in arguments:
@@ -58,7 +59,7 @@ def main() -> None:
 
         reference()  # made once, instead of by each process at its first page of the reference
     load()
-    gc.enable()
+    resume_full_collections()
     run_program(*arguments)
 
 

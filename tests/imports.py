@@ -227,6 +227,7 @@ CONFIG: dict[str, set[str]] = {
     "monitoring": {"api", "db", "processes.draining", "version"},
     "processes.draining": set(),
     "processes.tracing": {"version"},
+    "processes.garbage": set(),
     "processes.programs": {"environment.places"},
     "laptop": {
         "db",
@@ -262,7 +263,7 @@ CONFIG: dict[str, set[str]] = {
     "streams": {"processes.console_broker", "processes.background_services", "server", "wsgi"},
     "rsgi": {"processes.background_services", "server", "streams", "wsgi"},
     "apps": {"db", "environment.checks", "environment.variables", "errors", "word"},
-    "preload": {"celery", "processes.programs", "reference", "server", "urls", "web.handler"},
+    "preload": {"celery", "processes.garbage", "processes.programs", "reference", "server", "urls", "web.handler"},
     "management": {
         "admin",
         "celery",
@@ -274,6 +275,7 @@ CONFIG: dict[str, set[str]] = {
         "laptop",
         "preload",
         "processes.command_errors",
+        "processes.garbage",
     },
 }
 PLAIN_VALUES = "compute.drivers.base"

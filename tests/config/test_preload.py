@@ -1,6 +1,5 @@
 """The modules that a process imports before it forks others."""
 
-import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -52,11 +51,12 @@ def test_only_web_processes_get_the_reference(monkeypatch, arguments, made):
     monkeypatch.setattr(django, "setup", lambda **options: None)
     monkeypatch.setattr(reading, "reference", lambda: done.append("reference"))
     monkeypatch.setattr(preload, "load", lambda: done.append("load"))
+    monkeypatch.setattr(preload, "put_off_full_collections", lambda: done.append("put off"))
+    monkeypatch.setattr(preload, "resume_full_collections", lambda: done.append("resumed"))
     monkeypatch.setattr(preload, "run_program", lambda *program: done.append([*program]))
     monkeypatch.setattr(sys, "argv", ["preload.py", *arguments])
     preload.main()
-    assert done == [*(["reference"] if made else []), "load", arguments]
-    assert gc.isenabled()
+    assert done == ["put off", *(["reference"] if made else []), "load", "resumed", arguments]
 
 
 @pytest.mark.parametrize("arguments", [[], ["python"], ["--help"]])

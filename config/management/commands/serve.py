@@ -1,6 +1,5 @@
 """``manage.py serve``: the whole platform in one terminal, behind ``make serve``."""
 
-import gc
 import os
 import signal
 import sys
@@ -40,6 +39,7 @@ from config.laptop.serving.supervisor import Child, Supervisor
 from config.management.commands.migrate import Command as Migrate
 from config.preload import load
 from config.processes.command_errors import one_line_errors
+from config.processes.garbage import resume_full_collections
 
 # Seconds for the API to start: a machine may be slow, and a process that dies is reported at once.
 START_SECONDS = 300
@@ -112,7 +112,7 @@ class Command(BaseCommand):
                 with ThreadPoolExecutor(1) as threads:
                     starting_services = threads.submit(start_services)
                     load()
-                    gc.enable()  # `manage.py` turned it off
+                    resume_full_collections()
                 shared = starting_services.result()
                 known = prepared()
                 os.close(read_end)
