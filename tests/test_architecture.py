@@ -22,7 +22,9 @@ def layer(name: str) -> str:
     """Return the layer of a module of compute, which has all layers. Each other app is one part."""
     if app_of(name) != "compute":
         return app(name) if app(name) not in ("entrances", "managed") else ""
-    return "names" if layer_of(name) in BELOW | REFERENCES else layer_of(name)
+    if layer_of(name) in BELOW:
+        return "names"
+    return "references" if layer_of(name) in REFERENCES else layer_of(name)
 
 
 def room(name: str) -> str:
