@@ -154,5 +154,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'month'), name='one_statement_a_month')],
             },
         ),
-        migrations.RunPython(open_intervals, migrations.RunPython.noop, elidable=True),
+        migrations.RunPython(open_intervals, migrations.RunPython.noop),
     ]

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             name='credential',
             options={'ordering': ('id',), 'permissions': [('decrypt_credential', 'Can read secrets of credentials')]},
         ),
-        migrations.RunSQL(RENAME_PERMISSION, migrations.RunSQL.noop, elidable=True),
+        migrations.RunSQL(RENAME_PERMISSION, migrations.RunSQL.noop),
         migrations.AlterField(
             model_name='computesettings',
             name='ip',

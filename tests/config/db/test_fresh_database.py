@@ -42,6 +42,12 @@ SELECT tablename, CASE WHEN indexname = ANY (%(declared)s) THEN indexname END,
        replace(indexdef, 'INDEX ' || indexname, 'INDEX')
   FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2, 3
 """
+SEQUENCES = """
+SELECT d.refobjid::regclass::text, a.attname, format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqcycle
+  FROM pg_sequence s
+  JOIN pg_depend d ON d.objid = s.seqrelid AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+  JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid ORDER BY 1, 2
+"""
 TRIGGERS = (
     "SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2"
 )
@@ -55,7 +61,7 @@ PERMISSIONS = """
 SELECT t.app_label, t.model, p.codename, p.name
   FROM auth_permission p JOIN django_content_type t ON t.id = p.content_type_id ORDER BY 1, 2, 3
 """
-EVERYTHING = (COLUMNS, CONSTRAINTS, INDEXES, TRIGGERS, FUNCTIONS, MIGRATIONS, CONTENT_TYPES, PERMISSIONS)
+EVERYTHING = (COLUMNS, CONSTRAINTS, INDEXES, SEQUENCES, TRIGGERS, FUNCTIONS, MIGRATIONS, CONTENT_TYPES, PERMISSIONS)
 
 
 @pytest.fixture
