@@ -13,7 +13,7 @@ Such a view answers in DRF's ordinary way.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from rest_framework.permissions import BasePermission
@@ -21,6 +21,7 @@ from rest_framework.permissions import BasePermission
 from config.api.access import READ_WRITE
 from config.api.admission import A, M
 from config.api.generics import GenericViewSet
+from config.api.operations import BY_ACTION
 from config.api.ordering import check_unordered
 from config.api.permissions import HasGrant
 from config.api.serializers import Resource
@@ -67,10 +68,18 @@ class CompiledViewSet(GenericViewSet[A, M]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._reads = {}
+        if isinstance(cls.queryset, QuerySet) and cls.get_queryset is GenericViewSet.get_queryset:
+            cls._check_columns(cls.queryset)
+
+    @classmethod
+    def _check_columns(cls, queryset: QuerySet) -> None:
+        """Raise `ImproperlyConfigured` if a read shows the view's serializer, and the rows lack a column of it."""
         shown: Any = cls.serializer_class
-        plain = cls.queryset is not None and cls.get_queryset is GenericViewSet.get_queryset
-        if plain and issubclass(shown, Resource) and shown.is_compiled():
-            shown.shape().select(cast(QuerySet, cls.queryset))  # raises if the model lacks a column
+        own = (name for name, each in cls.operations.items() if name in HOOKS and each.response is BY_ACTION)
+        if not any(map(cls.takes_fast_way, own)) or not isinstance(shown, type):
+            return
+        if issubclass(shown, Resource) and shown.is_compiled() and hasattr(queryset, "visible_to"):
+            shown.shape().select(queryset.visible_to(statements.SymbolicActor(restricted=False)))
 
     def kept(self, read: str) -> Read | None:
         """Return the compiled `list` or `retrieve` for this kind of caller, or None if there is none.

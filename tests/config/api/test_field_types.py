@@ -8,8 +8,9 @@ from django.db.models import F
 from rest_framework import serializers
 
 from compute.models import Config, Instance
-from config.api import field_types
+from config.api import access, field_types
 from config.api.fields import Annotated, Computed, Constant
+from config.api.generics import GenericViewSet
 from config.api.serializers import Resource
 from config.api.views import ListViewSet
 
@@ -162,8 +163,25 @@ def test_a_source_that_is_no_column_is_refused_with_the_view_and_when_a_statemen
             select(Instance.objects.all())
         assert str(refused.value).startswith(f"Mine.disks: {reason}")
     with pytest.raises(ImproperlyConfigured) as refused:
-        type("View", (ListViewSet,), {"queryset": Instance.objects.all(), "serializer_class": mine})
+        view_of(mine)
     assert str(refused.value).startswith(f"Mine.disks: {reason}")
+
+
+def view_of(serializer: type[Resource], **attributes) -> type[ListViewSet]:
+    declared = {"required_scopes": (), "required_grant": access.READ_ONLY, "queryset": Instance.objects.all()}
+    return type("View", (ListViewSet,), {**declared, "serializer_class": serializer, **attributes})
+
+
+def test_a_view_whose_reads_do_not_show_its_serializer_needs_no_columns_for_it():
+    mine = resource(rules=serializers.CharField())
+    for hook in ("get_serializer_class", "with_annotations", "filter_queryset"):
+        view_of(mine, **{hook: lambda self, *arguments: None})
+    view_of(None)
+
+    class Body(GenericViewSet):
+        queryset, serializer_class = Instance.objects.all(), mine
+
+    assert Body.serializer_class is mine
 
 
 def test_columns_annotations_and_keys_of_json_are_sources():
