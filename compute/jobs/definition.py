@@ -52,10 +52,10 @@ class Step(Generic[R, D]):
 
     `do` and `undo` run with no transaction open, and may each run any number of times. `undo` must accept that `do`
     never happened. `persist` records the effect in our own tables, in the transaction that settles the step.
-    ``undo=None`` marks the point of no return: if this step fails, nothing is undone. If a later step fails, only the
-    steps after this one are undone. `event` is the action of a new event, which is opened when the job reaches the
-    step. `when` decides by the job's data whether the step runs at all. `former_name` is its name in the previous
-    release: live jobs may have it.
+    ``undo=None`` marks the point of no return: if this step fails, nothing is undone. If a later step fails, only
+    the steps after this one are undone. `event` is the action of a new event, which is opened when the job reaches
+    the step. `when` decides by the job's data whether the step runs at all. `former_name` is its name in the
+    previous release: live jobs may have it.
     """
 
     name: str

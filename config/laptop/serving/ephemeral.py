@@ -72,9 +72,11 @@ def temporary_folder(argv: list[str]) -> Iterator[None]:
         early_copy = Copy(folder)
         yield
     finally:
-        if early_copy:
-            early_copy.stop()
-        _remove(folder)
+        try:
+            if early_copy:
+                early_copy.stop()
+        finally:
+            _remove(folder)
 
 
 def remove_abandoned() -> None:
@@ -139,8 +141,7 @@ class Copy:
 
     def stop(self) -> None:
         if self.process:
-            self.process.kill()
-            self.process.communicate()
+            _stop(self.process)
 
 
 def keep_template(state: Path) -> None:
@@ -199,11 +200,23 @@ def _fingerprint() -> str:
 def _copying(source: Path, target: Path) -> "subprocess.Popen[str]":
     """Begin to copy a folder with its owners: as root, the database runs as another user."""
     command = ["cp", "-a", str(source), str(target)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    # Not our output: whoever reads it waits for its end, and would also wait for a copy that outlives this process.
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603
 
 
 def _finish(copying: "subprocess.Popen[str]") -> None:
     """Wait for the end of a copy. Raises `EmbeddedError`."""
-    _, problem = copying.communicate()
+    try:
+        _, problem = copying.communicate()
+    finally:
+        _stop(copying)  # after Ctrl-C, it still runs
     if copying.returncode:
         raise EmbeddedError(f"The template of the database cannot be copied: {problem.strip()}")
+
+
+def _stop(copying: "subprocess.Popen[str]") -> None:
+    """End a copy, if it still runs."""
+    copying.kill()
+    copying.wait()
+    if copying.stderr:
+        copying.stderr.close()

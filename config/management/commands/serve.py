@@ -148,6 +148,7 @@ class Command(BaseCommand):
         """Bring the database up to date, and yield the logins of the demo account. `services_run` is a pipe with a
         byte as soon as the database runs. With `lock`, the database is locked for the length of the block.
         """
+        resume_full_collections()
         os.read(services_run, 1)
         with one_line_errors(cannot_use, which=always), database_locked() if lock else nullcontext():
             known = self._prepare()

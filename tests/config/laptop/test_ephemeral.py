@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.environment.variables import BadVariable
-from config.laptop.embedded import Valkey
+from config.laptop.embedded import EmbeddedError, Valkey
 from config.laptop.serving import ephemeral
 from config.laptop.serving.address import LOCK_FILE
 from config.laptop.serving.lock import state_locked
@@ -39,6 +39,41 @@ def test_its_folder_and_port_are_new_and_the_folder_goes():
         (folder / "file").touch()
     assert port > 1023
     assert not folder.exists()
+
+
+@pytest.fixture
+def template() -> Path:
+    found = ephemeral._template()
+    found.mkdir(parents=True)
+    (found / "PG_VERSION").write_text("18")
+    return found
+
+
+def test_the_copy_of_the_template_begins_with_the_folder(template):
+    with ephemeral.temporary_folder(SERVE):
+        folder = Path(os.environ["STATE_DIR"])
+        assert ephemeral.early_copy.wait()
+        assert (folder / "postgres" / "PG_VERSION").read_text() == "18"
+    assert not folder.exists()
+
+
+def test_a_copy_that_still_runs_ends_with_the_folder(template, tmp_path):
+    program = tmp_path / "bin" / "cp"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    program.chmod(0o755)
+    os.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+    with ephemeral.temporary_folder(SERVE):
+        folder, copying = Path(os.environ["STATE_DIR"]), ephemeral.early_copy.process
+        assert copying.poll() is None
+    assert copying.returncode == -signal.SIGKILL
+    assert not folder.exists()
+
+
+def test_a_copy_that_fails_is_a_sentence(template, tmp_path):
+    copying = ephemeral._copying(template, tmp_path / "missing" / "postgres")
+    with pytest.raises(EmbeddedError, match=r"The template of the database cannot be copied: cp: .*missing"):
+        ephemeral._finish(copying)
 
 
 def test_a_port_and_a_pace_of_ones_own_are_kept():
