@@ -12,6 +12,7 @@ Such a view answers in DRF's ordinary way.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,7 +80,8 @@ class CompiledViewSet(GenericViewSet[A, M]):
         if not any(map(cls.takes_fast_way, own)) or not isinstance(shown, type):
             return
         if issubclass(shown, Resource) and shown.is_compiled() and hasattr(queryset, "visible_to"):
-            shown.shape().select(queryset.visible_to(statements.SymbolicActor(restricted=False)))
+            with suppress(statements.DependsOnRequest):
+                shown.shape().select(queryset.visible_to(statements.SymbolicActor(restricted=False)))
 
     def kept(self, read: str) -> Read | None:
         """Return the compiled `list` or `retrieve` for this kind of caller, or None if there is none.

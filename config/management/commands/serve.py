@@ -137,6 +137,7 @@ class Command(BaseCommand):
 
     @contextmanager
     def _seeded(self) -> Iterator[None]:
+        resume_full_collections()
         with one_line_errors(cannot_use, which=always):
             self._migrate()
             seed()

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from compute.models import Config, Instance
 from config.api import access, field_types
 from config.api.fields import Annotated, Computed, Constant
-from config.api.generics import GenericViewSet
+from config.api.operations import operation
 from config.api.serializers import Resource
 from config.api.views import ListViewSet
 
@@ -177,11 +177,8 @@ def test_a_view_whose_reads_do_not_show_its_serializer_needs_no_columns_for_it()
     for hook in ("get_serializer_class", "with_annotations", "filter_queryset"):
         view_of(mine, **{hook: lambda self, *arguments: None})
     view_of(None)
-
-    class Body(GenericViewSet):
-        queryset, serializer_class = Instance.objects.all(), mine
-
-    assert Body.serializer_class is mine
+    of_another = operation((), access.READ_ONLY, response=Part)(lambda self, request: None)
+    view_of(mine, required_scopes=None, required_grant=None, list=of_another)
 
 
 def test_columns_annotations_and_keys_of_json_are_sources():

@@ -57,12 +57,24 @@ def test_the_copy_of_the_template_begins_with_the_folder(template):
     assert not folder.exists()
 
 
-def test_a_copy_that_still_runs_ends_with_the_folder(template, tmp_path):
+@pytest.fixture
+def endless_copy(tmp_path) -> None:
     program = tmp_path / "bin" / "cp"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
     program.chmod(0o755)
     os.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+
+
+def test_an_interrupted_copy_ends(endless_copy, tmp_path, monkeypatch):
+    copying = ephemeral._copying(tmp_path, tmp_path / "copy")
+    monkeypatch.setattr(copying, "communicate", lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        ephemeral._finish(copying)
+    assert copying.returncode == -signal.SIGKILL
+
+
+def test_a_copy_that_still_runs_ends_with_the_folder(template, endless_copy):
     with ephemeral.temporary_folder(SERVE):
         folder, copying = Path(os.environ["STATE_DIR"]), ephemeral.early_copy.process
         assert copying.poll() is None
