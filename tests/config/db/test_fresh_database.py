@@ -109,7 +109,7 @@ def test_a_simultaneous_migration_waits_for_the_first(empty_database):
 
 
 def test_no_migration_is_left_for_later():
-    """A new migration that is must be one that creates rows, or SQL that no model declares. Allow it here then."""
+    """Each one slows every start on an empty database. Allow one here that creates rows, or SQL of no model."""
     loader = MigrationLoader(None)
     assert set(at_once(loader)) == set(loader.graph.nodes), (
         "elidable=True, or in ROWS_ONLY, if it rewrites rows only"
